@@ -1,0 +1,64 @@
+# Every target sets up what it needs in .venv and needs nothing but Python 3.11+, pip and make.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
+
+.PHONY: check test test-gpu style vectors vectors-check vectors-matrix bench peers wheel-check clean help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
+
+check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter whose library is installed
+	$(RUN) examples/run.py
+
+test: $(VENV)/.test ## pass the tests
+	$(RUN) -m pytest -n 2 --dist loadfile
+
+test-gpu: ## reference and vectors on CuPy, torch and JAX, on whatever GPU is there
+	$${GPU_PYTHON:-python3} -m tools.gpu
+
+style: $(VENV)/.style ## ruff and mypy
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+
+vectors: $(VENV)/.test ## write the golden vectors
+	$(RUN) -m tools.generate
+
+vectors-check: $(VENV)/.test ## compare the golden vectors with a fresh generation, byte for byte
+	$(RUN) -m tools.generate --check
+
+vectors-matrix: $(VENV)/.test ## the same under every Python found and two versions of NumPy
+	$(RUN) -m tools.matrix
+
+bench: $(VENV)/.test ## print what the harness costs on this machine
+	$(RUN) -m tools.bench
+
+peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
+
+wheel-check: $(VENV)/.runtime ## build the wheel, install it elsewhere, and use it outside the repository
+	$(RUN) -m tools.wheel
+
+clean: ## remove the environments
+	rm -rf $(VENV) .venvs
+
+$(VENV)/.runtime: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "posenc: Python must be 3.11 or newer, got none on PATH"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) "pip>=25.1"
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.runtime
+	$(INSTALL) --group test
+	@touch $@
+
+$(VENV)/.style: $(VENV)/.test
+	$(INSTALL) --group style
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.runtime
+	$(INSTALL) torch==2.13.0
+	$(INSTALL) --editable ".[transformers,equinox,ggml]"
+	@touch $@

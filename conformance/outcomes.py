@@ -1,0 +1,145 @@
+"""What can come out of one check: every outcome is a type, and nothing is a boolean."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Reason(Enum):
+    """Why a check failed."""
+
+    SHAPE = "wrong shape"
+    DTYPE = "wrong dtype"
+    VALUE = "wrong value"
+    NOT_FINITE = "not finite"
+    INPUT_MODIFIED = "modifies its input"
+    HISTORY = "depends on what was called before"
+    NOT_DETERMINISTIC = "not deterministic"
+    LAW = "breaks a law"
+    ACCEPTED_BAD_INPUT = "accepts bad input"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Right, within the allowance of the required profile."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Wrong, and how: what, where, how bad."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Errored:
+    """Raised an exception on an input that it said it supports."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """Ended its process, or sent garbage."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """Gave no answer in time."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """Declared out of its range."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """The allowance is too wide to say anything at this profile."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Advisory:
+    """Worth knowing, outside the verdict."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class HarnessError:
+    """Our own fault."""
+
+    message: str
+
+
+Outcome = Passed | Failed | Errored | Crashed | TimedOut | Unsupported | NotJudged | Advisory | HarnessError
+CONVICTIONS = (Failed, Errored, Crashed, TimedOut)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The known mistake, or convention, whose output matches what the implementation returned."""
+
+    mutants: tuple[str, ...]
+    does: str
+    should: str
+    fix: str
+    threads: tuple[str, ...] = ()
+    also_fits: tuple[str, ...] = ()
+    kind: str = "mistake"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One check of one implementation, with all that the report says about it; ``size`` counts the numbers in its inputs."""
+
+    implementation: str
+    operation: str
+    check: str
+    kind: str
+    dtype: str
+    profile: str
+    outcome: Outcome
+    ratio: float | None = None
+    profile_met: str | None = None
+    farthest: int | None = None
+    examples: int = 1
+    exposes: str = ""
+    reproduction: str | None = None
+    earlier: str | None = None
+    seconds: float = 0.0
+    errors_by_position: tuple[tuple[int, float], ...] = ()
+    size: int = 0
+
+    @property
+    def convicts(self) -> bool:
+        """Whether this result alone makes the implementation non-conforming."""
+        return isinstance(self.outcome, CONVICTIONS)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything one run found: the header says what was run with, the results what came out."""
+
+    target: str
+    header: dict[str, object]
+    results: tuple[Result, ...]
+    diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
+    complete: bool = True
+
+    def exit_status(self) -> int:
+        """0 conforms, 1 does not, 3 the harness itself failed or nothing ran."""
+        outcomes = [result.outcome for result in self.results]
+        if any(isinstance(outcome, HarnessError) for outcome in outcomes):
+            return 3
+        if any(result.convicts for result in self.results):
+            return 1
+        return 0 if any(isinstance(outcome, Passed) for outcome in outcomes) else 3

@@ -1,0 +1,24 @@
+"""The precision that an implementation works in, which decides the error that it is allowed."""
+
+#: Strongest first; "the strongest profile met" is read in this order.
+PROFILES = (
+    "float64",
+    "float32",
+    "float32-loose-frequencies",
+    "float16-table",
+    "bfloat16-table",
+    "float16-model",
+    "bfloat16-model",
+)
+
+#: Bits of significand, smallest normal exponent, and smallest subnormal exponent of every floating dtype.
+FORMATS = {"float64": (53, -1022), "float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}
+
+#: What an input of each dtype asks for unless the adapter declares another profile.
+REQUIRED = {
+    "float64": "float64",
+    "float32": "float32",
+    "float16": "float16-model",
+    "bfloat16": "bfloat16-model",
+}
+

@@ -1,0 +1,283 @@
+"""Word a report for a person: one screen, first what is wrong, then how precise it is, then what was counted."""
+
+import textwrap
+from collections.abc import Iterator
+from itertools import groupby
+
+from conformance.outcomes import Crashed, Errored, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut
+from conformance.summary import (
+    VERDICTS,
+    Conviction,
+    Precision,
+    advisories,
+    convictions,
+    counts,
+    not_judged,
+    precision,
+    unsupported,
+)
+from refimpl.spec import Law
+
+Line = tuple[str, str]
+WIDTH = 80
+IN_FULL = 2
+REPRODUCTION_LINES = 14
+REASONS = 4
+THREADS = 3
+
+
+def clean(text: str) -> str:
+    """Return text that can't move a cursor or hide: what isn't printable is escaped."""
+    return "".join(character if character.isprintable() else character.encode("unicode_escape").decode() for character in text)
+
+
+def text(report: Report, *, verbose: bool = False, width: int = WIDTH) -> str:
+    """Return the screen as plain text."""
+    return "".join(f"{line}\n" for _, line in lines(report, verbose=verbose, width=width))
+
+
+def lines(report: Report, *, verbose: bool = False, width: int = WIDTH) -> Iterator[Line]:
+    """Yield the screen as lines, each with its style (``good``, ``bad``, ``head``, ``quiet`` or none)."""
+    yield from _verdict(report)
+    yield from _harness_errors(report, width)
+    yield from _convictions(report, width, verbose=verbose)
+    yield from _precision(report, width, verbose=verbose)
+    yield from _advisories(report, width, verbose=verbose)
+    yield from _counts(report, width, verbose=verbose)
+
+
+def _verdict(report: Report) -> Iterator[Line]:
+    status = report.exit_status()
+    ending = "" if report.complete else " (interrupted: not everything was run)"
+    nothing = ": nothing was judged" if status == 3 and not _errors(report) else ""
+    yield {0: "good", 1: "bad"}.get(status, "head"), f"{clean(report.target)} {VERDICTS[status]}{nothing}{ending}"
+
+
+def _errors(report: Report) -> list[Result]:
+    return [result for result in report.results if isinstance(result.outcome, HarnessError)]
+
+
+def _harness_errors(report: Report, width: int) -> Iterator[Line]:
+    for result in _errors(report)[:REASONS]:
+        message = result.outcome.message if isinstance(result.outcome, HarnessError) else ""
+        yield from _wrapped(f"the harness itself failed at {result.check}: {message}", width, style="bad")
+
+
+def _convictions(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    for index, conviction in enumerate(convictions(report)):
+        yield "", ""
+        yield from _title(conviction, width)
+        if verbose or index < IN_FULL:
+            yield from _named(conviction, width, verbose=verbose)
+            yield from _shown(conviction, report.target, width, verbose=verbose)
+        else:
+            yield from _in_short(conviction, report.target, width)
+
+
+def _title(conviction: Conviction, width: int) -> Iterator[Line]:
+    failed, total = len(conviction.failures), conviction.judged
+    dtypes = ", ".join(conviction.dtypes)
+    yield from _wrapped(f"WRONG {conviction.implementation}: {conviction.operation} in {dtypes}; {failed} of {total} checks fail", width, style="bad")
+
+
+def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Line]:
+    diagnosis = conviction.diagnosis
+    if diagnosis is None:
+        kinds = {_kind(failure.outcome) for failure in conviction.failures}
+        if kinds == {Reason.VALUE.value}:
+            yield from _field("mistake", "none of the known ones gives these values", width)
+        return
+    yield from _field("convention" if diagnosis.kind == "convention" else "mistake", " + ".join(diagnosis.mutants), width, style="head")
+    yield from _field("does", diagnosis.does, width)
+    yield from _field("should", diagnosis.should, width)
+    yield from _field("fix", diagnosis.fix, width)
+    for thread in diagnosis.threads[: None if verbose else THREADS]:
+        yield "quiet", f"  seen in    {clean(thread)}"
+    if diagnosis.also_fits:
+        yield from _field("also fits", ", ".join(diagnosis.also_fits), width, style="quiet")
+
+
+def _shown(conviction: Conviction, target: str, width: int, *, verbose: bool) -> Iterator[Line]:
+    shown = conviction.smallest
+    yield from _field("shown by", f"{shown.check} ({shown.dtype}, {shown.profile})" + (f": {shown.exposes}" if shown.exposes else ""), width)
+    yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
+    yield from _field("got", _message(shown.outcome), width)
+    yield from _field("how bad", _badness(conviction), width) if conviction.worst else ()
+    yield from _field("after", shown.earlier, width) if shown.earlier else ()
+    yield from _reproduction(shown, target, verbose=verbose)
+    yield from _others(conviction, shown, width, verbose=verbose)
+
+
+def _in_short(conviction: Conviction, target: str, width: int) -> Iterator[Line]:
+    shown = conviction.smallest
+    if conviction.diagnosis is not None:
+        yield from _field("mistake", " + ".join(conviction.diagnosis.mutants), width)
+    else:
+        yield from _field("shown by", f"{shown.check}: {_message(shown.outcome)}", width)
+    yield "quiet", f"  in full    posenc check {clean(target)} --operation {conviction.operation} --verbose"
+
+
+def _equation(result: Result) -> str:
+    law = Law.__members__.get(result.check.rsplit("law:", 1)[-1].rsplit("/", 1)[-1].upper().replace(" ", "_"))
+    return law.value if law is not None else ""
+
+
+def _kind(outcome: Outcome) -> str:
+    return outcome.reason.value if isinstance(outcome, Failed) else type(outcome).__name__
+
+
+def _message(outcome: Outcome) -> str:
+    match outcome:
+        case Failed(reason, message):
+            return f"{reason.value}: {message}"
+        case Errored(message):
+            return f"an exception: {message}"
+        case Crashed(message):
+            return f"a crash: {message}"
+        case TimedOut(seconds):
+            return f"no answer within {seconds:g} s"
+        case _:
+            return str(outcome)
+
+
+def _badness(conviction: Conviction) -> str:
+    worst = conviction.worst
+    if worst is None:
+        return ""
+    return f"up to {_number(worst.ratio)} times the allowed error ({worst.check}, {worst.dtype})"
+
+
+def _number(ratio: float | None) -> str:
+    return "?" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
+
+
+def _reproduction(shown: Result, target: str, *, verbose: bool) -> Iterator[Line]:
+    source = (shown.reproduction or "").rstrip("\n").split("\n") if shown.reproduction else []
+    if source and (verbose or len(source) <= REPRODUCTION_LINES):
+        yield "", "  reproduce:"
+        yield from (("quiet", f"    {clean(line)}") for line in source)
+        return
+    selector = f"--case {shown.check}" if shown.kind == "vector" else f"--operation {shown.operation}"
+    yield "", f"  reproduce  posenc check {clean(target)} {selector} --verbose"
+
+
+def _others(conviction: Conviction, shown: Result, width: int, *, verbose: bool) -> Iterator[Line]:
+    others = [failure for failure in conviction.failures if failure is not shown]
+    if verbose:
+        for other in others:
+            yield from _field("also", f"{other.check} ({other.dtype}): {_message(other.outcome)}", width, style="quiet")
+    elif others:
+        names = list(dict.fromkeys(other.check for other in others if other.check != shown.check))
+        if names:
+            rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            yield from _field("also", ", ".join(names[:3]) + rest, width, style="quiet")
+
+
+def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    rows = precision(report)
+    if not rows:
+        return
+    yield "", ""
+    yield "head", "PRECISION (worst error as a multiple of the allowed; up to position)"
+    shown = [(row.operation, f"{row.implementation}: {_dtype_precision(row)}") for row in rows] if verbose else _by_operation(rows)
+    for name, words in shown:
+        yield from _row(name, words, width)
+    for row in rows if verbose else ():
+        yield from _errors_by_position(row, width)
+
+
+def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:
+    ordered = sorted(rows, key=lambda row: row.operation)
+    for name, group in groupby(ordered, key=lambda row: row.operation):
+        yield name, _merged(list(group))
+
+
+def _merged(rows: list[Precision]) -> str:
+    """Say one operation in one line: each profile's worst, over all implementations, and how far it is right."""
+    profiles = dict.fromkeys(row.met or "no profile" for row in rows)
+    parts = [f"{profile} {_number(_worst(rows, profile))}" for profile in profiles]
+    return ", ".join(parts) + _reach(rows)
+
+
+def _worst(rows: list[Precision], profile: str) -> float | None:
+    return max((row.worst for row in rows if (row.met or "no profile") == profile and row.worst is not None), default=None)
+
+
+def _reach(rows: list[Precision]) -> str:
+    wrong = [row.wrong_from for row in rows if row.wrong_from is not None]
+    reach = [row.reach for row in rows if row.reach is not None]
+    if wrong:
+        return f"; wrong from position {min(wrong):,}"
+    return f"; to {max(reach):,}" if reach else ""
+
+
+def _dtype_precision(row: Precision) -> str:
+    declared = f", declared {row.required}" if row.declared else ""
+    return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}"
+
+
+def _errors_by_position(row: Precision, width: int) -> Iterator[Line]:
+    if row.errors_by_position:
+        run = ", ".join(f"{position:,}: {_number(ratio)}" for position, ratio in row.errors_by_position)
+        yield from _wrapped(f"{row.implementation} {row.operation} {row.dtype} by position: {run}", width, style="quiet")
+
+
+def _advisories(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    found = advisories(report)
+    for message, count in found if verbose else found[:REASONS]:
+        yield from _wrapped(f"note ({count}): {message}", width, style="quiet")
+    declared = sorted({(row.implementation, row.required) for row in precision(report) if row.declared})
+    for implementation, profile in declared:
+        yield from _wrapped(f"note: {implementation} declares {profile}, a permitted profile other than its dtype's own", width, style="quiet")
+
+
+def _counts(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    yield "", ""
+    for kind, noun in (("vector", "vectors"), ("law", "laws")):
+        results = [result for result in report.results if result.kind == kind]
+        if results:
+            yield from _row(noun, _tally(results, examples=kind == "law"), width)
+    for label, reasons in (("unsupported", unsupported(report)), ("not judged", not_judged(report))):
+        yield from _reasons(label, reasons, width, verbose=verbose)
+    yield from _wrapped(_header(report), width, style="quiet")
+
+
+def _tally(results: list[Result], *, examples: bool) -> str:
+    found = counts(results)
+    failed = sum(result.convicts for result in results)
+    parts = [f"{found['Passed']} of {len(results)} passed", f"{failed} failed", f"{found['Unsupported']} unsupported", f"{found['NotJudged']} not judged"]
+    if found["Advisory"]:
+        parts.append(f"{found['Advisory']} advisory")
+    if examples:
+        parts.append(f"{sum(result.examples for result in results):,} examples")
+    return ", ".join(parts)
+
+
+def _reasons(label: str, reasons: list[tuple[str, int]], width: int, *, verbose: bool) -> Iterator[Line]:
+    for reason, count in reasons if verbose else reasons[:REASONS]:
+        yield from _wrapped(f"{label} ({count}): {reason}", width, style="quiet")
+    if not verbose and len(reasons) > REASONS:
+        rest = sum(count for _, count in reasons[REASONS:])
+        yield "quiet", f"{label} ({rest}): {len(reasons) - REASONS} other reasons (--verbose)"
+
+
+def _header(report: Report) -> str:
+    wanted = ("posenc", "framework", "version", "python", "level", "seed", "vectors")
+    return ", ".join(f"{key} {report.header[key]}" for key in wanted if report.header.get(key) is not None)
+
+
+def _field(name: str, words: str, width: int, *, style: str = "") -> Iterator[Line]:
+    body = textwrap.wrap(clean(words), max(width - 13, 20), break_long_words=False, break_on_hyphens=False) or [""]
+    yield style, f"  {name:<10} {body[0]}"
+    yield from ((style, f"             {line}") for line in body[1:])
+
+
+def _row(name: str, words: str, width: int) -> Iterator[Line]:
+    body = textwrap.wrap(clean(words), max(width - 26, 20), break_on_hyphens=False) or [""]
+    yield "", f"{clean(name):<24}  {body[0]}"
+    yield from (("", f"{'':<26}{line}") for line in body[1:])
+
+
+def _wrapped(words: str, width: int, *, style: str = "") -> Iterator[Line]:
+    for line in textwrap.wrap(clean(words), width, subsequent_indent="  ", break_on_hyphens=False):
+        yield style, line

@@ -1,0 +1,162 @@
+"""What a report says, before it is worded: convictions, precision, counts. Pure functions of ``Report``."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported
+from conformance.profiles import PROFILES, REQUIRED
+
+VERDICTS = {0: "conforms", 1: "does not conform", 3: "no verdict"}
+CLEAR = 10.0
+VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
+
+
+@dataclass(frozen=True)
+class Conviction:
+    """One operation of one implementation that is wrong: what failed, and the known mistake if it is one."""
+
+    implementation: str
+    operation: str
+    dtypes: tuple[str, ...]
+    failures: tuple[Result, ...]
+    judged: int
+    diagnosis: Diagnosis | None
+
+    @property
+    def smallest(self) -> Result:
+        """The failure that shows the mistake at the smallest input: vectors first, clear ones first."""
+        return min(self.failures, key=_by_size)
+
+    @property
+    def worst(self) -> Result | None:
+        """The failure that is furthest beyond its allowance, or ``None`` where none has a ratio."""
+        return max((failure for failure in self.failures if failure.ratio is not None), key=lambda failure: failure.ratio or 0.0, default=None)
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How precise one operation of one implementation is at one dtype, and up to which position."""
+
+    implementation: str
+    operation: str
+    dtype: str
+    required: str
+    met: str | None
+    worst: float | None
+    reach: int | None
+    wrong_from: int | None
+    errors_by_position: tuple[tuple[int, float], ...]
+
+    @property
+    def declared(self) -> bool:
+        """Whether the adapter asked for another profile than the one its dtype asks for."""
+        return self.required != REQUIRED[self.dtype]
+
+
+def _by_size(result: Result) -> tuple[bool, bool, int]:
+    return result.kind != "vector", not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
+
+
+def _operation(result: Result) -> tuple[str, str]:
+    return result.implementation, result.operation
+
+
+def _dtype(result: Result) -> tuple[str, str, str]:
+    return result.implementation, result.operation, result.dtype
+
+
+def _grouped(results: Iterable[Result], key: object) -> Iterator[tuple[tuple[str, ...], list[Result]]]:
+    ordered = sorted(results, key=key)  # type: ignore[call-overload]  # the key is one of the two functions above
+    for name, group in groupby(ordered, key=key):  # type: ignore[call-overload]  # the same
+        yield name, list(group)
+
+
+def judged(result: Result) -> bool:
+    """Return whether the check came to a verdict."""
+    return result.convicts or isinstance(result.outcome, Passed)
+
+
+def convictions(report: Report) -> list[Conviction]:
+    """Return what is wrong: diagnosed before undiagnosed, then the worst first."""
+    found = []
+    for (implementation, operation), results in _grouped(report.results, _operation):
+        failures = tuple(result for result in results if result.convicts)
+        if failures:
+            dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
+            count = sum(map(judged, results))
+            found.append(Conviction(implementation, operation, dtypes, failures, count, _diagnosis(report, failures[0], dtypes)))
+    return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
+
+
+def _diagnosis(report: Report, failure: Result, dtypes: tuple[str, ...]) -> Diagnosis | None:
+    keys = [f"{failure.implementation}:{failure.operation}:{dtype}" for dtype in dtypes]
+    return next((report.diagnoses[key] for key in keys if key in report.diagnoses), None)
+
+
+def precision(report: Report) -> list[Precision]:
+    """Return the strongest profile met, the worst ratio and the reach, per implementation, operation and dtype."""
+    vectors = [result for result in report.results if result.kind == "vector" and judged(result)]
+    return [_precision(results) for _, results in _grouped(vectors, _dtype)]
+
+
+def _precision(results: list[Result]) -> Precision:
+    first = results[0]
+    ratios = [result.ratio for result in results if result.ratio is not None]
+    wrong = min((position for result in results for position in _wrong_positions(result)), default=None)
+    right = [position for result in results if isinstance(result.outcome, Passed) for position in _positions(result)]
+    return Precision(
+        *(first.implementation, first.operation, first.dtype, first.profile),
+        met=_weakest(results),
+        worst=max(ratios, default=None),
+        reach=max((position for position in right if wrong is None or position < wrong), default=None),
+        wrong_from=wrong,
+        errors_by_position=_worst_by_position(results),
+    )
+
+
+def _weakest(results: list[Result]) -> str | None:
+    met = [result.profile_met for result in results]
+    known = [profile for profile in met if profile is not None]
+    return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
+
+
+def _positions(result: Result) -> list[int]:
+    known = [position for position, _ in result.errors_by_position]
+    return known if result.farthest is None else [*known, result.farthest]
+
+
+def _wrong_positions(result: Result) -> list[int]:
+    if not (isinstance(result.outcome, Failed) and result.outcome.reason in VALUE_REASONS):
+        return []
+    return [position for position, ratio in result.errors_by_position if not ratio <= 1.0]
+
+
+def _worst_by_position(results: list[Result]) -> tuple[tuple[int, float], ...]:
+    worst: dict[int, float] = {}
+    for result in results:
+        for position, ratio in result.errors_by_position:
+            worst[position] = max(ratio, worst.get(position, 0.0))
+    return tuple(sorted(worst.items()))
+
+
+def counts(results: Iterable[Result]) -> Counter[str]:
+    """Return how many checks ended in each kind of outcome, under the name of its type."""
+    return Counter(type(result.outcome).__name__ for result in results)
+
+
+def unsupported(report: Report) -> list[tuple[str, int]]:
+    """Return why checks were unsupported, the most frequent reason first."""
+    return Counter(result.outcome.reason for result in report.results if isinstance(result.outcome, Unsupported)).most_common()
+
+
+def not_judged(report: Report) -> list[tuple[str, int]]:
+    """Return why checks were not judged, the most frequent reason first."""
+    return Counter(result.outcome.reason for result in report.results if isinstance(result.outcome, NotJudged)).most_common()
+
+
+def advisories(report: Report) -> list[tuple[str, int]]:
+    """Return what is worth knowing outside the verdict, the most frequent first."""
+    found = (result for result in report.results if isinstance(result.outcome, Advisory))
+    return Counter(f"{result.implementation}, {result.operation}: {result.outcome.message}" for result in found).most_common()  # type: ignore[union-attr]  # filtered to Advisory

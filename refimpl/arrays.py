@@ -1,0 +1,75 @@
+"""Array code that every scheme needs, written with the array API standard only; the one importer of array-api-compat."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from array_api_compat import array_namespace, device
+
+from refimpl.errors import SpecificationError
+
+Array = Any
+
+__all__ = [
+    "Array",
+    "arange",
+    "array_namespace",
+    "cast_like",
+    "constant",
+    "exact_float64",
+    "integers",
+    "outer",
+    "row",
+]
+
+
+def _float64(xp: Any) -> Any:
+    """Return the library's float64, or raise where it silently gives less."""
+    if "float64" not in xp.__array_namespace_info__().dtypes(kind="real floating"):
+        name = getattr(xp, "__name__", str(xp)).rsplit(".", 1)[-1]
+        hint = "JAX without jax_enable_x64" if "jax" in getattr(xp, "__name__", "") else name
+        message = f"float64 must be available, got {hint}"
+        raise SpecificationError(message)
+    return xp.float64
+
+
+def exact_float64(x: Array) -> Array:
+    """Return ``x`` as float64: exact for every narrower float, and for integers below 2^53."""
+    xp = array_namespace(x)
+    return xp.astype(x, _float64(xp))
+
+
+def constant(value: float, *, like: Array) -> Array:
+    """Return a float64 number as a 0-d array on the library and device of ``like``."""
+    xp = array_namespace(like)
+    return xp.asarray(float(value), dtype=_float64(xp), device=device(like))
+
+
+def row(values: Sequence[float], *, like: Array) -> Array:
+    """Return float64 numbers as a vector on the library and device of ``like``."""
+    xp = array_namespace(like)
+    return xp.asarray(list(values), dtype=_float64(xp), device=device(like))
+
+
+def arange(count: int, *, like: Array) -> Array:
+    """Return ``0, 1, ..., count - 1`` in float64 on the library and device of ``like``."""
+    xp = array_namespace(like)
+    return xp.arange(count, dtype=_float64(xp), device=device(like))
+
+
+def integers(name: str, x: Array) -> Array:
+    """Return ``x``, or raise where it isn't integer."""
+    xp = array_namespace(x)
+    if not xp.isdtype(x.dtype, "integral"):
+        message = f"{name} must be integers, got {x.dtype}"
+        raise SpecificationError(message)
+    return x
+
+
+def cast_like(value: Array, x: Array) -> Array:
+    """Return ``value`` in the dtype of ``x``."""
+    return array_namespace(value).astype(value, x.dtype)
+
+
+def outer(positions: Array, frequencies: Array) -> Array:
+    """Return ``positions[..., None] * frequencies``, in float64."""
+    return exact_float64(positions)[..., None] * frequencies

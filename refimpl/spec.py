@@ -1,0 +1,314 @@
+"""The words that a scheme file uses to declare itself: axes, parameters, operations, laws, cases."""
+
+import functools
+import inspect
+import math
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from refimpl.arrays import Array, integers
+from refimpl.errors import SpecificationError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Number:
+    """The values that a numeric parameter may take; an even width is ``Number(minimum=2, multiple_of=2)``."""
+
+    minimum: float | None = None
+    above: float | None = None
+    multiple_of: int = 1
+
+    def check(self, name: str, value: float) -> None:
+        """Raise ``SpecificationError`` unless the value obeys."""
+        if not math.isfinite(value):
+            message = f"{name} must be finite, got {value!r}"
+        elif self.above is not None and value <= self.above:
+            message = f"{name} must be greater than {self.above:g}, got {value!r}"
+        elif self.minimum is not None and value < self.minimum:
+            message = f"{name} must be at least {self.minimum:g}, got {value!r}"
+        elif value % self.multiple_of if self.multiple_of != 1 else False:
+            message = f"{name} must be {'even' if self.multiple_of == 2 else f'a multiple of {self.multiple_of}'}, got {value!r}"
+        else:
+            return
+        raise SpecificationError(message)
+
+
+Count = Annotated[int, Number(minimum=1)]
+EvenCount = Annotated[int, Number(minimum=2, multiple_of=2)]
+Positive = Annotated[float, Number(above=0.0)]
+
+INTEGER = "integer"
+Positions = Annotated[Array, "[batch] token", INTEGER]
+QueryPositions = Annotated[Array, "query", INTEGER]
+KeyPositions = Annotated[Array, "key", INTEGER]
+BatchedQueryPositions = Annotated[Array, "[batch] query", INTEGER]
+BatchedKeyPositions = Annotated[Array, "[batch] key", INTEGER]
+
+
+class Law(Enum):
+    """An equation that every correct implementation satisfies; ``conformance.laws`` knows how to falsify each."""
+
+    LINEAR = "f(a x + b y) = a f(x) + b f(y)"
+    ISOMETRY = "|f(x)| = |x| in every pair, times the attention factor where there is one"
+    IDENTITY_AT_ORIGIN = "f at position 0 changes nothing but the declared layout and factor"
+    COMPOSITION = "R_a R_b = R_(a + b)"
+    RELATIVE = "<R_m q, R_n k> depends on m - n only"
+    INVERSE = "R_(-m) R_m = 1: the gradient undoes the rotation"
+    TABLES_ON_CIRCLE = "cos^2 + sin^2 = 1"
+    GEOMETRIC = "frequencies fall by one constant ratio from 1"
+    TRANSLATION = "a common shift of all positions changes nothing"
+    ROW_CONSTANT = "the form equals the row form up to a constant per (head, query) row"
+    HOMOGENEOUS = "twice the distance is twice the bias"
+    MONOTONE = "further away is never more"
+    ZERO_AT_ORIGIN = "distance 0 is bucket or bias 0"
+    SATURATION = "beyond the largest distance nothing changes any more"
+    MIRROR = "a later key lands num_buckets / 2 above the earlier key at the same distance"
+    LOOKUP = "every bias is an entry of the table, and a constant added to the table is added to the bias"
+    WEIGHTS_SUM_TO_ONE = "every row of attention weights is non-negative and sums to 1"
+    CONSTANT_VALUES = "attention over equal values returns that value"
+    CAUSAL = "a hidden key changes nothing"
+    SHIFT_MATRIX = "M(offset) encode(p) = encode(p + offset)"
+    CONSTANT_NORM = "the squared norm of an encoding is half its width (times scale)"
+    DOT_PRODUCT = "<encode(p), encode(q)> depends on p - q only"
+    BOUNDED = "every value lies between -1 and 1"
+    ORTHOGONAL = "the matrix times its transpose is the identity"
+    REDUCES_TO_ROPE = "with factor 1 the scheme is plain rope"
+    BETWEEN = "each frequency lies between theta / factor and theta"
+    RATIO_FALLS = "the ratio to plain rope never rises with the pair"
+    SLOPES_IN_UNIT_INTERVAL = "slopes lie in (0, 1) and powers of two start at 2^(-max_bias / heads)"
+    OVERRIDE = "an attention factor that is given is returned"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a scheme is printed."""
+
+    title: str
+    address: str
+    equations: str
+
+
+class Case:
+    """Named inputs and parameters, with the mistake that they expose.
+
+    ``name`` starts with the operation (``rotate/far-and-slow``). Keywords that name an array of the operation give
+    its values (nested lists, or ``"dense"`` / ``"sparse"`` to be filled with dyadic numbers); ``sizes`` gives the
+    axes that nothing else fixes; ``error`` is the message that a bad input must raise; everything else is a parameter.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        exposes: str,
+        tags: tuple[str, ...] = (),
+        sizes: Mapping[str, int] | None = None,
+        error: str | None = None,
+        **arguments: object,
+    ) -> None:
+        """Keep what was said; nothing is computed here."""
+        self.name = name
+        self.exposes = exposes
+        self.tags = tags
+        self.sizes = dict(sizes or {})
+        self.error = error
+        self.arguments = arguments
+
+    @property
+    def operation(self) -> str:
+        """The part of the name before the slash."""
+        return self.name.split("/", 1)[0]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """All that a scheme file says beyond its functions."""
+
+    name: str
+    operations: tuple[Callable[..., Any], ...]
+    source: Source
+    laws: Mapping[str, tuple[Law, ...]]
+    cases: tuple[Case, ...]
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One keyword of an operation, read off the signature."""
+
+    name: str
+    kind: type
+    default: object
+    required: bool
+    optional: bool
+    choices: tuple[str, ...]
+    rule: Number | None
+
+    def check(self, value: object) -> None:
+        """Raise ``SpecificationError`` unless the value is allowed."""
+        if value is None and self.optional:
+            return
+        if self.choices:
+            if value not in self.choices:
+                message = f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}"
+                raise SpecificationError(message)
+            return
+        accepted = (int, float) if self.kind is float else (self.kind,)
+        if not isinstance(value, accepted) or (isinstance(value, bool) and self.kind is not bool):
+            article = "an" if self.kind is int else "a"
+            message = f"{self.name} must be {article} {self.kind.__name__}, got {value!r}"
+            raise SpecificationError(message)
+        if self.rule is not None:
+            self.rule.check(self.name, value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The contract of one function, read off its signature: arrays with axes, parameters, results with axes."""
+
+    name: str
+    function: Callable[..., Any]
+    arrays: Mapping[str, str]
+    parameters: Mapping[str, Parameter]
+    results: Mapping[str, str]
+    integers: frozenset[str]
+    takes_like: bool
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (inspect.getdoc(self.function) or "").split("\n", 1)[0]
+
+
+def describe(name: str, function: Callable[..., Any]) -> Operation:
+    """Read an operation off a function's signature."""
+    hints = get_type_hints(function, include_extras=True)
+    arrays: dict[str, str] = {}
+    parameters: dict[str, Parameter] = {}
+    whole = {name for name, hint in hints.items() if INTEGER in get_args(hint)}
+    signature = inspect.signature(function)
+    for argument in signature.parameters.values():
+        if argument.name == "like":
+            continue
+        if argument.kind is inspect.Parameter.KEYWORD_ONLY:
+            parameters[argument.name] = _parameter(argument, hints[argument.name])
+        else:
+            arrays[argument.name] = _axes(hints[argument.name])
+    return Operation(name, function, arrays, parameters, _results(hints["return"]), frozenset(whole - {"return"} | ({"result"} if "return" in whole else set())), "like" in signature.parameters)
+
+
+def _axes(hint: object) -> str:
+    return str(get_args(hint)[1])
+
+
+def _results(hint: object) -> dict[str, str]:
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        fields = get_type_hints(hint, include_extras=True)
+        return {name: _axes(field) for name, field in fields.items()}
+    return {"result": "" if hint is float else _axes(hint)}
+
+
+def _parameter(argument: inspect.Parameter, hint: object) -> Parameter:
+    optional = get_origin(hint) in (Union, types.UnionType)
+    inner = next(a for a in get_args(hint) if a is not type(None)) if optional else hint
+    rule = None
+    if get_origin(inner) is Annotated:
+        inner, rule = get_args(inner)[:2]
+    choices = tuple(str(c) for c in get_args(inner)) if get_origin(inner) is Literal else ()
+    return Parameter(
+        name=argument.name,
+        kind=str if choices else inner,  # type: ignore[arg-type]
+        default=None if argument.default is inspect.Parameter.empty else argument.default,
+        required=argument.default is inspect.Parameter.empty,
+        optional=optional,
+        choices=choices,
+        rule=rule,
+    )
+
+
+def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
+    """Return the size that parameters give an axis, or ``None``: the axis bears a parameter's name, or is derived."""
+    if axis.isdecimal():
+        return int(axis)
+    derived = {"pair": ("head_dim", 2), "head": ("num_heads", 1)}
+    if axis == "pair" and "dim" in parameters:
+        derived["pair"] = ("dim", 2)
+    name, divisor = derived.get(axis, (axis, 1))
+    value = parameters.get(name)
+    return value // divisor if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def axis_names(axes: str, rank: int) -> tuple[str, ...] | None:
+    """Return the axis names of an array of that rank (``[batch] token`` may have one or two), or ``None`` if none fits."""
+    if axes == "...":
+        return tuple(f"_{i}" for i in range(rank))
+    every = axes.replace("[", "").replace("]", "").split()
+    least = re.sub(r"\[[^\]]*\]", "", axes).split()
+    for names in (every, least):
+        if len(names) == rank:
+            return tuple(names)
+    return None
+
+
+def bind(
+    axes: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, object]
+) -> dict[str, int]:
+    """Return the size of every axis, or raise where two arguments disagree about one."""
+    sizes: dict[str, tuple[int, str]] = {}
+    for name, shape in shapes.items():
+        names = axis_names(axes[name], len(shape))
+        if names is None:
+            message = f"{name} must have axes ({', '.join(axes[name].split())}), got shape {tuple(shape)}"
+            raise SpecificationError(message)
+        if axes[name] == "...":
+            continue
+        for axis, size in zip(names, shape, strict=True):
+            fixed = fixed_size(axis, parameters)
+            if fixed is not None and size != fixed:
+                message = f"axis '{axis}' of {name} must be {fixed}, got {size}"
+                raise SpecificationError(message)
+            known, owner = sizes.setdefault(axis, (size, name))
+            if known != size:
+                message = f"axis '{axis}' is {size} in {name} but {known} in {owner}"
+                raise SpecificationError(message)
+    return {axis: size for axis, (size, _) in sizes.items()}
+
+
+def operation(function: Function) -> Function:
+    """Check every call of a scheme's function against its own signature: parameters, axes, integer positions."""
+    contract = describe(function.__name__, function)
+
+    @functools.wraps(function)
+    def checked(*arrays: Array, **parameters: Any) -> Any:
+        check(contract, arrays, parameters)
+        return function(*arrays, **parameters)
+
+    return checked  # type: ignore[return-value]
+
+
+def check(contract: Operation, arrays: tuple[Array, ...], parameters: Mapping[str, Any]) -> None:
+    """Raise ``SpecificationError`` unless arrays and parameters obey the operation's signature."""
+    if len(arrays) != len(contract.arrays):
+        message = f"{contract.name} must get {len(contract.arrays)} arrays ({', '.join(contract.arrays)}), got {len(arrays)}"
+        raise SpecificationError(message)
+    for name, value in parameters.items():
+        if name in contract.parameters:
+            contract.parameters[name].check(value)
+        elif not (name == "like" and contract.takes_like):
+            message = f"{contract.name} must get only {', '.join(contract.parameters)}, got {name}"
+            raise SpecificationError(message)
+    for parameter in contract.parameters.values():
+        if parameter.required and parameter.name not in parameters:
+            message = f"{contract.name} must get {parameter.name}, got nothing"
+            raise SpecificationError(message)
+    for name, array in zip(contract.arrays, arrays, strict=True):
+        if name in contract.integers:
+            integers(name, array)
+    shapes = {name: tuple(array.shape) for name, array in zip(contract.arrays, arrays, strict=True)}
+    bind(contract.arrays, shapes, parameters)

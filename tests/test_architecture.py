@@ -1,0 +1,64 @@
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = {"refimpl", "conformance", "tools"}
+
+
+def imported(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names |= {node.module or ""} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def files(*folders: str) -> list[Path]:
+    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert found
+    return found
+
+
+def tops(names: set[str]) -> set[str]:
+    return {name.split(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("path", files("refimpl"), ids=str)
+def test_the_reference_imports_only_the_standard_library_and_array_api_compat(path: Path) -> None:
+    foreign = tops(imported(path)) - set(sys.stdlib_module_names) - {"refimpl"}
+
+    assert foreign <= ({"array_api_compat"} if path.name == "arrays.py" else set())
+
+
+@pytest.mark.parametrize("path", files("tools/oracle"), ids=str)
+def test_the_oracle_shares_no_code_with_us(path: Path) -> None:
+    names = imported(path)
+
+    assert tops(names) <= set(sys.stdlib_module_names) | {"flint", "tools"}
+    assert all(name == "tools.oracle" or name.startswith("tools.oracle.") for name in names if name.split(".")[0] == "tools")
+
+
+@pytest.mark.parametrize("path", files("refimpl", "conformance"), ids=str)
+def test_nobody_imports_the_tools(path: Path) -> None:
+    assert "tools" not in tops(imported(path))
+
+
+DECLARATIONS = {"refimpl", "refimpl.schemes", "refimpl.spec", "refimpl.errors"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in files("conformance") if path.parent.name not in {"adapters", "mutants"}],
+    ids=str,
+)
+def test_only_adapters_and_mutants_reach_a_scheme_function(path: Path) -> None:
+    reference = {name for name in imported(path) if name.split(".")[0] == "refimpl"}
+
+    assert all(name in DECLARATIONS or name.rsplit(".", 1)[0] in DECLARATIONS for name in reference)
+    assert not any(name.startswith("refimpl.schemes.") and name != "refimpl.schemes.SCHEMES" and name != "refimpl.schemes.operations" for name in reference)

@@ -1,0 +1,1 @@
+"""The oracle, the generator and the jobs that people and CI run in a checkout."""

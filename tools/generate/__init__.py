@@ -1,0 +1,1 @@
+"""Turn the declared cases into vectors: fill the inputs, ask the oracle, write YAML."""

@@ -1,0 +1,41 @@
+"""Build the wheel, install it into an empty environment and use it outside the repository."""
+
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*command: object, cwd: Path, expected: int = 0) -> str:
+    """Run a command and return what it printed; end the program where its exit status is another."""
+    done = subprocess.run([str(word) for word in command], cwd=cwd, text=True, capture_output=True, check=False)  # noqa: S603  our own commands
+    if done.returncode != expected:
+        sys.exit(f"wheel: {' '.join(map(str, command))} must exit {expected}, got {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main() -> None:
+    """Judge the examples with the installed wheel from an empty folder."""
+    with tempfile.TemporaryDirectory(prefix="posenc-wheel-") as name:
+        folder = Path(name)
+        run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+        wheel = next(folder.glob("posenc-*.whl"))
+        venv.create(folder / "env", with_pip=True)
+        python = folder / "env" / "bin" / "python"
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=folder)
+        posenc = folder / "env" / "bin" / "posenc"
+        for example in ("numpy_right.py", "numpy_wrong.py"):
+            (folder / example).write_text((ROOT / "examples" / example).read_text(encoding="utf-8"), encoding="utf-8")
+        run(posenc, "vectors", "verify", cwd=folder)
+        run(posenc, "doctor", cwd=folder)
+        print(run(posenc, "check", "numpy_right.py", cwd=folder))
+        print(run(posenc, "check", "numpy_wrong.py", cwd=folder, expected=1))
+        run(posenc, "check", "numpy", cwd=folder)
+        print(f"{wheel.name}: the right example conforms, the wrong one is convicted, the reference conforms, all outside the repository")
+
+
+if __name__ == "__main__":
+    main()
