@@ -60,7 +60,7 @@ def integers(name: str, x: Array) -> Array:
     """Return ``x``, or raise where it isn't integer."""
     xp = array_namespace(x)
     if not xp.isdtype(x.dtype, "integral"):
-        message = f"{name} must be integers, got {x.dtype}"
+        message = f"{name} must be integers, got {str(x.dtype).rsplit('.', 1)[-1]}"
         raise SpecificationError(message)
     return x
 

@@ -2,9 +2,8 @@
 
 import math
 
-from refimpl.arrays import array_namespace, cast_like, constant, exact_float64
+from refimpl.arrays import Array, array_namespace, cast_like, constant, exact_float64
 from refimpl.errors import SpecificationError
-from refimpl.spec import Array
 
 
 def grouped(q: Array, k: Array) -> Array:

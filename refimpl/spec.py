@@ -44,6 +44,7 @@ EvenCount = Annotated[int, Number(minimum=2, multiple_of=2)]
 Positive = Annotated[float, Number(above=0.0)]
 
 INTEGER = "integer"
+NUMBER = "number"
 Positions = Annotated[Array, "[batch] token", INTEGER]
 QueryPositions = Annotated[Array, "query", INTEGER]
 KeyPositions = Annotated[Array, "key", INTEGER]
@@ -99,7 +100,8 @@ class Case:
 
     ``name`` starts with the operation (``rotate/far-and-slow``). Keywords that name an array of the operation give
     its values (nested lists, or ``"dense"`` / ``"sparse"`` to be filled with dyadic numbers); ``sizes`` gives the
-    axes that nothing else fixes; ``error`` is the message that a bad input must raise; everything else is a parameter.
+    axes that nothing else fixes; ``error`` is the message that a bad input must raise; ``equality="row_constant"`` allows
+    a constant per row; everything else is a parameter.
     """
 
     def __init__(
@@ -110,6 +112,7 @@ class Case:
         tags: tuple[str, ...] = (),
         sizes: Mapping[str, int] | None = None,
         error: str | None = None,
+        equality: str | None = None,
         **arguments: object,
     ) -> None:
         """Keep what was said; nothing is computed here."""
@@ -118,6 +121,7 @@ class Case:
         self.tags = tags
         self.sizes = dict(sizes or {})
         self.error = error
+        self.equality = equality
         self.arguments = arguments
 
     @property
@@ -170,7 +174,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Operation:
-    """The contract of one function, read off its signature: arrays with axes, parameters, results with axes."""
+    """The contract of one function, read off its signature: arrays with axes, parameters, results with axes.
+
+    ``integers`` names the integer arrays; ``numbers`` those that hold integers or reals, and are integers where every value is.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -179,6 +186,7 @@ class Operation:
     results: Mapping[str, str]
     integers: frozenset[str]
     takes_like: bool
+    numbers: frozenset[str] = frozenset()
 
     @property
     def summary(self) -> str:
@@ -192,6 +200,7 @@ def describe(name: str, function: Callable[..., Any]) -> Operation:
     arrays: dict[str, str] = {}
     parameters: dict[str, Parameter] = {}
     whole = {name for name, hint in hints.items() if INTEGER in get_args(hint)}
+    numbers = frozenset(name for name, hint in hints.items() if NUMBER in get_args(hint))
     signature = inspect.signature(function)
     for argument in signature.parameters.values():
         if argument.name == "like":
@@ -200,7 +209,10 @@ def describe(name: str, function: Callable[..., Any]) -> Operation:
             parameters[argument.name] = _parameter(argument, hints[argument.name])
         else:
             arrays[argument.name] = _axes(hints[argument.name])
-    return Operation(name, function, arrays, parameters, _results(hints["return"]), frozenset(whole - {"return"} | ({"result"} if "return" in whole else set())), "like" in signature.parameters)
+    if "return" in whole:
+        whole = whole - {"return"} | {"result"}
+    results, takes_like = _results(hints["return"]), "like" in signature.parameters
+    return Operation(name, function, arrays, parameters, results, frozenset(whole), takes_like, numbers)
 
 
 def _axes(hint: object) -> str:
@@ -311,4 +323,5 @@ def check(contract: Operation, arrays: tuple[Array, ...], parameters: Mapping[st
         if name in contract.integers:
             integers(name, array)
     shapes = {name: tuple(array.shape) for name, array in zip(contract.arrays, arrays, strict=True)}
-    bind(contract.arrays, shapes, parameters)
+    defaults = {name: parameter.default for name, parameter in contract.parameters.items()}
+    bind(contract.arrays, shapes, {**defaults, **parameters})

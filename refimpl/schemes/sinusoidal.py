@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from refimpl.arrays import Array, arange, array_namespace, outer
 from refimpl.errors import SpecificationError
-from refimpl.spec import Case, EvenCount, Law, Number, Positive, Scheme, Source, operation
+from refimpl.spec import NUMBER, Case, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
 Layout = Literal["interleaved", "halves", "halves_cosine_first"]
 Spacing = Literal["paper", "endpoint"]
@@ -33,7 +33,7 @@ def arrange(sine: Array, cosine: Array, layout: str) -> Array:
 
 @operation
 def encode(
-    positions: Annotated[Array, "token"],
+    positions: Annotated[Array, "token", NUMBER],
     *,
     dim: Width,
     base: Positive = 10_000.0,
@@ -57,7 +57,7 @@ def encode(
 
 @operation
 def shift_matrix(
-    offsets: Annotated[Array, "offset"], *, dim: EvenCount, base: Positive = 10_000.0, spacing: Spacing = "paper"
+    offsets: Annotated[Array, "offset", NUMBER], *, dim: EvenCount, base: Positive = 10_000.0, spacing: Spacing = "paper"
 ) -> Annotated[Array, "offset pair 2 2"]:
     """Return the matrix of every pair that moves ``[sin, cos]`` columns by an offset: ``[[cos, sin], [-sin, cos]]`` (section 3.5)."""
     xp = array_namespace(offsets)
@@ -66,7 +66,86 @@ def shift_matrix(
     return xp.stack([xp.stack([cosine, sine], axis=-1), xp.stack([-sine, cosine], axis=-1)], axis=-2)
 
 
-CASES: tuple[Case, ...] = ()
+NEAR, FAR = [0, 1, 2, 9], [65_535, 131_071]
+
+CASES = (
+    Case("encode/first-positions", exposes="positions counted from one; sine and cosine exchanged", dim=4, positions=NEAR),
+    Case("encode/eight-wide", exposes="exponent 2 c / dim with the channel c instead of its pair: frequencies fall twice as fast", dim=8,
+         positions=[3]),
+    Case("encode/halves", exposes="the layout ignored: sines and cosines always side by side", dim=6, layout="halves", positions=[0, 1, 9]),
+    Case("encode/cosine-first", exposes="the order of the two blocks ignored", dim=6, layout="halves_cosine_first", positions=[0, 2, 9]),
+    Case("encode/endpoint", exposes="exponent 2 i / dim where the last frequency must be 1 / base", dim=8, layout="halves",
+         spacing="endpoint",
+         positions=[1, 3]),
+    Case("encode/endpoint-cosine-first", exposes="the spacing tied to one layout", dim=6, layout="halves_cosine_first", spacing="endpoint",
+         positions=[2, 9]),
+    Case("encode/endpoint-interleaved", exposes="the spacing ignored in the interleaved layout", dim=6, spacing="endpoint",
+         positions=[1, 2]),
+    Case("encode/endpoint-two-pairs", exposes="a division by dim / 2 instead of dim / 2 - 1", dim=4, layout="halves", spacing="endpoint",
+         positions=[9]),
+    Case("encode/endpoint-one-pair", exposes="a division by zero: dim / 2 - 1", dim=2, layout="halves", spacing="endpoint",
+         positions=[0, 1, 9]),
+    Case("encode/one-pair", exposes="pairs counted from one: the first frequency must be 1", dim=2, positions=[1, 2]),
+    Case("encode/zero-column", exposes="an odd width without its zero column", dim=7, layout="halves", spacing="endpoint",
+         odd="zero_column",
+         positions=[1, 9]),
+    Case("encode/zero-column-interleaved", exposes="one cosine too many: ceil(dim / 2) where dim // 2 fit", dim=5, odd="zero_column",
+         positions=[1, 2]),
+    Case("encode/zero-column-even", exposes="a zero column added to an even width", dim=6, odd="zero_column", positions=[1]),
+    Case("encode/zero-column-three", exposes="the zero column put between the blocks", dim=3, layout="halves_cosine_first",
+         odd="zero_column",
+         positions=[0, 2]),
+    Case("encode/scaled", exposes="the scale left out", dim=16, layout="halves", scale=0.25, positions=[1, 9]),
+    Case("encode/scaled-values", exposes="the scale multiplied into the angle", dim=4, scale=3.0, positions=[0, 2]),
+    Case("encode/negative-scale", exposes="the absolute value of a learned scale", dim=4, scale=-0.5, positions=[1]),
+    Case("encode/small-base", exposes="a base that is ignored: 10000 whatever is asked for", dim=6, base=100.0, positions=[2, 9]),
+    Case("encode/inexact-base", exposes="the base rounded to an integer", dim=8, base=10_000.7, layout="halves", positions=[4_097]),
+    Case("encode/endpoint-base", exposes="the base fixed in one spacing", dim=6, base=500_000.0, layout="halves", spacing="endpoint",
+         positions=[257]),
+    Case("encode/byte-boundary", exposes="positions in bfloat16, exact to 256 only", dim=4, positions=[255, 256, 257]),
+    Case("encode/half-boundary", exposes="positions in float16, exact to 2048 only", dim=4, layout="halves", positions=[2047, 2048, 2049]),
+    Case("encode/page-boundary", exposes="a table that ends at 4096", dim=4, positions=[4095, 4096, 4097]),
+    Case("encode/far", exposes="half frequencies; fast sines without range reduction", dim=8, positions=FAR),
+    Case("encode/far-endpoint", exposes="a sloppy exponent in the endpoint spacing", dim=8, layout="halves", spacing="endpoint",
+         positions=FAR),
+    Case("encode/million", exposes="positions that overflow, wrap or end", dim=8, positions=[1_048_575, 1_048_576]),
+    Case("encode/real-positions", exposes="real positions truncated to integers", dim=4, positions=[0.5, 2.25, 9.75]),
+    Case("encode/negative-positions", exposes="negative positions clamped to 0 or wrapped", dim=4, positions=[-1, -9, -257]),
+    Case("encode/negative-reals", exposes="negative reals rounded toward zero", dim=4, layout="halves", positions=[-0.5, -7.75]),
+    Case("encode/unsorted", exposes="positions replaced by their index, or sorted", dim=4, positions=[9, 2, 2, 0]),
+    Case("encode/single-token", exposes="the token axis dropped", dim=6, positions=[256]),
+    Case("encode/square", exposes="token and width swapped", dim=4, layout="halves", positions=[1, 2, 0, 9]),
+    Case("encode/common-width", exposes="a slow pair rounded away at a usual width", dim=128, positions=[131_071]),
+    Case("encode/odd-width", exposes="an odd width rounded silently", dim=7, positions=[0], error="dim must be even, got 7"),
+    Case("encode/no-width", exposes="an empty encoding", dim=0, positions=[0], error="dim must be at least 2, got 0"),
+    Case("encode/negative-base", exposes="the root of a negative number", dim=4, base=-1.0, positions=[0],
+         error="base must be greater than 0, got -1.0"),
+    Case("encode/infinite-base", exposes="a base that isn't finite", dim=4, base=float("inf"), positions=[0],
+         error="base must be finite, got inf"),
+    Case("encode/batched-positions", exposes="an axis that nobody declared", dim=4, positions=[[0, 1]],
+         error="positions must have axes (token), got shape (1, 2)"),
+    Case("shift_matrix/first-offsets", exposes="offsets counted from one", dim=4, offsets=NEAR),
+    Case("shift_matrix/backward", exposes="the transposed matrix, which acts on [cos, sin]", dim=4, offsets=[-1, -9]),
+    Case("shift_matrix/one-pair", exposes="pairs counted from one", dim=2, offsets=[1, 2]),
+    Case("shift_matrix/eight-wide", exposes="exponent 2 c / dim with the channel c instead of its pair", dim=8, offsets=[3]),
+    Case("shift_matrix/endpoint", exposes="the spacing ignored", dim=8, spacing="endpoint", offsets=[3]),
+    Case("shift_matrix/endpoint-one-pair", exposes="a division by zero: dim / 2 - 1", dim=2, spacing="endpoint", offsets=[1, 9]),
+    Case("shift_matrix/endpoint-base", exposes="the base fixed in one spacing", dim=6, base=100.0, spacing="endpoint", offsets=[9]),
+    Case("shift_matrix/small-base", exposes="a base that is ignored", dim=6, base=100.0, offsets=[2, 9]),
+    Case("shift_matrix/inexact-base", exposes="the base rounded to an integer", dim=6, base=10_000.7, offsets=[4_097]),
+    Case("shift_matrix/byte-boundary", exposes="offsets in bfloat16, exact to 256 only", dim=4, offsets=[255, 256, 257]),
+    Case("shift_matrix/half-boundary", exposes="offsets in float16, exact to 2048 only", dim=4, offsets=[2047, 2048, 2049]),
+    Case("shift_matrix/page-boundary", exposes="a table that ends at 4096", dim=4, offsets=[4095, 4096, 4097]),
+    Case("shift_matrix/far", exposes="half frequencies; fast sines without range reduction", dim=8, offsets=FAR),
+    Case("shift_matrix/million", exposes="offsets that overflow or wrap", dim=6, offsets=[1_048_575, 1_048_576]),
+    Case("shift_matrix/real-offsets", exposes="real offsets truncated to integers", dim=4, offsets=[0.5, -2.25]),
+    Case("shift_matrix/unsorted", exposes="offsets replaced by their index", dim=4, offsets=[9, 2, 2, 0]),
+    Case("shift_matrix/all-axes-two", exposes="any two axes swapped", dim=4, offsets=[1, 9]),
+    Case("shift_matrix/common-width", exposes="a slow pair rounded away at a usual width", dim=128, offsets=[131_071]),
+    Case("shift_matrix/odd-width", exposes="an odd width rounded silently", dim=5, offsets=[0], error="dim must be even, got 5"),
+    Case("shift_matrix/negative-base", exposes="the root of a negative number", dim=4, base=-1.0, offsets=[0],
+         error="base must be greater than 0, got -1.0"),
+)
 
 SCHEME = Scheme(
     name="sinusoidal",
