@@ -1,0 +1,316 @@
+"""Every operation a third time, with mpmath at 60 digits: the oracle's golden values are its correctly rounded binary64."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mpmath import cos, exp, floor, log, matrix, mp, mpf, pi, sin, sqrt
+
+from tools.oracle import OPERATIONS, Tensor, answer
+
+X = (0.5, -1.25, 2.0, 0.0625, -0.75, 1.0, 1.9375, -0.125)
+Y = (1.5, 0.25, -0.5, 1.0, 0.375, -2.0, 0.8125, 1.75)
+V = (0.125, -1.0, 1.75, 0.5, -0.0625, 2.0, -1.5, 0.25)
+
+
+@pytest.fixture(autouse=True)
+def sixty_digits() -> Iterator[None]:
+    """Work with 60 digits."""
+    with mp.workdps(60):
+        yield
+
+
+def real(*values: float, shape: tuple[int, ...] | None = None) -> Tensor:
+    """Return a real tensor, a vector unless said."""
+    return Tensor(shape or (len(values),), tuple(float(value) for value in values))
+
+
+def whole(*values: int) -> Tensor:
+    """Return a vector of integers."""
+    return Tensor((len(values),), values)
+
+
+def rounded(values: Sequence[Any]) -> tuple[float, ...]:
+    """Round to binary64."""
+    return tuple(float(value) for value in values)
+
+
+def golden(operation: str, inputs: dict[str, Tensor], name: str = "result", **parameters: object) -> tuple[float, ...]:
+    """Return the oracle's values."""
+    return answer(operation, inputs, parameters).expected[name].values
+
+
+def theta(base: float, j: int, width: int) -> mpf:
+    """Return a frequency of rope as a power."""
+    return mpf(base) ** (mpf(-2 * j) / width)
+
+
+def rotation(position: float, thetas: Sequence[mpf], pairs: Sequence[tuple[int, int]]) -> matrix:
+    """Return the sparse matrix of eq. 15, for any pairing."""
+    turned = matrix(2 * len(pairs), 2 * len(pairs))
+    for (i, j), frequency in zip(pairs, thetas, strict=True):
+        turned[i, i] = turned[j, j] = cos(position * frequency)
+        turned[j, i] = sin(position * frequency)
+        turned[i, j] = -turned[j, i]
+    return turned
+
+
+NEIGHBOURS = [(0, 1), (2, 3), (4, 5), (6, 7)]
+HALVES = [(0, 4), (1, 5), (2, 6), (3, 7)]
+
+
+def thetas(base: float) -> list[mpf]:
+    """Return the four frequencies of head_dim 8."""
+    return [theta(base, j, 8) for j in range(4)]
+
+
+def test_rope_frequencies_are_powers() -> None:
+    expected = rounded([theta(10000.1, j, 128) for j in range(64)])
+    assert golden("rope.frequencies", {}, head_dim=128, base=10000.1) == expected
+
+
+def test_rope_tables_are_real_and_imaginary_parts() -> None:
+    turns = [mp.expj(p * f) for p in (1048575, -3) for f in thetas(500.0)]
+    inputs = {"positions": whole(1048575, -3)}
+    assert golden("rope.tables", inputs, "cos", head_dim=8, base=500.0) == rounded([turn.real for turn in turns])
+    assert golden("rope.tables", inputs, "sin", head_dim=8, base=500.0) == rounded([turn.imag for turn in turns])
+
+
+def test_rope_apply_is_a_complex_product() -> None:
+    turns = [mp.mpc(Y[j], V[j]) for j in range(4)]
+    products = [mp.mpc(X[i], X[j]) * turn for (i, j), turn in zip(HALVES, turns, strict=True)]
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "cos": real(*Y[:4], shape=(1, 4)), "sin": real(*V[:4], shape=(1, 4))}
+    expected = rounded([z.real for z in products] + [z.imag for z in products])
+    assert golden("rope.apply", inputs, layout="half", direction="positive") == expected
+
+
+@pytest.mark.parametrize(("layout", "pairs"), [("interleaved", NEIGHBOURS), ("half", HALVES)])
+@pytest.mark.parametrize("direction", ["positive", "negative"])
+def test_rope_rotate_is_the_sparse_matrix(layout: str, pairs: list[tuple[int, int]], direction: str) -> None:
+    sign = 1 if direction == "positive" else -1
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(131071)}
+    expected = rounded(list(rotation(sign * 131071, thetas(10000.0), pairs) * matrix(X)))
+    assert golden("rope.rotate", inputs, head_dim=8, base=10000.0, layout=layout, direction=direction) == expected
+
+
+def test_rope_interleaved_to_half_only_moves_the_written_pairs() -> None:
+    turned = rotation(257, thetas(10000.0), NEIGHBOURS) * matrix(X)
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(257)}
+    result = golden("rope.rotate", inputs, head_dim=8, base=10000.0, layout="interleaved_to_half", direction="positive")
+    assert result == rounded([turned[i] for i in (0, 2, 4, 6, 1, 3, 5, 7)])
+
+
+def test_rope_rotates_query_and_key_to_their_own_positions() -> None:
+    inputs = {
+        "q": real(*X, shape=(1, 1, 1, 8)),
+        "k": real(*Y, shape=(1, 1, 1, 8)),
+        "query_positions": whole(2049),
+        "key_positions": whole(7),
+    }
+    parameters = {"head_dim": 8, "base": 10000.0, "layout": "half", "direction": "positive"}
+    assert golden("rope.rotate_query_key", inputs, "query", **parameters) == rounded(list(rotation(2049, thetas(1e4), HALVES) * matrix(X)))
+    assert golden("rope.rotate_query_key", inputs, "key", **parameters) == rounded(list(rotation(7, thetas(1e4), HALVES) * matrix(Y)))
+
+
+def test_rope_gradient_is_the_transpose() -> None:
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(4097), "cotangent": real(*Y, shape=(1, 1, 1, 8))}
+    expected = rounded(list(rotation(4097, thetas(1e4), NEIGHBOURS).T * matrix(Y)))
+    assert golden("rope.gradient", inputs, head_dim=8, base=10000.0, layout="interleaved", direction="positive") == expected
+
+
+def attention(*, causal: bool) -> tuple[dict[str, Tensor], list[list[mpf]]]:
+    """Return inputs with two queries and two keys, and their weights by turning either side."""
+    queries, keys, where_q, where_k = (X, V), (Y, X), (9, 300), (5, 257)
+    shape = (1, 1, 2, 8)
+    inputs = {
+        "q": real(*X, *V, shape=shape),
+        "k": real(*Y, *X, shape=shape),
+        "query_positions": whole(*where_q),
+        "key_positions": whole(*where_k),
+    }
+    rows = []
+    for q, m in zip(queries, where_q, strict=True):
+        turned = (rotation(m, thetas(1e4), HALVES) * matrix(q)).T
+        scores = [(turned * rotation(n, thetas(1e4), HALVES) * matrix(k))[0] / sqrt(8) for k, n in zip(keys, where_k, strict=True)]
+        powers = [exp(z) if n <= m or not causal else mpf(0) for z, n in zip(scores, where_k, strict=True)]
+        rows.append([power / sum(powers) for power in powers])
+    return inputs, rows
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_rope_weights_are_a_softmax_of_turned_vectors(causal: bool) -> None:  # noqa: FBT001 - parametrized
+    inputs, rows = attention(causal=causal)
+    expected = rounded([share for row in rows for share in row])
+    assert golden("rope.weights", inputs, head_dim=8, base=10000.0, layout="half", direction="positive", causal=causal) == expected
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_rope_attend_averages_values_that_are_not_turned(causal: bool) -> None:  # noqa: FBT001 - parametrized
+    inputs, rows = attention(causal=causal)
+    inputs["v"] = real(*V, *Y, shape=(1, 1, 2, 8))
+    expected = rounded([row[0] * v + row[1] * y for row in rows for v, y in zip(V, Y, strict=True)])
+    assert golden("rope.attend", inputs, head_dim=8, base=10000.0, layout="half", direction="positive", causal=causal) == expected
+
+
+def test_consecutive_query_heads_share_a_key_head() -> None:
+    shape = (1, 2, 1, 8)
+    inputs = {
+        "q": real(*X, *Y, *X, *Y, shape=(1, 4, 1, 8)),
+        "k": real(*Y, *X, shape=shape),
+        "v": real(*V, *X, shape=shape),
+        "query_positions": whole(5),
+        "key_positions": whole(3),
+    }
+    parameters = {"head_dim": 8, "base": 10000.0, "layout": "half", "direction": "positive", "causal": False}
+    assert golden("rope.attend", inputs, **parameters) == (*V, *V, *X, *X)
+
+
+@pytest.mark.parametrize("spacing", ["paper", "endpoint"])
+def test_sinusoids_are_sines_of_a_quotient(spacing: str) -> None:
+    exponents = [mpf(2 * i) / 8 if spacing == "paper" else mpf(i) / 3 for i in range(4)]
+    angles = [mpf(p) / mpf(10000) ** e for p in (0.5, 65535.0) for e in exponents]
+    expected = [f(angle) * mpf(0.3) for angle in angles for f in (sin, cos)]
+    parameters = {"dim": 8, "base": 10000.0, "layout": "interleaved", "spacing": spacing, "odd": "error", "scale": 0.3}
+    result = golden("sinusoidal.encode", {"positions": real(0.5, 65535)}, **parameters)
+    assert result == rounded(expected)
+
+
+def test_an_odd_width_ends_in_a_zero_column() -> None:
+    angles = [mpf(9) / mpf(10000) ** (mpf(2 * i) / 7) for i in range(3)]
+    result = golden(
+        "sinusoidal.encode",
+        {"positions": whole(9)},
+        dim=7,
+        base=10000.0,
+        layout="halves_cosine_first",
+        spacing="paper",
+        odd="zero_column",
+        scale=1.0,
+    )
+    assert result == rounded([*map(cos, angles), *map(sin, angles), 0])
+
+
+def test_the_shift_matrix_moves_sine_and_cosine() -> None:
+    values = golden("sinusoidal.shift_matrix", {"offsets": whole(-255)}, dim=8, base=10000.0, spacing="paper")
+    for i in range(4):
+        angle = -255 * theta(10000.0, i, 8)
+        assert values[4 * i : 4 * i + 4] == rounded([cos(angle), sin(angle), -sin(angle), cos(angle)])
+
+
+@pytest.mark.parametrize(("heads", "largest"), [(1, 8.0), (6, 5.1), (12, 8.0), (71, 8.0)])
+def test_alibi_slopes_follow_the_authors_recursion(heads: int, largest: float) -> None:
+    def slopes(count: int) -> list[mpf]:
+        if count & (count - 1) == 0:
+            return [mpf(2) ** (-mpf(largest) * (h + 1) / count) for h in range(count)]
+        whole_part = 2 ** (count.bit_length() - 1)
+        return slopes(whole_part) + slopes(2 * whole_part)[0::2][: count - whole_part]
+
+    assert golden("alibi.slopes", {}, num_heads=heads, max_bias=largest) == rounded(slopes(heads))
+
+
+@pytest.mark.parametrize(
+    ("form", "steps"),
+    [
+        ("row", [-9, -5, 291, -300, -296, 0]),
+        ("column", [0, 4, 300] * 2),
+        ("reversed", [-300, -296, 0] * 2),
+        ("symmetric", [-9, -5, -291, -300, -296, 0]),
+    ],
+)
+def test_alibi_bias_is_a_slope_times_a_count_of_steps(form: str, steps: list[int]) -> None:
+    inputs = {"query_positions": whole(9, 300), "key_positions": whole(0, 4, 300)}
+    slopes = [mpf(2) ** -4, mpf(2) ** -8, mpf(2) ** -2]
+    assert golden("alibi.bias", inputs, num_heads=3, max_bias=8.0, form=form) == rounded([slope * n for slope in slopes for n in steps])
+
+
+@pytest.mark.parametrize(("bidirectional", "buckets", "farthest"), [(True, 32, 128), (False, 32, 128), (False, 20, 100), (True, 14, 60)])
+def test_t5_buckets_are_floors_of_logarithms(bidirectional: bool, buckets: int, farthest: int) -> None:  # noqa: FBT001 - parametrized
+    one_way = buckets // 2 if bidirectional else buckets
+    exact = one_way // 2
+
+    def place(relative: int) -> int:
+        later = one_way if bidirectional and relative > 0 else 0
+        distance = abs(relative) if bidirectional else max(-relative, 0)
+        if distance < exact:
+            return later + distance
+        # 1e-50 decides exact ties: 60 digits leave an error below it, and no other value is as near to an integer.
+        steps = floor(log(mpf(distance) / exact) / log(mpf(farthest) / exact) * (one_way - exact) + mpf(10) ** -50)
+        return later + min(one_way - 1, exact + int(steps))
+
+    distances = range(-2 * farthest, 2 * farthest + 1)
+    result = golden(
+        "t5.bucket", {"relative_positions": whole(*distances)}, bidirectional=bidirectional, num_buckets=buckets, max_distance=farthest
+    )
+    assert result == tuple(place(distance) for distance in distances)
+
+
+def test_t5_bias_is_an_entry_of_the_table() -> None:
+    table = [[row + head / 16 for head in range(2)] for row in range(32)]
+    inputs = {
+        "table": real(*(entry for row in table for entry in row), shape=(32, 2)),
+        "query_positions": whole(100),
+        "key_positions": whole(100, 98, 60, 191),
+    }
+    result = golden("t5.bias", inputs, bidirectional=True, num_buckets=32, max_distance=128)
+    assert result == tuple(table[row][head] for head in range(2) for row in (0, 2, 12, 31))
+
+
+def yarn_thetas(width: int, base: float, factor: float, length: int, *, truncate: bool) -> list[mpf]:
+    """Blend wavelengths pair by pair."""
+    low, high = (width * log(length / (2 * pi * turns)) / (2 * log(mpf(base))) for turns in (32, 1))
+    low, high = (floor(low), mp.ceil(high)) if truncate else (low, high)
+    low, high = max(low, mpf(0)), min(high, mpf(width - 1))
+    ramps = [min(mpf(1), max(mpf(0), (j - low) / (high - low))) for j in range(width // 2)]
+    return [theta(base, j, width) * (1 - ramp * (1 - 1 / mpf(factor))) for j, ramp in enumerate(ramps)]
+
+
+@pytest.mark.parametrize("truncate", [True, False])
+def test_yarn_frequencies_are_blended(truncate: bool) -> None:  # noqa: FBT001 - parametrized
+    parameters = {"head_dim": 64, "base": 150000.0, "factor": 32.0, "original_length": 4096, "beta_fast": 32.0, "beta_slow": 1.0}
+    result = golden("yarn.frequencies", {}, **parameters, truncate=truncate)
+    assert result == rounded(yarn_thetas(64, 150000.0, 32.0, 4096, truncate=truncate))
+
+
+@pytest.mark.parametrize(
+    ("mscale", "all_dim", "given", "expected"),
+    [
+        (None, None, None, lambda s: log(s) / 10 + 1),
+        (0.707, None, None, lambda s: log(s) / 10 + 1),
+        (0.707, 1.0, None, lambda s: (mpf(0.707) * log(s) / 10 + 1) / (log(s) / 10 + 1)),
+        (0.0, 1.0, None, lambda s: log(s) / 10 + 1),
+        (0.707, 1.0, 1.3, lambda _: mpf(1.3)),
+    ],
+)
+def test_yarn_attention_factor_takes_the_first_that_is_set(
+    mscale: float | None, all_dim: float | None, given: float | None, expected: Any
+) -> None:
+    result = golden("yarn.attention_factor", {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
+    assert result == rounded([expected(mpf(40))])
+
+
+def test_yarn_rotate_turns_and_grows() -> None:
+    grown = log(mpf(4)) / 10 + 1
+    expected = grown * (rotation(1000, yarn_thetas(8, 10000.0, 4.0, 64, truncate=True), HALVES) * matrix(X))
+    result = golden(
+        "yarn.rotate",
+        {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(1000)},
+        head_dim=8,
+        base=10000.0,
+        layout="half",
+        direction="positive",
+        factor=4.0,
+        original_length=64,
+        beta_fast=32.0,
+        beta_slow=1.0,
+        truncate=True,
+        mscale=None,
+        mscale_all_dim=None,
+        attention_factor=None,
+    )
+    assert result == rounded(list(expected))
+
+
+def test_every_operation_of_the_oracle_is_checked_here() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in OPERATIONS if f'"{name}"' not in source] == []

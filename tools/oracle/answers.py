@@ -1,0 +1,130 @@
+"""Ask an operation for its proven value and for the error that every profile allows."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from flint import ctx
+
+from tools.oracle import alibi, rope, sinusoidal, t5, yarn
+from tools.oracle.arithmetic import Ball, Exact, UndecidedError, Widened
+from tools.oracle.budget import PROFILES
+from tools.oracle.tensor import Tensor
+
+FIRST_PRECISION = 128
+LAST_PRECISION = 4096
+
+#: An array of balls, or of the integers that each element may be.
+Elements = tuple[tuple[int, ...], list[Any]]
+Allowed = dict[str, tuple[float | None, ...]]
+Also = dict[str, dict[int, tuple[int, ...]]]
+
+OPERATIONS: Mapping[str, Callable[..., Mapping[str, Elements]]] = {
+    "rope.frequencies": rope.frequencies,
+    "rope.tables": rope.tables,
+    "rope.apply": rope.apply,
+    "rope.rotate": rope.rotate,
+    "rope.rotate_query_key": rope.rotate_query_key,
+    "rope.gradient": rope.gradient,
+    "rope.weights": rope.weights,
+    "rope.attend": rope.attend,
+    "sinusoidal.encode": sinusoidal.encode,
+    "sinusoidal.shift_matrix": sinusoidal.shift_matrix,
+    "alibi.slopes": alibi.slopes,
+    "alibi.bias": alibi.bias,
+    "t5.bucket": t5.bucket,
+    "t5.bias": t5.bias,
+    "yarn.frequencies": yarn.frequencies,
+    "yarn.attention_factor": yarn.attention_factor,
+    "yarn.rotate": yarn.rotate,
+}
+
+
+class Refused(Exception):  # noqa: N818 - its name is part of the contract with the generator
+    """A case whose value cannot be proven: it is a tie, or decides a discontinuity; choose other inputs."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The correctly rounded result, and what may differ from it.
+
+    ``allowed`` is the largest distance of a profile's ball from ``expected`` (``None``: not judged), without the rounding of the result's
+    dtype. ``also`` holds the other integers that a profile reaches, by flat index. ``straddles`` says that some profile's ball crossed a
+    discontinuity.
+    """
+
+    expected: dict[str, Tensor]
+    allowed: dict[str, Allowed] = field(default_factory=dict)
+    also: dict[str, Also] = field(default_factory=dict)
+    straddles: bool = False
+
+
+def answer(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[str, object]) -> Answer:
+    """Return the proven result of an operation and what every profile allows; parameters are complete."""
+    expected = _golden(operation, inputs, parameters)
+    arithmetics = {profile: Widened(profile) for profile in PROFILES}
+    with ctx.workprec(FIRST_PRECISION):
+        widened = {profile: OPERATIONS[operation](a, dict(inputs), **parameters) for profile, a in arithmetics.items()}
+        straddles = any(a.straddled for a in arithmetics.values())
+        if _whole(expected):
+            return Answer(expected, also={profile: _also(expected, got) for profile, got in widened.items()}, straddles=straddles)
+        return Answer(expected, {profile: _allowed(expected, got) for profile, got in widened.items()}, straddles=straddles)
+
+
+def _golden(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[str, object]) -> dict[str, Tensor]:
+    precision = FIRST_PRECISION
+    while True:
+        with ctx.workprec(precision):
+            try:
+                results = OPERATIONS[operation](Exact(), dict(inputs), **parameters)
+                return {name: _settled(name, *elements) for name, elements in results.items()}
+            except UndecidedError as undecided:
+                if precision >= LAST_PRECISION:
+                    message = f"{operation}: {undecided} must be decided within {LAST_PRECISION} bits, got a tie or an exact boundary"
+                    raise Refused(message) from undecided
+        precision *= 2
+
+
+def _settled(name: str, shape: tuple[int, ...], values: list[Any]) -> Tensor:
+    return Tensor(shape, tuple(_decided(name, index, value) for index, value in enumerate(values)))
+
+
+def _decided(name: str, index: int, value: Ball | tuple[int, ...]) -> float | int:
+    if isinstance(value, tuple):
+        return value[0]
+    low, high = (float(_fraction(end)) for end in (value.lower(), value.upper())) if value.is_finite() else (0.0, math.inf)
+    if low != high:
+        element = f"element {index} of {name}"
+        raise UndecidedError(element)
+    return low + 0.0
+
+
+def _fraction(exact: Ball) -> Fraction:
+    mantissa, exponent = exact.man_exp()
+    return int(mantissa) * Fraction(2) ** int(exponent)
+
+
+def _whole(expected: Mapping[str, Tensor]) -> bool:
+    return all(isinstance(value, int) for tensor in expected.values() for value in tensor.values)
+
+
+def _allowed(expected: Mapping[str, Tensor], widened: Mapping[str, Elements]) -> Allowed:
+    return {name: tuple(map(_distance, widened[name][1], tensor.values)) for name, tensor in expected.items()}
+
+
+def _distance(ball: Ball, golden: float) -> float | None:
+    """Return the largest distance of the ball's ends from the golden value, rounded up."""
+    if not ball.is_finite():
+        return None
+    distance = max(abs(_fraction(end) - Fraction(golden)) for end in (ball.lower(), ball.upper()))
+    nearest = float(distance)
+    return nearest if Fraction(nearest) >= distance else math.nextafter(nearest, math.inf)
+
+
+def _also(expected: Mapping[str, Tensor], widened: Mapping[str, Elements]) -> Also:
+    return {
+        name: {i: others for i, value in enumerate(tensor.values) if (others := tuple(sorted(set(widened[name][1][i]) - {value})))}
+        for name, tensor in expected.items()
+    }

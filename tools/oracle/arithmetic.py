@@ -1,0 +1,209 @@
+"""The steps that schemes are written in: as they are (``Exact``), or each widened by its budget (``Widened``)."""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import product as pairs_of
+from typing import TypeVar
+
+from flint import arb, fmpq
+
+from tools.oracle.budget import PROFILES, ROWS, Format, Stage
+from tools.oracle.tensor import Number
+
+Ball = arb
+Outcome = TypeVar("Outcome")
+
+#: An angle known worse than this says nothing about its cosine.
+WIDEST_ANGLE = 0.5
+
+
+class UndecidedError(Exception):
+    """The ball is still too wide to decide; more precision may help."""
+
+
+def is_zero(x: Ball) -> bool:
+    """Return whether ``x`` is exactly 0."""
+    return x.is_exact() and x == 0
+
+
+def is_power_of_two(x: Ball) -> bool:
+    """Return whether ``x`` is exactly plus or minus a power of two."""
+    return x.is_exact() and x.is_finite() and abs(int(x.man_exp()[0])) == 1
+
+
+def representable(x: Ball, form: Format) -> bool:
+    """Return whether ``x`` is exactly one normal number (or zero) of the format."""
+    if not (x.is_exact() and x.is_finite()):
+        return False
+    mantissa, exponent = (int(part) for part in x.man_exp())
+    bits = abs(mantissa).bit_length()
+    return not mantissa or (bits <= form.precision and exponent + bits - 1 >= form.least_normal)
+
+
+def floor(x: Ball) -> int:
+    """Return the largest integer that does not exceed ``x``, which is exact."""
+    mantissa, exponent = (int(part) for part in x.man_exp())
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
+
+
+def power_of_two(exponent: int) -> Ball:
+    """Return ``2^exponent``, exactly."""
+    return arb(2) ** exponent
+
+
+def size(x: Ball) -> Ball:
+    """Return an upper bound of ``|x|``."""
+    return x.abs_upper()
+
+
+def too_wide(angle: Ball) -> bool:
+    """Return whether an angle is too uncertain to judge anything by it."""
+    return not angle.rad() <= WIDEST_ANGLE
+
+
+def hull(balls: Sequence[Ball]) -> Ball:
+    """Return one ball around all; a single one is returned as it is."""
+    whole = balls[0]
+    for ball in balls[1:]:
+        whole = whole.union(ball)
+    return whole
+
+
+class Exact:
+    """Real arithmetic: nothing is widened but by the ball arithmetic itself."""
+
+    def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
+        """Return by how much a step of that magnitude may stray; ``stored`` is what a half format stores, if not the magnitude."""
+        del step, magnitude, stored, counts
+        return arb(0)
+
+    def holds(self, x: Ball, step: str) -> bool:
+        """Return whether the step needs no rounding to give ``x``."""
+        del x, step
+        return True
+
+    def rotation_error(self, norm: Ball, position: int) -> Ball:
+        """Return by how much turning a pair of that norm, the angle given, may stray."""
+        del norm, position
+        return arb(0)
+
+    def floors(self, x: Ball, decided: int | None = None) -> tuple[int, ...]:
+        """Return every integer that ``floor(x)`` may be; ``decided`` is the exact one where it was found without ``x``."""
+        if decided is not None:
+            return (decided,)
+        low, high = floor(x.lower()), floor(x.upper())
+        if low != high:
+            boundary = "a floor"
+            raise UndecidedError(boundary)
+        return (low,)
+
+    def settle(self, outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
+        """Return the different outcomes on either side of a discontinuity, the exact one first where it was decided."""
+        return tuple(dict.fromkeys(outcomes))
+
+    def step(self, name: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
+        """Return ``x`` as the named step gives it: unchanged where it is exact, else widened."""
+        return x if self.holds(x, name) else self.spread(name, x, magnitude, **counts)
+
+    def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
+        """Return ``x`` widened by the named step, exact or not."""
+        return x + arb(0, self.error(step, size(x) if magnitude is None else magnitude, x, **counts))
+
+    def parameter(self, value: Number) -> Ball:
+        """Return a number that the caller chose: its binary64 value, rounded to the computing format."""
+        return self.step("parameter", arb(value))
+
+    def power(self, step: str, base: Ball, exponent: fmpq, pair: int) -> Ball:
+        """Return ``base^exponent`` by its logarithm; exactly 1 where that is 0."""
+        logarithm = base.log() * arb(exponent)
+        return self.step(step, logarithm.exp(), logarithm=size(logarithm), base_logarithm=size(base.log()), pair=pair)
+
+    def angle(self, position: float, frequency: Ball) -> Ball:
+        """Return ``position * frequency``; exact at the origin and for the frequency 1."""
+        return self.step("angle", self.parameter(position) * frequency)
+
+    def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
+        """Return the angle from a key to a query: one frequency for both, and a rounding on either side."""
+        return (query - key) * frequency + arb(0, self._noise(query, frequency) + self._noise(key, frequency))
+
+    def _noise(self, position: int, frequency: Ball) -> Ball:
+        angle, exact = self.angle(position, frequency), self.parameter(position)
+        return arb(0) if angle.is_exact() else self.error("angle", size(angle)) + exact.rad() * size(frequency)
+
+    def cosine(self, angle: Ball) -> Ball:
+        """Return the cosine as computed; no number where the angle is too uncertain."""
+        return arb.nan() if too_wide(angle) else self.step("cosine", angle.cos(), arb(1))
+
+    def sine(self, angle: Ball) -> Ball:
+        """Return the sine as computed; no number where the angle is too uncertain."""
+        return arb.nan() if too_wide(angle) else self.step("sine", angle.sin(), size(angle).min(arb(1)))
+
+    def product(self, x: Ball, y: Ball, step: str = "product") -> Ball:
+        """Return ``x y``: 0 where either is, whatever the other; a power of two only moves the exponent."""
+        if is_zero(x) or is_zero(y):
+            return arb(0)
+        return x * y if is_power_of_two(x) or is_power_of_two(y) else self.step(step, x * y)
+
+    def sum(self, x: Ball, y: Ball, step: str = "sum") -> Ball:
+        """Return ``x + y``; adding 0 changes nothing."""
+        if is_zero(x) or is_zero(y):
+            return x if is_zero(y) else y
+        return self.step(step, x + y)
+
+
+def _rounding(form: Format, magnitude: Ball, units: Ball) -> Ball:
+    relative = units * power_of_two(form.roundoff)
+    # Products of roundings are covered by gamma(n) = n u / (1 - n u).
+    return size(relative / (1 - relative) * magnitude).max(power_of_two(form.underflow))
+
+
+class Widened(Exact):
+    """The arithmetic of a profile: every step strays by its budget. Remembers whether a discontinuity was straddled."""
+
+    def __init__(self, profile: str) -> None:
+        """Read the profile off the budget."""
+        self.profile = PROFILES[profile]
+        self.straddled = False
+
+    def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
+        """Return ``gamma(units) * magnitude``, or what an underflow costs, plus the rounding of what is stored in half."""
+        row = ROWS["loose frequency" if self.profile.loose and step == "frequency" else step]
+        units = sum((weight * arb(counts[name]) for name, weight in row.per.items()), arb(row.units))
+        strayed = _rounding(self.profile.computing, magnitude, units) if units != 0 else arb(0)
+        half = self.profile.stored.get(row.stage)
+        return strayed if half is None else strayed + _rounding(half, size(magnitude if stored is None else stored) + strayed, arb(1))
+
+    def holds(self, x: Ball, step: str) -> bool:
+        """Return whether ``x`` is no number, or exactly one of the format that the step ends in."""
+        return not x.is_finite() or representable(x, self.profile.stored.get(ROWS[step].stage, self.profile.computing))
+
+    def rotation_error(self, norm: Ball, position: int) -> Ball:
+        """Bound ``(a cos - b sin, a sin + b cos)`` for any angle: the table errs in both entries, so do both products, then the sums."""
+        if position == 0 or is_zero(norm):
+            return arb(0)
+        relative, underflow = self._rotation
+        return size(relative * norm) + underflow
+
+    @cached_property
+    def _rotation(self) -> tuple[Ball, Ball]:
+        cosine, stored, product, total = (self.error(step, arb(1)) for step in ("cosine", "table", "product", "sum"))
+        table, diagonal = cosine + stored * (1 + cosine), arb(2).sqrt()
+        relative = (1 + diagonal * table) * (1 + diagonal * product) * (1 + total) - 1
+        lowest = self.profile.stored.get(Stage.ARITHMETIC, self.profile.computing)
+        return relative, 8 * power_of_two(lowest.underflow)
+
+    def floors(self, x: Ball, decided: int | None = None) -> tuple[int, ...]:
+        """Return every integer that the widened ball reaches, the exact one first where it was decided."""
+        low, high = floor(x.lower()), floor(x.upper())
+        return tuple(dict.fromkeys([*([] if decided is None else [decided]), *range(low, high + 1)]))
+
+    def settle(self, outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
+        """Return the different outcomes on either side of a discontinuity, and remember if there are several."""
+        different = super().settle(outcomes)
+        self.straddled = self.straddled or len(different) > 1
+        return different
+
+
+def indices(*sizes: int) -> list[tuple[int, ...]]:
+    """Return every index of an array of that shape, last axis fastest."""
+    return list(pairs_of(*(range(size) for size in sizes)))

@@ -1,0 +1,251 @@
+"""The error budget: how far each step of a computation may stray, in unit roundoffs, and why. The one table of such numbers.
+
+A step belongs to a stage, and a profile says in which format a stage computes and, where the result is stored in half precision, in which
+format it is stored. A step may stray by ``units`` roundoffs of the computing format, and by one roundoff of the storing format.
+Frequencies and angles are never stored in half: there it is a mistake, not a profile. So ALiBi slopes, YaRN frequencies and attention
+factors, and T5's logarithm are float32 steps in every half profile; only an ALiBi bias, a product, is stored in half by a model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+__all__ = ["PROFILES", "ROWS", "Format", "Profile", "Row", "Stage"]
+
+
+class Stage(Enum):
+    """The part of a computation that a step belongs to."""
+
+    FREQUENCY = "frequency, angle, cosine and sine as computed"
+    TABLE = "the table of cosines and sines as stored"
+    ARITHMETIC = "product and sum"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary floating-point format: its precision, the exponent of its least normal number, and what a lost result may cost."""
+
+    precision: int
+    least_normal: int
+    underflow: int
+
+    @property
+    def roundoff(self) -> int:
+        """The exponent of the unit roundoff: half a unit in the last place of 1."""
+        return -self.precision
+
+
+# Hardware flushes the subnormals of every format but float16: a lost result costs the least normal number, there half the least subnormal.
+FLOAT64 = Format(53, -1022, -1022)
+FLOAT32 = Format(24, -126, -126)
+FLOAT16 = Format(11, -14, -25)
+BFLOAT16 = Format(8, -126, -126)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The format in which everything is computed, the stages whose results are stored in half, and whether frequencies may be loose."""
+
+    computing: Format
+    stored: Mapping[Stage, Format] = field(default_factory=dict)
+    loose: bool = False
+
+
+PROFILES: Mapping[str, Profile] = {
+    "float64": Profile(FLOAT64),
+    "float32": Profile(FLOAT32),
+    "float32-loose-frequencies": Profile(FLOAT32, loose=True),
+    "float16-table": Profile(FLOAT32, {Stage.TABLE: FLOAT16}),
+    "bfloat16-table": Profile(FLOAT32, {Stage.TABLE: BFLOAT16}),
+    "float16-model": Profile(FLOAT32, {Stage.TABLE: FLOAT16, Stage.ARITHMETIC: FLOAT16}),
+    "bfloat16-model": Profile(FLOAT32, {Stage.TABLE: BFLOAT16, Stage.ARITHMETIC: BFLOAT16}),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """The budget of one step: ``units`` roundoffs of its magnitude, and ``per`` further ones for each of the counts that it names."""
+
+    stage: Stage
+    units: int
+    covers: str
+    argument: str
+    needs: str
+    per: Mapping[str, int] = field(default_factory=dict)
+
+
+ROWS: Mapping[str, Row] = {
+    "parameter": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="a parameter that is converted to the computing format",
+        argument="one rounding; a parameter that is exact in the format is not widened",
+        needs="torch 2.13: a Python float becomes float32 in `base ** tensor`",
+    ),
+    "frequency": Row(
+        Stage.FREQUENCY,
+        4,
+        per={"logarithm": 4},
+        covers="base^-x by pow, by exp(-x ln base), by exp2(-x log2 base), and 1 / base^x",
+        argument="four roundings of the logarithm (exponent, ln base, product, a spare) become 4 |ln theta|; pow, exp or 1 / x adds 4",
+        needs="jax 0.10.2 computes a power as exp2 of a product: up to 29 units in all",
+    ),
+    "loose frequency": Row(
+        Stage.FREQUENCY,
+        4,
+        per={"logarithm": 4, "base_logarithm": 4, "pair": 2},
+        covers="a running product theta_(j+1) = theta_j * ratio, and an exponent with an error of its own",
+        argument="per pair, a product's rounding and the ratio's; the error of its logarithm adds up to 4 |ln base| over all pairs",
+        needs="ggml 0.13.1: `theta *= theta_scale` for every pair",
+    ),
+    "slope": Row(
+        Stage.FREQUENCY,
+        4,
+        per={"logarithm": 4, "power": 1},
+        covers="2^(-x), m^k by pow, and m^k by k - 1 products, for m = 2^(-max_bias / c)",
+        argument="as a frequency; the rounding of m itself enters k times, so a slope is exact only where m is",
+        needs="transformers 5.23.0, BLOOM: `torch.pow(base, powers)` with a rounded base",
+    ),
+    "interpolation": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="theta / s and theta * (1 / s)",
+        argument="the constant and the operation, one rounding each",
+        needs="ggml 0.13.1: freq_scale = 1 / s, then a product",
+    ),
+    "bound": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="d ln(L / (2 pi n)) / (2 ln base)",
+        argument="the argument's roundings are absolute in the logarithm: the magnitude is |bound| + d / (2 ln base)",
+        needs="ggml 0.13.1: logf throughout",
+    ),
+    "ramp quotient": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="(j - low) / (high - low), the differences rounded or not",
+        argument="one rounding of the quotient, one of the differences",
+        needs="transformers 5.23.0: float32 `linear_func`",
+    ),
+    "ramp": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="r and 1 - r, computed from one another either way",
+        argument="1 - r is rounded near 1, and again where r is recovered from it: absolute units, strictly inside (0, 1) only",
+        needs="transformers 5.23.0: 1 - inv_freq_extrapolation_factor",
+    ),
+    "blend": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="the products and the sum of theta / s * r + theta * (1 - r), fused or not",
+        argument="one rounding each",
+        needs="transformers 5.23.0, ROPE_INIT_FUNCTIONS['yarn']",
+    ),
+    "attention factor": Row(
+        Stage.FREQUENCY,
+        3,
+        covers="0.1 m ln s + 1, and the ratio of two",
+        argument="logarithm, product and sum, each below its result (1.5 seen); a ratio takes its own rounding from the same three",
+        needs="ggml 0.13.1: 1.0f + 0.1f * logf(1 / freq_scale)",
+    ),
+    "logarithm": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="ln and log2 of a positive number",
+        argument="as pow and exp: a vector library's logarithm stays below 4 units",
+        needs="jax 0.10.2: jnp.log on a CPU",
+    ),
+    "bucket": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="each quotient and product of ln(a / e) / ln(D / e) * (nb - e), in any order",
+        argument="one rounding each",
+        needs="transformers 5.23.0: T5Attention._relative_position_bucket",
+    ),
+    "angle": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="p * theta, p / base^x, and (p / s) * theta",
+        argument="product or quotient, and one more where the position is scaled first",
+        needs="onnxruntime 1.31.1 and every table of p / base^x",
+    ),
+    "cosine": Row(
+        Stage.FREQUENCY,
+        3,
+        covers="cosine in the computing format, argument reduction included",
+        argument="absolute units: relative to 1, since reduction errs absolutely (1.6 seen up to 1.1e6)",
+        needs="mlx 0.32.4: 2.6 units up to 2^24",
+    ),
+    "sine": Row(
+        Stage.FREQUENCY,
+        3,
+        covers="sine in the computing format, argument reduction included",
+        argument="units of min(1, |angle|): below 1 radian nothing is reduced, and a sine errs relatively",
+        needs="mlx 0.32.4: 2.6 units up to 2^24",
+    ),
+    "factor": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="a table times the attention factor, before it is stored, or x times the factor in the computing format",
+        argument="one rounding",
+        needs="transformers 5.23.0: cos() * attention_scaling",
+    ),
+    "table": Row(
+        Stage.TABLE,
+        0,
+        covers="a table that is kept in half precision, the attention factor included",
+        argument="the rounding of what is stored, and nothing else",
+        needs="transformers 5.23.0: cos.to(dtype=x.dtype)",
+    ),
+    "product": Row(
+        Stage.ARITHMETIC,
+        1,
+        covers="a product, fused into the following sum or not",
+        argument="one rounding, or none",
+        needs="transformers 5.23.0: x * cos",
+    ),
+    "sum": Row(
+        Stage.ARITHMETIC,
+        1,
+        covers="the sum of two numbers",
+        argument="one rounding",
+        needs="transformers 5.23.0: x * cos + rotate_half(x) * sin",
+    ),
+    "bias": Row(
+        Stage.ARITHMETIC,
+        1,
+        covers="a slope times a distance",
+        argument="one rounding; the distance is an integer and exact",
+        needs="transformers 5.23.0, BLOOM: slopes[..., None] * arange_tensor",
+    ),
+    "dot": Row(
+        Stage.ARITHMETIC,
+        0,
+        per={"terms": 1},
+        covers="a dot product of n terms in any order, blocked, fused or not; a half result accumulates in float32 and is rounded once",
+        argument="one rounding per product and n - 1 of the sums, each below sum |terms| (Higham 2002, eq. 3.5)",
+        needs="torch 2.13: blocked matmul",
+    ),
+    "scale": Row(
+        Stage.ARITHMETIC,
+        3,
+        covers="1 / sqrt(d) before, after, or split between q and k",
+        argument="the constant twice where split, and the operation",
+        needs="torch 2.13: scaled_dot_product_attention multiplies q and k by sqrt(scale)",
+    ),
+    "exponent": Row(
+        Stage.ARITHMETIC,
+        2,
+        covers="z - max z, and exp2 of it times log2 e",
+        argument="units of |z - max z|: one for the difference, one for the product",
+        needs="mlx 0.32.4: exp is 16 units at -20, 64 at -85",
+    ),
+    "probability": Row(
+        Stage.ARITHMETIC,
+        9,
+        per={"terms": 1},
+        covers="exp(z - max) / sum exp(z - max), also accumulated block by block",
+        argument="two exponentials of 4 units, n - 1 for the sum of positive terms, 2 for reciprocal and product",
+        needs="mlx 0.32.4 and jax 0.10.2: vectorised exp",
+    ),
+}

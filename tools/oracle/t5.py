@@ -1,0 +1,68 @@
+"""T5 relative bias, from the authors' code (Raffel et al. 2019, section 2.1); buckets are decided in integers."""
+
+from dataclasses import dataclass
+
+from flint import arb, fmpq
+
+from tools.oracle.arithmetic import Ball, Exact, hull
+from tools.oracle.rope import Inputs, Results
+
+Buckets = tuple[tuple[int, ...], list[tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class Range:
+    """How the distances of one direction are shared among its buckets."""
+
+    buckets: int
+    exact: int
+    max_distance: int
+
+    def step(self, distance: int) -> int:
+        """Return the largest ``k`` with ``a^(nb - e) e^k >= D^k e^(nb - e)``."""
+        width, e, k = self.buckets - self.exact, self.exact, 0
+        while k < width and distance**width * e ** (k + 1) >= self.max_distance ** (k + 1) * e**width:
+            k += 1
+        return k
+
+    def logarithmic(self, a: Exact, distance: int) -> Ball:
+        """Return ``ln(a / e) / ln(D / e) * (nb - e)``, whose floor is that ``k``."""
+        near, far = (a.step("bucket", arb(fmpq(length, self.exact))) for length in (distance, self.max_distance))
+        share = a.step("bucket", a.step("logarithm", near.log()) / a.step("logarithm", far.log()))
+        return a.step("bucket", share * (self.buckets - self.exact))
+
+
+def reached(a: Exact, relative: int, *, bidirectional: bool, num_buckets: int, max_distance: int) -> tuple[int, ...]:
+    """Return every bucket that a key at that distance from the query may land in; exactly one in real arithmetic."""
+    buckets = num_buckets // 2 if bidirectional else num_buckets
+    shared = Range(buckets, buckets // 2, max_distance)
+    start = buckets if bidirectional and relative > 0 else 0
+    distance = abs(relative) if bidirectional else max(-relative, 0)
+    if distance < shared.exact:
+        return (start + distance,)
+    # Nothing is decided beyond the largest distance: every form clamps to the last bucket.
+    steps = a.floors(shared.logarithmic(a, min(distance, 2 * max_distance)), shared.step(distance))
+    return a.settle(start + min(buckets - 1, shared.exact + max(step, 0)) for step in steps)
+
+
+def bucket(a: Exact, inputs: Inputs, *, bidirectional: bool, num_buckets: int, max_distance: int) -> dict[str, Buckets]:
+    """Return the bucket of every key position minus query position."""
+    relative = inputs["relative_positions"]
+    once = {
+        distance: reached(a, int(distance), bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
+        for distance in dict.fromkeys(relative.values)
+    }
+    return {"result": (relative.shape, [once[distance] for distance in relative.values])}
+
+
+def bias(a: Exact, inputs: Inputs, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Results:
+    """Return the table's number for every head, query and key."""
+    table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
+    rows = [
+        reached(a, int(key - query), bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
+        for query in queries
+        for key in keys
+    ]
+    heads = table.shape[1]
+    values = [hull([arb(table.at(row, head)) for row in choices]) for head in range(heads) for choices in rows]
+    return {"result": ((heads, len(queries), len(keys)), values)}
