@@ -56,7 +56,7 @@ class Law(Enum):
     """An equation that every correct implementation satisfies; ``conformance.laws`` knows how to falsify each."""
 
     LINEAR = "f(a x + b y) = a f(x) + b f(y)"
-    ISOMETRY = "|f(x)| = |x| in every pair, times the attention factor where there is one"
+    ISOMETRY = "|f(x)| = |x|, times the attention factor where there is one"
     IDENTITY_AT_ORIGIN = "f at position 0 changes nothing but the declared layout and factor"
     COMPOSITION = "R_a R_b = R_(a + b)"
     RELATIVE = "<R_m q, R_n k> depends on m - n only"

@@ -86,6 +86,8 @@ CASES = (
          equality="row_constant", query_positions=[2], key_positions=NEAR),
     Case("bias/column-far", exposes="key positions in half precision", num_heads=6, form="column", equality="row_constant",
          query_positions=[4_097], key_positions=[0, 257, 2_049, 4_095]),
+    Case("bias/column-twelve-heads", exposes="slopes, key index and product in bfloat16", num_heads=12, form="column",
+         equality="row_constant", query_positions=[2_049], key_positions=[1, 67, 257, 771]),
     Case("bias/reversed", exposes="keys counted from the first instead of the last", num_heads=2, form="reversed", equality="row_constant",
          query_positions=[1, 2], key_positions=NEAR),
     Case("bias/reversed-unsorted", exposes="the last key by index instead of position", num_heads=1, form="reversed",

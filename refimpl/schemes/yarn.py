@@ -254,8 +254,8 @@ SCHEME = Scheme(
     source=Source("Peng et al. 2023, YaRN, and its code", "https://arxiv.org/abs/2309.00071", equations="17-22"),
     laws={
         "frequencies": (Law.BETWEEN, Law.RATIO_FALLS, Law.REDUCES_TO_ROPE),
-        "attention_factor": (Law.OVERRIDE,),
-        "rotate": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.RELATIVE, Law.REDUCES_TO_ROPE),
+        "attention_factor": (Law.OVERRIDE, Law.REDUCES_TO_ROPE),
+        "rotate": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.INVERSE, Law.REDUCES_TO_ROPE),
     },
     cases=CASES,
     summary="Rope with its slow pairs slowed for a longer context, and a factor on the attention.",

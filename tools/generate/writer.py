@@ -23,8 +23,8 @@ def _mapping(value: Mapping[str, Tree]) -> Iterator[str]:
 
 def _sequence(value: Sequence[Tree]) -> Iterator[str]:
     for item in value:
-        first, *others = _mapping(item) if isinstance(item, Mapping) else _item("", item)
-        yield f"- {first.lstrip()}"
+        first, *others = _mapping(item) if isinstance(item, Mapping) and item else _item("", item)
+        yield f"- {first.lstrip()}".rstrip()
         yield from (f"  {line}" for line in others)
 
 
@@ -89,5 +89,4 @@ def _character(character: str) -> str:
         return f"\\{character}"
     if character.isprintable():
         return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return f"\\U{ord(character):08x}"
