@@ -1,8 +1,10 @@
 """What a known mistake is, as data: runnable, with the threads where others met it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
+
+Kind = Literal["mistake", "convention", "precision"]
 
 
 @dataclass(frozen=True)
@@ -11,14 +13,17 @@ class Mutant:
 
     ``function`` has the operation's signature, takes NumPy arrays and returns what the mistake returns.
     ``convicted_by`` names the vectors (``rope.rotate/far-and-slow``) and laws (``law:isometry``) that must convict it.
+    A convention ``forces`` parameters; ``origin`` says where a mistake without a public thread comes from.
     """
 
     name: str
     operation: str
-    kind: Literal["mistake", "convention", "precision"]
+    kind: Kind
     does: str
     should: str
     fix: str
     function: Callable[..., Any]
     convicted_by: tuple[str, ...]
     threads: tuple[str, ...] = ()
+    forces: Mapping[str, object] = field(default_factory=dict)
+    origin: str = ""

@@ -1,4 +1,5 @@
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,3 +63,38 @@ def test_only_adapters_and_mutants_reach_a_scheme_function(path: Path) -> None:
 
     assert all(name in DECLARATIONS or name.rsplit(".", 1)[0] in DECLARATIONS for name in reference)
     assert not any(name.startswith("refimpl.schemes.") and name != "refimpl.schemes.SCHEMES" and name != "refimpl.schemes.operations" for name in reference)
+
+
+WITHOUT_A_REFERENCE = """
+import functools
+import refimpl.spec
+
+def broken(function):
+    @functools.wraps(function)
+    def raises(*arrays, **parameters):
+        raise AssertionError(f"{function.__name__} was called")
+    return raises
+
+refimpl.spec.operation = broken
+import conformance.diagnose
+conformance.diagnose.diagnose = lambda *_: None
+from conformance.outcomes import Failed, Passed
+from conformance.run import check
+from refimpl.schemes import rope
+try:
+    rope.frequencies(head_dim=4, like=None)
+except AssertionError:
+    report = check(EXAMPLE, level="smoke")
+    assert report.exit_status() == STATUS, report.exit_status()
+    assert any(isinstance(result.outcome, Passed | Failed) for result in report.results if result.kind == "vector")
+    print("judged")
+"""
+
+
+@pytest.mark.parametrize(("example", "status"), [("numpy_right.py", 0), ("numpy_wrong.py", 1)])
+def test_vectors_and_laws_judge_even_where_every_reference_function_raises(example: str, status: int) -> None:
+    program = WITHOUT_A_REFERENCE.replace("EXAMPLE", repr(str(ROOT / "examples" / example))).replace("STATUS", str(status))
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.stdout.strip() == "judged", done.stderr

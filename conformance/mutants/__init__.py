@@ -1,0 +1,15 @@
+"""Known mistakes, runnable: what a suite must convict, and what a diagnosis can name."""
+
+from conformance.mutant import Mutant
+from conformance.mutants import alibi, rope, rope_attention, sinusoidal, t5, yarn
+
+MUTANTS: dict[str, Mutant] = {
+    mutant.name: mutant for module in (rope, rope_attention, sinusoidal, alibi, t5, yarn) for mutant in module.mutants()
+}
+
+
+def for_operation(operation: str) -> tuple[Mutant, ...]:
+    """Return the mutants of one operation, conventions first, then mistakes, then precision, each in the table's order."""
+    kinds = ("convention", "mistake", "precision")
+    own = [mutant for mutant in MUTANTS.values() if mutant.operation == operation]
+    return tuple(sorted(own, key=lambda mutant: kinds.index(mutant.kind)))

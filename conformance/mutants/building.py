@@ -1,0 +1,106 @@
+"""Turn a mistake that is said once into one mutant for every operation that it can befall."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Kind, Mutant
+from conformance.mutants.convictions import CONVICTED_BY
+from refimpl.arrays import Array
+from refimpl.schemes import operations
+
+Arrays = dict[str, Array]
+Parameters = dict[str, Any]
+Function = Callable[..., Any]
+OPERATIONS = operations()
+CONVENTIONS = ("layout", "direction", "form", "spacing")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What goes wrong, what should happen, and how to repair it; ``origin`` where no thread is known."""
+
+    slug: str
+    does: str
+    should: str
+    fix: str
+    threads: tuple[str, ...] = ()
+    kind: Kind = "mistake"
+    origin: str = ""
+
+    def at(self, operation: str, function: Function) -> Mutant:
+        """Return the mutant of one operation."""
+        name = f"{operation}/{self.slug}"
+        return Mutant(
+            name=name,
+            operation=operation,
+            kind=self.kind,
+            does=self.does,
+            should=self.should,
+            fix=self.fix,
+            function=function,
+            convicted_by=CONVICTED_BY.get(name, ()),
+            threads=self.threads,
+            origin=self.origin,
+        )
+
+
+def same_arrays(arrays: Arrays, _: Parameters) -> Arrays:
+    """Leave the arrays as they are."""
+    return arrays
+
+
+def altered(
+    operation: str,
+    *,
+    arrays: Callable[[Arrays, Parameters], Arrays] = same_arrays,
+    parameters: Callable[[Parameters], Parameters] = dict,
+    result: Callable[[Any], Any] = lambda value: value,
+) -> Function:
+    """Return the operation, called with other arrays or other parameters, or with its result changed."""
+    contract = OPERATIONS[operation]
+    like = {"like": np.zeros(1)} if contract.takes_like else {}
+
+    def mutated(*given: Array, **chosen: Any) -> Any:
+        named = arrays(dict(zip(contract.arrays, given, strict=True)), chosen)
+        return result(contract.function(*named.values(), **parameters(chosen), **like))
+
+    return mutated
+
+
+def forcing(operation: str, forced: Mapping[str, object]) -> Function:
+    """Return the operation with some parameters fixed, whatever is asked for."""
+    return altered(operation, parameters=lambda chosen: {**chosen, **forced})
+
+
+def moving(operation: str, change: Callable[[Array], Array], *, only: str = "positions") -> Function:
+    """Return the operation with its positions changed; ``only`` is how the names of the arrays to change end."""
+    return altered(operation, arrays=lambda arrays, _: {name: change(a) if name.endswith(only) else a for name, a in arrays.items()})
+
+
+def conventions(operation: str, threads: Mapping[str, tuple[str, ...]], names: Iterable[str] = CONVENTIONS) -> Iterable[Mutant]:
+    """Return a mutant for every value of every parameter on which correct code differs."""
+    for parameter in (OPERATIONS[operation].parameters.get(name) for name in names):
+        for value in parameter.choices if parameter else ():
+            yield convention(operation, parameter.name, value, threads.get(value, ()))  # type: ignore[union-attr]  # choices: not None
+
+
+def convention(operation: str, parameter: str, value: object, threads: tuple[str, ...] = ()) -> Mutant:
+    """Return the mutant that conforms to one value of a parameter, whatever is asked for."""
+    shown = f'"{value}"' if isinstance(value, str) else repr(value)
+    name = f"{operation}/{parameter}={value}"
+    return Mutant(
+        name=name,
+        operation=operation,
+        kind="convention",
+        does=f"conforms as {parameter}={value}",
+        should=f"computes what {parameter} asks for",
+        fix=f"declare {parameter}={shown}, or honour the {parameter} that is asked for",
+        function=forcing(operation, {parameter: value}),
+        convicted_by=CONVICTED_BY.get(name, ()),
+        threads=threads,
+        forces={parameter: value},
+        origin="" if threads else "a convention of the specification",
+    )

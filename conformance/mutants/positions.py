@@ -1,0 +1,152 @@
+"""Positions that go wrong before any scheme sees them; they befall every operation that takes positions."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Mistake, moving
+from refimpl.arrays import Array
+
+Change = Callable[[Array], Array]
+
+
+def first_row(positions: Array) -> Array:
+    """Use the first row's positions for every row."""
+    return np.broadcast_to(positions[:1], positions.shape).copy() if positions.ndim == 2 else positions
+
+
+def index(positions: Array) -> Array:
+    """Use the index on the last axis."""
+    return np.broadcast_to(np.arange(positions.shape[-1]), positions.shape).copy()
+
+
+def run(positions: Array) -> Array:
+    """Count up from the first position."""
+    return positions[..., :1] + index(positions).astype(positions.dtype)
+
+
+def frozen(positions: Array) -> Array:
+    """Repeat the first position."""
+    return np.broadcast_to(positions[..., :1], positions.shape).copy()
+
+
+def clamped(rows: int) -> Change:
+    """Return positions that never pass the last row of a table."""
+    return lambda positions: np.minimum(positions, rows - 1)
+
+
+EXPLICIT = "use the positions that are given"
+MISTAKES: dict[str, tuple[Mistake, Change]] = {
+    mistake.slug: (mistake, change)
+    for mistake, change in (
+        (
+            Mistake(
+                "positions-from-one",
+                does="counts positions from one",
+                should="count them from zero",
+                fix="don't add 1 to the positions",
+                origin="in the style of the off-by-one starts of the position threads",
+            ),
+            lambda positions: positions + 1,
+        ),
+        (
+            Mistake(
+                "positions-from-minus-one",
+                does="is one position behind: an initial step of -1 leaks in",
+                should="start at the position that is given",
+                fix="start the offset at 0 where there is no cache",
+                threads=("https://github.com/OpenNMT/CTranslate2/pull/1572",),
+            ),
+            lambda positions: positions - 1,
+        ),
+        (
+            Mistake(
+                "positions-ignored",
+                does="ignores the positions and uses the index of the token",
+                should=EXPLICIT,
+                fix="pass the positions (the cache's offset, the packed document's restart) to the encoding",
+                threads=(
+                    "https://github.com/keras-team/keras-hub/pull/1544",
+                    "https://github.com/pytorch/torchtitan/issues/2559",
+                    "https://github.com/huggingface/transformers/issues/22161",
+                ),
+            ),
+            index,
+        ),
+        (
+            Mistake(
+                "first-position-counts",
+                does="takes the first position and counts up from it",
+                should="use every position that is given",
+                fix="gather the tables by position instead of slicing them from the first",
+                threads=(
+                    "https://github.com/NVIDIA/Megatron-LM/pull/5243",
+                    "https://github.com/rajveer43/VeloxQuant-MLX/issues/389",
+                ),
+            ),
+            run,
+        ),
+        (
+            Mistake(
+                "positions-frozen",
+                does="gives every token the first token's position",
+                should="advance the position with the token",
+                fix="slice the table (`pe[:, :T]`) instead of indexing it, and refresh positions at every step",
+                threads=("https://github.com/DiffPoseTalk/DiffPoseTalk/issues/20", "https://github.com/alibaba/rtp-llm/pull/1337"),
+            ),
+            frozen,
+        ),
+        (
+            Mistake(
+                "first-row-for-all",
+                does="uses the first row's positions for every row of the batch",
+                should="use each row's own positions",
+                fix="index the tables with the whole (batch, token) array",
+                threads=("https://github.com/unslothai/unsloth/issues/3699",),
+            ),
+            first_row,
+        ),
+        (
+            Mistake(
+                "clamped-at-2048",
+                does="stops at position 2047, the end of its table",
+                should="go on for every position",
+                fix="compute or grow the table to the largest position",
+                threads=("https://github.com/neuralmagic/sparseml/pull/1826",),
+                origin="the length 2048 is ours",
+            ),
+            clamped(2048),
+        ),
+        (
+            Mistake(
+                "clamped-at-4096",
+                does="stops at position 4095, the end of its table",
+                should="go on for every position",
+                fix="compute or grow the table to the largest position",
+                threads=("https://github.com/vllm-project/vllm/pull/55910",),
+                origin="the length 4096 is ours",
+            ),
+            clamped(4096),
+        ),
+        (
+            Mistake(
+                "negative-positions-clamped",
+                does="takes negative positions for 0",
+                should="encode negative positions too",
+                fix="don't clamp positions",
+                origin="in the style of gathers that clamp out-of-range indices",
+            ),
+            lambda positions: np.maximum(positions, 0),
+        ),
+    )
+}
+
+#: What shows where positions count by their difference only.
+RELATIVE_SLUGS = tuple(slug for slug in MISTAKES if slug not in ("positions-from-one", "positions-from-minus-one"))
+
+
+def position_mutants(operation: str, slugs: Iterable[str] = tuple(MISTAKES)) -> Iterator[Mutant]:
+    """Return the position mistakes of one operation."""
+    for mistake, change in (MISTAKES[slug] for slug in slugs):
+        yield mistake.at(operation, moving(operation, change))

@@ -1,0 +1,265 @@
+"""What goes wrong with rope where queries meet keys, and on the way back."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Arrays, Mistake, Parameters, altered
+from conformance.mutants.rotary import Rotary
+from refimpl import attention
+from refimpl.arrays import Array
+from refimpl.schemes import rope
+
+Pair = tuple[Array, Array]
+
+
+def from_start(m: Array, n: Array) -> Pair:
+    """Turn the queries as if they began where the keys begin."""
+    return n[..., : m.shape[-1]], n
+
+
+PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
+    (
+        Mistake(
+            "query-from-start",
+            does="turns queries by the positions of the first keys",
+            should="turn queries by their own positions, after the cache",
+            fix="offset the queries by the length of the cache",
+            threads=("https://github.com/RobertCsordas/moeut/pull/6", "https://github.com/rajveer43/VeloxQuant-MLX/issues/389"),
+        ),
+        from_start,
+    ),
+    (
+        Mistake(
+            "query-at-zero",
+            does="turns queries from position 0",
+            should="turn queries by their own positions",
+            fix="pass the cache's offset to the queries' rotation",
+            threads=("https://github.com/keras-team/keras-hub/pull/1544", "https://github.com/RobertCsordas/moeut/pull/6"),
+        ),
+        lambda m, n: (m - m[..., :1], n),
+    ),
+    (
+        Mistake(
+            "query-at-last-key",
+            does="turns queries by the positions of the last keys, whatever theirs are",
+            should="turn queries by the positions that are given",
+            fix="use the queries' own offset",
+            threads=("https://github.com/flashinfer-ai/flashinfer/pull/847",),
+        ),
+        lambda m, n: (n[..., -m.shape[-1] :], n),
+    ),
+    (
+        Mistake(
+            "key-at-query",
+            does="turns keys by the queries' positions",
+            should="turn keys by their own positions",
+            fix="give keys their own positions",
+            threads=("https://github.com/huggingface/transformers/issues/33691",),
+            origin="in the style of the cache threads",
+        ),
+        lambda m, n: (m, m[..., -1:] + 0 * n if m.shape[-1] != n.shape[-1] else m),
+    ),
+    (
+        Mistake(
+            "key-not-turned",
+            does="rotates queries only",
+            should="rotate queries and keys",
+            fix="rotate the keys before they are cached",
+            threads=("https://github.com/sgl-project/sglang/pull/33575",),
+            origin="in the style of rotations that are lost on one path",
+        ),
+        lambda m, n: (m, 0 * n),
+    ),
+    (
+        Mistake(
+            "query-not-turned",
+            does="rotates keys only",
+            should="rotate queries and keys",
+            fix="rotate the queries too",
+            threads=("https://github.com/sgl-project/sglang/pull/33575",),
+            origin="in the style of rotations that are lost on one path",
+        ),
+        lambda m, n: (0 * m, n),
+    ),
+    (
+        Mistake(
+            "opposite-directions",
+            does="rotates keys in the opposite direction, so that positions add up instead of being subtracted",
+            should="rotate queries and keys in one direction",
+            fix="use the same sine for both; the transposed product already subtracts",
+            threads=("https://github.com/karpathy/nanochat/pull/489",),
+            origin="the thread's sign, in one of the two only",
+        ),
+        lambda m, n: (m, -n),
+    ),
+)
+
+
+def top_left(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
+    """Mask by index, the first query with the first key."""
+    return attention.visible(np.arange(query_positions.shape[-1]), np.arange(key_positions.shape[-1]), causal=causal)
+
+
+def bottom_right(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
+    """Mask by index, the last query with the last key."""
+    queries, keys = query_positions.shape[-1], key_positions.shape[-1]
+    return attention.visible(np.arange(queries) + keys - queries, np.arange(keys), causal=causal)
+
+
+def everything(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:  # noqa: ARG001  whatever is asked for
+    """Mask nothing."""
+    return attention.visible(query_positions, key_positions, causal=False)
+
+
+def strictly_before(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
+    """Hide the token itself wherever there is an earlier one."""
+    return attention.visible(query_positions - causal, key_positions, causal=causal)
+
+
+BY_POSITION = "hide the keys whose position exceeds the query's"
+MASK_ORIGIN = "in the style of masks built from indices while positions are given"
+MASK_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
+    (
+        Mistake(
+            "causal-from-first-key",
+            does="masks by index, aligned to the first key",
+            should=BY_POSITION,
+            fix="compare positions, not indices",
+            origin=MASK_ORIGIN,
+        ),
+        top_left,
+    ),
+    (
+        Mistake(
+            "causal-from-last-key",
+            does="masks by index, aligned to the last key",
+            should=BY_POSITION,
+            fix="compare positions, not indices",
+            origin=MASK_ORIGIN,
+        ),
+        bottom_right,
+    ),
+    (Mistake("causal-ignored", does="hides nothing", should=BY_POSITION, fix="honour causal", origin=MASK_ORIGIN), everything),
+    (
+        Mistake("causal-strict", does="hides the token itself", should=BY_POSITION, fix="compare with <=, not <", origin=MASK_ORIGIN),
+        strictly_before,
+    ),
+)
+
+
+def scaled(power: float) -> Callable[[Arrays, Parameters], Arrays]:
+    """Return queries times a power of the width: ``1/2`` undoes the scale, ``-1/2`` applies it twice."""
+    return lambda arrays, _: {**arrays, "q": arrays["q"] * arrays["q"].shape[-1] ** power}
+
+
+def tiled_heads(arrays: Arrays, _: Parameters) -> Arrays:
+    """Give query head i the key head i mod the number of key heads."""
+    order = np.arange(arrays["q"].shape[1]) % arrays["k"].shape[1]
+    return {name: array[:, order] if name in ("k", "v") else array for name, array in arrays.items()}
+
+
+def turned_values(arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Rotate the values like the keys."""
+    rotation = {name: value for name, value in parameters.items() if name != "causal"}
+    return {**arrays, "v": rope.rotate(arrays["v"], arrays["key_positions"], **rotation)}
+
+
+SCALE_ORIGIN = "in the style of attention kernels that leave the scale to the caller"
+INPUT_MISTAKES: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = (
+    (
+        Mistake(
+            "scale-missing",
+            does="doesn't divide by sqrt(head_dim)",
+            should="divide q k by sqrt(head_dim)",
+            fix="divide the logits, or scale the queries",
+            origin=SCALE_ORIGIN,
+        ),
+        scaled(0.5),
+    ),
+    (
+        Mistake(
+            "scale-twice",
+            does="divides by head_dim",
+            should="divide q k by sqrt(head_dim)",
+            fix="scale in one place only",
+            origin=SCALE_ORIGIN,
+        ),
+        scaled(-0.5),
+    ),
+    (
+        Mistake(
+            "heads-tiled",
+            does="gives query head i the key head i mod key heads",
+            should="share each key head among consecutive query heads",
+            fix="repeat_interleave the key heads instead of tiling them",
+            origin="in the style of grouped attention with repeat instead of repeat_interleave",
+        ),
+        tiled_heads,
+    ),
+)
+VALUES_TURNED = Mistake(
+    "values-turned",
+    does="rotates the values too",
+    should="leave the values alone",
+    fix="rotate queries and keys only",
+    threads=("https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",),
+)
+GRADIENT_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
+    (
+        Mistake(
+            "gradient-forward",
+            does="rotates the cotangent forward",
+            should="rotate it back, by minus the angle",
+            fix="conjugate: negate the sine in the backward pass",
+            threads=("https://github.com/Dao-AILab/flash-attention/pull/569",),
+        ),
+        lambda x, positions, cotangent, *, layout, **p: rope.rotate(  # noqa: ARG005  the operation's signature
+            cotangent, positions, layout="half" if layout == "half" else "interleaved", **p
+        ),
+    ),
+    (
+        Mistake(
+            "gradient-zero",
+            does="has no gradient",
+            should="return the cotangent, rotated back",
+            fix="give the fused kernel a backward pass",
+            threads=("https://github.com/huggingface/candle/pull/3612",),
+        ),
+        lambda x, positions, cotangent, **p: np.zeros_like(x),  # noqa: ARG005  the operation's signature
+    ),
+    (
+        Mistake(
+            "gradient-unturned",
+            does="passes the cotangent through",
+            should="rotate it back",
+            fix="give the fused kernel a backward pass",
+            threads=("https://github.com/huggingface/candle/pull/3612",),
+            origin="in the style of: a straight-through backward",
+        ),
+        lambda x, positions, cotangent, **p: cotangent,  # noqa: ARG005  the operation's signature
+    ),
+)
+
+
+def attention_mutants(name: str) -> Iterator[Mutant]:
+    """Return what befalls attention and its weights."""
+    operation = f"rope.{name}"
+    for mistake, see in MASK_MISTAKES:
+        yield mistake.at(operation, Rotary(see=see).of(operation))
+    for mistake, change in INPUT_MISTAKES:
+        yield mistake.at(operation, altered(operation, arrays=change))
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return all mutants of gradients and attention."""
+    for name in ("rotate_query_key", "weights", "attend"):
+        for mistake, place in PLACE_MISTAKES:
+            yield mistake.at(f"rope.{name}", Rotary(place=place).of(f"rope.{name}"))
+    for mistake, function in GRADIENT_MISTAKES:
+        yield mistake.at("rope.gradient", function)
+    for name in ("weights", "attend"):
+        yield from attention_mutants(name)
+    yield VALUES_TURNED.at("rope.attend", altered("rope.attend", arrays=turned_values))

@@ -1,0 +1,265 @@
+"""What goes wrong with T5's buckets and the bias that they look up."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Mistake, forcing, moving
+from conformance.mutants.positions import index, position_mutants
+from refimpl.arrays import Array
+from refimpl.schemes import t5
+
+BUCKET, BIAS = "t5.bucket", "t5.bias"
+Bucket = Callable[..., Array]
+
+
+def logarithmic(
+    *,
+    step: Callable[[Array], Array] = np.floor,
+    exact_less: int = 0,
+    ratio: Callable[[Array, int, int], Array] = lambda a, e, d: np.log(a / e) / np.log(d / e),
+    clipped: bool = True,
+    offset: Callable[[Array, int], Array] = lambda relative, buckets: buckets * (relative > 0),
+    distance: Callable[[Array], Array] = lambda relative: np.maximum(-relative, 0),
+) -> Bucket:
+    """Return the usual floating-point bucket with some steps replaced."""
+
+    def bucket(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+        buckets, exact = t5.half_range(num_buckets, bidirectional=bidirectional)
+        exact = max(1, exact - exact_less)
+        away = np.abs(relative) if bidirectional else distance(relative)
+        raw = exact + step(ratio(np.maximum(away, exact), exact, max_distance) * (buckets - exact) + 1e-9)
+        far = np.minimum(raw, buckets - 1) if clipped else raw
+        later = offset(relative, buckets) if bidirectional else 0
+        return (later + np.where(away < exact, away, far)).astype(np.int64)
+
+    return bucket
+
+
+def bias_of(bucket: Bucket) -> Callable[..., Array]:
+    """Return the bias that other buckets look up."""
+
+    def bias(table: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
+        rows = bucket(key_positions[None, :] - query_positions[:, None], **parameters)
+        return np.moveaxis(table[rows], -1, 0)
+
+    return bias
+
+
+def whole_range(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Give both directions all buckets: the half is forgotten."""
+    earlier = t5.bucket(-np.abs(relative), bidirectional=False, num_buckets=num_buckets, max_distance=max_distance)
+    later = num_buckets * (relative > 0)
+    right = t5.bucket(relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
+    return earlier + later if bidirectional else right
+
+
+def forced(**parameters: object) -> Bucket:
+    """Return buckets with parameters fixed."""
+    return forcing(BUCKET, parameters)
+
+
+BUCKET_MISTAKES: tuple[tuple[Mistake, Bucket], ...] = (
+    (
+        Mistake(
+            "always-bidirectional",
+            does="uses the encoder's buckets, half for each direction, whatever is asked for",
+            should="use all buckets for the past where bidirectional is false",
+            fix="pass bidirectional=False in the decoder's self-attention",
+            threads=("https://github.com/TransformerLensOrg/TransformerLens/pull/1681",),
+        ),
+        forced(bidirectional=True),
+    ),
+    (
+        Mistake(
+            "never-bidirectional",
+            does="uses the decoder's buckets whatever is asked for: later keys are all at distance 0",
+            should="give later keys the upper half of the buckets where bidirectional is true",
+            fix="pass bidirectional=True in the encoder",
+            threads=("https://github.com/TransformerLensOrg/TransformerLens/pull/1681",),
+            origin="in the style of: the thread the other way round",
+        ),
+        forced(bidirectional=False),
+    ),
+    (
+        Mistake(
+            "sign-flipped",
+            does="takes query minus key for key minus query",
+            should="bucket the key's position minus the query's",
+            fix="swap the two positions",
+            threads=("https://github.com/NVIDIA/TensorRT-LLM/issues/1343",),
+            origin="in the style of: relative positions of the wrong sign",
+        ),
+        moving(BUCKET, np.negative, only="relative_positions"),
+    ),
+    (
+        Mistake(
+            "rounded",
+            does="rounds the logarithm to the nearest bucket",
+            should="truncate it",
+            fix="cast to integers instead of rounding",
+            origin="in the style of ports to languages whose cast rounds",
+        ),
+        logarithmic(step=np.rint),
+    ),
+    (
+        Mistake(
+            "rounded-up",
+            does="rounds the logarithm up",
+            should="truncate it",
+            fix="use floor",
+            origin="in the style of ports to languages whose cast rounds",
+        ),
+        logarithmic(step=lambda value: np.ceil(value - 2e-9)),
+    ),
+    (
+        Mistake(
+            "max-distance-ignored",
+            does="uses a largest distance of 128 whatever is asked for",
+            should="use max_distance",
+            fix="pass relative_attention_max_distance through",
+            origin="in the style of parameters that stay at their defaults",
+        ),
+        forced(max_distance=128),
+    ),
+    (
+        Mistake(
+            "num-buckets-ignored",
+            does="uses 32 buckets whatever is asked for",
+            should="use num_buckets",
+            fix="pass relative_attention_num_buckets through",
+            origin="in the style of parameters that stay at their defaults",
+        ),
+        forced(num_buckets=32),
+    ),
+    (
+        Mistake(
+            "exact-region-short",
+            does="starts the logarithm one bucket early",
+            should="keep half of the buckets exact",
+            fix="use num_buckets // 2 of one direction",
+            origin="in the style of off-by-one boundaries",
+        ),
+        logarithmic(exact_less=1),
+    ),
+    (
+        Mistake(
+            "logarithm-of-whole-distance",
+            does="divides by ln(max_distance) instead of ln(max_distance / exact)",
+            should="divide by ln(max_distance / exact)",
+            fix="divide max_distance by the exact distances first",
+            origin="in the style of formulas copied without a term",
+        ),
+        logarithmic(ratio=lambda a, e, d: np.log(a / e) / np.log(d)),
+    ),
+    (
+        Mistake(
+            "far-not-clipped",
+            does="lets far distances run beyond the last bucket",
+            should="clip at the last bucket",
+            fix="take the minimum with num_buckets - 1",
+            origin="in the style of formulas copied without a term",
+        ),
+        logarithmic(clipped=False),
+    ),
+    (
+        Mistake(
+            "halves-not-halved",
+            does="gives each direction all buckets",
+            should="give each direction half of them",
+            fix="halve num_buckets where bidirectional",
+            origin="in the style of formulas copied without a term",
+        ),
+        whole_range,
+    ),
+    (
+        Mistake(
+            "later-not-offset",
+            does="puts later keys into the buckets of earlier ones",
+            should="add half of the buckets for later keys",
+            fix="add num_buckets // 2 where the relative position is positive",
+            origin="in the style of formulas copied without a term",
+        ),
+        logarithmic(offset=lambda relative, _: np.zeros_like(relative)),
+    ),
+    (
+        Mistake(
+            "self-counted-as-later",
+            does="puts the token itself among the later keys",
+            should="give it bucket 0",
+            fix="compare with > 0, not >= 0",
+            origin="in the style of off-by-one boundaries",
+        ),
+        logarithmic(offset=lambda relative, buckets: buckets * (relative >= 0)),
+    ),
+    (
+        Mistake(
+            "future-not-clipped",
+            does="gives later keys the bucket of their distance where only the past counts",
+            should="give them bucket 0",
+            fix="clip the distance at 0 instead of taking its magnitude",
+            origin="in the style of formulas copied without a term",
+        ),
+        logarithmic(distance=np.abs),
+    ),
+)
+
+BIAS_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
+    (
+        Mistake(
+            "query-index",
+            does="uses the index of the query for its position: every decoding step is step 0",
+            should="use the query's true position",
+            fix="offset the query by the length of the cache",
+            threads=("https://github.com/NVIDIA/TensorRT-LLM/issues/1343",),
+        ),
+        moving(BIAS, index, only="query_positions"),
+    ),
+    (
+        Mistake(
+            "no-bias",
+            does="returns no bias, as the path with a cache does",
+            should="add the bias row of the current position",
+            fix="add the bias on every path",
+            threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/13870", "https://github.com/huggingface/transformers/pull/4499"),
+        ),
+        lambda *arrays, **p: np.zeros_like(bias_of(t5.bucket)(*arrays, **p)),
+    ),
+    (
+        Mistake(
+            "heads-in-reverse",
+            does="gives the heads their columns in reverse",
+            should="give head h column h",
+            fix="keep the order of the heads",
+            origin="in the style of head orders that change on one device",
+        ),
+        lambda *arrays, **p: bias_of(t5.bucket)(*arrays, **p)[::-1].copy(),
+    ),
+    (
+        Mistake(
+            "scaled-with-the-logits",
+            does="divides the bias by sqrt(64) with the logits",
+            should="add the bias unscaled",
+            fix="T5 has no 1 / sqrt(head_dim); set the kernel's scale to 1",
+            origin="in the style of fused kernels that scale the bias too; the width 64 is ours",
+        ),
+        lambda *arrays, **p: bias_of(t5.bucket)(*arrays, **p) / 8.0,
+    ),
+)
+
+
+POSITION_SLUGS = ("positions-ignored", "first-position-counts", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped")
+OUTSIDE_THE_TABLE = frozenset({"num-buckets-ignored", "far-not-clipped", "halves-not-halved"})
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return all mutants of T5's bias."""
+    for mistake, bucket in BUCKET_MISTAKES:
+        yield mistake.at(BUCKET, bucket)
+        if mistake.slug not in OUTSIDE_THE_TABLE:
+            yield mistake.at(BIAS, bias_of(bucket))
+    for mistake, function in BIAS_MISTAKES:
+        yield mistake.at(BIAS, function)
+    yield from position_mutants(BIAS, POSITION_SLUGS)

@@ -1,0 +1,316 @@
+"""What goes wrong with YaRN: the band, the ramp, the attention factor."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Mistake, altered, convention, conventions, forcing
+from conformance.mutants.positions import position_mutants
+from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, SHRINKS, Size, factor_function, with_logarithm
+from refimpl.arrays import Array
+from refimpl.schemes import rope, yarn
+
+FREQUENCIES, FACTOR, ROTATE = "yarn.frequencies", "yarn.attention_factor", "yarn.rotate"
+ROUNDED_BAND = ("https://github.com/apache/tvm/pull/18576",)
+Band = tuple[float, float]
+BETAS_IGNORED = {"beta_fast": 32.0, "beta_slow": 1.0}
+
+
+def corrections(head_dim: int, base: float, original_length: int, turns: Band) -> Band:
+    """Return the real pair indices at which that many turns fit."""
+    fast, slow = (head_dim * math.log(original_length / (2 * math.pi * n)) / (2 * math.log(base)) for n in turns)
+    return fast, slow
+
+
+def right_band(head_dim: int, base: float, original_length: int, turns: Band, *, truncate: bool) -> Band:
+    """Return the right band."""
+    return yarn.band(head_dim, base, original_length, turns, truncate=truncate)
+
+
+def half_clamped(head_dim: int, base: float, original_length: int, turns: Band, *, truncate: bool) -> Band:
+    """Clamp the upper edge at the last pair."""
+    low, high = right_band(head_dim, base, original_length, turns, truncate=truncate)
+    return low, min(high, head_dim // 2 - 1)
+
+
+def unclamped(head_dim: int, base: float, original_length: int, turns: Band, *, truncate: bool) -> Band:
+    """Clamp nothing."""
+    low, high = corrections(head_dim, base, original_length, turns)
+    return (math.floor(low), math.ceil(high)) if truncate else (low, high)
+
+
+def doubled(head_dim: int, base: float, original_length: int, turns: Band, *, truncate: bool) -> Band:
+    """Divide by ln(base) instead of 2 ln(base)."""
+    return right_band(head_dim, math.sqrt(base), original_length, turns, truncate=truncate)
+
+
+def swapped(head_dim: int, base: float, original_length: int, turns: Band, *, truncate: bool) -> Band:
+    """Swap the two betas."""
+    low, high = corrections(head_dim, base, original_length, (turns[1], turns[0]))
+    low, high = (math.floor(low), math.ceil(high)) if truncate else (low, high)
+    return max(low, 0), min(high, head_dim - 1)
+
+
+def of_default_base(head_dim: int, base: float, original_length: int, turns: Band, *, truncate: bool) -> Band:  # noqa: ARG001  that is the mistake
+    """Compute the band for base 10000."""
+    return right_band(head_dim, 10_000.0, original_length, turns, truncate=truncate)
+
+
+Blend = Callable[[Array, Array, float], Array]
+
+
+def mixed(plain: Array, slowed: Array, factor: float) -> Array:
+    """Return the right blend."""
+    return plain / factor * slowed + plain * (1.0 - slowed)
+
+
+def frequencies(*, band: Callable[..., Band] = right_band, blend: Blend = mixed) -> Callable[..., Array]:
+    """Return frequencies with another band or another blend."""
+
+    def made(
+        *, head_dim: int, base: float, factor: float, original_length: int, beta_fast: float, beta_slow: float, truncate: bool
+    ) -> Array:
+        low, high = band(head_dim, base, original_length, (beta_fast, beta_slow), truncate=truncate)
+        width = high - low if high != low else 0.001
+        slowed = np.clip((np.arange(head_dim // 2) - low) / width, 0.0, 1.0)
+        return blend(rope.frequencies(head_dim=head_dim, base=base, like=np.zeros(1)), slowed, factor)
+
+    return made
+
+
+def by_turns(
+    *,
+    head_dim: int,
+    base: float,
+    factor: float,
+    original_length: int,
+    beta_fast: float,
+    beta_slow: float,
+    truncate: bool,  # noqa: ARG001  the operation's signature
+) -> Array:
+    """Return the paper's own blend: linear in the number of turns."""
+    plain = rope.frequencies(head_dim=head_dim, base=base, like=np.zeros(1))
+    kept = np.clip((original_length * plain / (2 * math.pi) - beta_slow) / (beta_fast - beta_slow), 0.0, 1.0)
+    return mixed(plain, 1.0 - kept, factor)
+
+
+def right_frequencies(**parameters: Any) -> Array:
+    """Return the right frequencies."""
+    return yarn.frequencies(**parameters, like=np.zeros(1))
+
+
+def rotation(theta: Callable[..., Array] = right_frequencies, size: Size = yarn.chosen_factor) -> Callable[..., Array]:
+    """Return the rotation with other frequencies or another factor."""
+
+    def rotate(
+        x: Array,
+        positions: Array,
+        *,
+        layout: Any,
+        direction: Any,
+        mscale: float | None,
+        mscale_all_dim: float | None,
+        attention_factor: float | None,
+        **parameters: Any,
+    ) -> Array:
+        angles = positions[..., None] * theta(**parameters)
+        turned = rope.apply(x, np.cos(angles), np.sin(angles), layout=layout, direction=direction)
+        return size(parameters["factor"], mscale, mscale_all_dim, attention_factor) * turned
+
+    return rotate
+
+
+FREQUENCY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
+    (
+        Mistake(
+            "ramp-inverted",
+            does="inverts the ramp: fast pairs are slowed and slow ones kept",
+            should="keep fast pairs and slow the slow ones",
+            fix="use 1 - ramp",
+            origin="litgpt 0.5.13, build_rope_cache",
+        ),
+        frequencies(blend=lambda plain, slowed, factor: mixed(plain, 1.0 - slowed, factor)),
+    ),
+    (
+        Mistake(
+            "all-interpolated",
+            does="divides every frequency by the factor: position interpolation",
+            should="blend by the ramp",
+            fix="apply the ramp per pair",
+            threads=("https://github.com/rasbt/LLMs-from-scratch/issues/939",),
+            origin="in the style of the thread: positions divided",
+        ),
+        frequencies(blend=lambda plain, _, factor: plain / factor),
+    ),
+    (
+        Mistake(
+            "not-scaled",
+            does="keeps the frequencies of plain rope",
+            should="blend by the ramp",
+            fix="read rope_type and rope_scaling in every spelling",
+            threads=("https://github.com/lablup/mlxcel/issues/1355",),
+        ),
+        frequencies(blend=lambda plain, *_: plain),
+    ),
+    (
+        Mistake(
+            "blend-geometric",
+            does="blends geometrically",
+            should="blend linearly",
+            fix="add the two frequencies with weights ramp and 1 - ramp",
+            origin="the yarn_log variant of a Grok-1 port",
+        ),
+        frequencies(blend=lambda plain, slowed, factor: plain * factor**-slowed),
+    ),
+    (
+        Mistake(
+            "ramp-times-factor",
+            does="multiplies the ramp by the factor",
+            should="multiply it by 1",
+            fix="write 1 as the extrapolation factor",
+            threads=("https://github.com/ikawrakow/ik_llama.cpp/pull/2003",),
+        ),
+        frequencies(blend=lambda plain, slowed, factor: mixed(plain, 1.0 - factor * (1.0 - slowed), factor)),
+    ),
+    (
+        Mistake(
+            "high-clamped-at-half",
+            does="clamps the upper edge of the band at head_dim / 2 - 1",
+            should="clamp it at head_dim - 1",
+            fix="clamp at head_dim - 1, or know that weights were trained otherwise",
+            threads=("https://github.com/jingyaogong/minimind/issues/602",),
+            kind="convention",
+        ),
+        frequencies(band=half_clamped),
+    ),
+    (
+        Mistake(
+            "band-not-clamped",
+            does="doesn't clamp the band to the pairs there are",
+            should="clamp it to 0 ... head_dim - 1",
+            fix="clamp both edges",
+            threads=("https://github.com/pytorch/torchtitan/pull/4215",),
+            origin="in the style of the thread: an edge of exactly 0",
+        ),
+        frequencies(band=unclamped),
+    ),
+    (
+        Mistake(
+            "band-without-two",
+            does="divides by ln(base) instead of 2 ln(base): the band lies twice as far",
+            should="divide by 2 ln(base)",
+            fix="divide by 2 ln(base)",
+            origin="in the style of formulas copied without a term",
+        ),
+        frequencies(band=doubled),
+    ),
+    (
+        Mistake(
+            "betas-swapped",
+            does="swaps beta_fast and beta_slow",
+            should="start the band where beta_fast turns fit",
+            fix="swap the two",
+            origin="in the style of parameters passed in the wrong order",
+        ),
+        frequencies(band=swapped),
+    ),
+    (
+        Mistake(
+            "band-of-default-base",
+            does="computes the band for base 10000",
+            should="use the model's base",
+            fix="pass base (rope_theta) to the band too",
+            threads=("https://github.com/sgl-project/SpecForge/issues/265",),
+            origin="in the style of the thread: base ignored, in the band only",
+        ),
+        frequencies(band=of_default_base),
+    ),
+    (
+        Mistake(
+            "ramp-by-turns",
+            does="computes the paper's ramp, linear in the number of turns",
+            should="compute the ramp that released code uses, linear in the pair's index",
+            fix="interpolate between indices, or call it NTK-by-parts",
+            origin="the paper's equations 17-18 against its own code",
+        ),
+        by_turns,
+    ),
+    (
+        Mistake(
+            "betas-ignored",
+            does="uses betas 32 and 1 whatever is asked for",
+            should="use beta_fast and beta_slow",
+            fix="pass the betas through",
+            threads=("https://github.com/GaijinEntertainment/daScript/pull/3479",),
+        ),
+        forcing(FREQUENCIES, BETAS_IGNORED),
+    ),
+    (
+        Mistake(
+            "stretched-length",
+            does="uses the stretched length for the original one",
+            should="use original_length",
+            fix="pass original_max_position_embeddings, not max_position_embeddings",
+            threads=("https://github.com/huggingface/transformers/issues/38224",),
+            origin="in the style of: the thread confuses the two lengths",
+        ),
+        altered(FREQUENCIES, parameters=lambda p: {**p, "original_length": math.ceil(p["original_length"] * p["factor"])}),
+    ),
+)
+
+
+INTERLEAVED_MISSING = Mistake(
+    "factor-missing-in-one-layout",
+    does="multiplies by the attention factor in the half layout only",
+    should="multiply in every layout",
+    fix="multiply cosine and sine before the kernels part",
+    threads=("https://github.com/GaijinEntertainment/daScript/pull/3479",),
+)
+POSITIONS_DIVIDED = Mistake(
+    "positions-divided",
+    does="divides positions by the factor and stops at the original length",
+    should="blend the frequencies and leave positions alone",
+    fix="apply the ramp per pair",
+    threads=("https://github.com/rasbt/LLMs-from-scratch/issues/939",),
+)
+
+
+def missing_in_interleaved(x: Array, positions: Array, *, layout: str, **parameters: Any) -> Array:
+    """Forget the factor where pairs are neighbours."""
+    size: Size = yarn.chosen_factor if layout == "half" else (lambda *_: 1.0)
+    return rotation(size=size)(x, positions, layout=layout, **parameters)
+
+
+def divided(x: Array, positions: Array, **parameters: Any) -> Array:
+    """Turn to ``min(p / factor, original_length - 1)`` with plain frequencies."""
+    places = np.minimum(positions / parameters["factor"], parameters["original_length"] - 1)
+    return rotation(theta=frequencies(blend=lambda plain, *_: plain))(x, places, **parameters)
+
+
+def rotate_mutants() -> Iterator[Mutant]:
+    """Return what befalls the rotation beyond frequencies and factor."""
+    yield from conventions(ROTATE, CONVENTION_THREADS)
+    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
+        yield mistake.at(ROTATE, rotary.of(ROTATE))
+    yield INTERLEAVED_MISSING.at(ROTATE, missing_in_interleaved)
+    yield POSITIONS_DIVIDED.at(ROTATE, divided)
+    yield from position_mutants(ROTATE)
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return all mutants of YaRN."""
+    for operation in (FREQUENCIES, ROTATE):
+        yield from (convention(operation, "truncate", value, ROUNDED_BAND) for value in (True, False))
+        yield from base_mutants(operation)
+    for mistake, theta in FREQUENCY_MISTAKES:
+        yield mistake.at(FREQUENCIES, theta)
+        yield mistake.at(ROTATE, rotation(theta=theta))
+    for mistake, size in FACTOR_MISTAKES:
+        yield mistake.at(FACTOR, factor_function(size))
+        yield mistake.at(ROTATE, rotation(size=size))
+    yield SHRINKS.at(FACTOR, factor_function(with_logarithm(math.log, shrinks=True)))
+    yield from rotate_mutants()

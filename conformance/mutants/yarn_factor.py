@@ -1,0 +1,156 @@
+"""What goes wrong with YaRN's attention factor."""
+
+import math
+from collections.abc import Callable
+
+from conformance.mutants.building import Mistake
+from refimpl.schemes import yarn
+
+Size = Callable[[float, float | None, float | None, float | None], float]
+
+
+def override(size: Callable[[float, float | None, float | None], float]) -> Size:
+    """Return a factor that a given one still replaces."""
+    return lambda factor, mscale, all_dim, given: size(factor, mscale, all_dim) if given is None else given
+
+
+def ratio_or_default(
+    ratio: Callable[[float, float, float], float], default: Callable[[float], float] = yarn.growth
+) -> Callable[[float, float | None, float | None], float]:
+    """Return ``ratio`` where both mscales are set, else the default."""
+    return lambda factor, mscale, all_dim: ratio(factor, mscale, all_dim) if mscale and all_dim else default(factor)
+
+
+def right_ratio(factor: float, mscale: float, all_dim: float) -> float:
+    """Return the ratio of the two growths."""
+    return yarn.growth(factor, mscale) / yarn.growth(factor, all_dim)
+
+
+def with_logarithm(logarithm: Callable[[float], float], share: float = 0.1, *, shrinks: bool = False) -> Size:
+    """Return the factor with another logarithm or another share of it."""
+
+    def growth(factor: float, mscale: float = 1.0) -> float:
+        return share * mscale * logarithm(factor) + 1.0 if factor > 1.0 or shrinks else 1.0
+
+    return override(ratio_or_default(lambda s, one, other: growth(s, one) / growth(s, other), growth))
+
+
+FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
+    (
+        Mistake(
+            "factor-missing",
+            does="doesn't multiply by an attention factor",
+            should="multiply by 0.1 ln(factor) + 1",
+            fix="multiply cosine and sine by the factor",
+            threads=("https://github.com/GaijinEntertainment/daScript/pull/3479", "https://github.com/onnxruntime/mobius/pull/548"),
+        ),
+        lambda *_: 1.0,
+    ),
+    (
+        Mistake(
+            "attention-factor-ignored",
+            does="ignores an attention_factor that is given",
+            should="let it win over everything else",
+            fix="forward attention_factor",
+            threads=("https://github.com/vllm-project/vllm/pull/46280",),
+        ),
+        lambda factor, mscale, all_dim, _: yarn.chosen_factor(factor, mscale, all_dim, None),
+    ),
+    (
+        Mistake(
+            "mscales-ignored",
+            does="ignores mscale and mscale_all_dim",
+            should="use the ratio of their growths",
+            fix="forward both",
+            threads=("https://github.com/onnxruntime/mobius/pull/548",),
+            origin="in the style of the thread",
+        ),
+        override(lambda factor, *_: yarn.growth(factor)),
+    ),
+    (
+        Mistake(
+            "mscale-without-all-dim",
+            does="uses mscale alone",
+            should="divide by the growth of mscale_all_dim",
+            fix="divide by it",
+            threads=("https://github.com/NVIDIA/Megatron-LM/issues/1429",),
+            origin="in the style of: the thread confuses the two keys",
+        ),
+        override(ratio_or_default(lambda factor, mscale, _: yarn.growth(factor, mscale))),
+    ),
+    (
+        Mistake(
+            "mscales-swapped",
+            does="divides mscale_all_dim's growth by mscale's",
+            should="divide mscale's growth by mscale_all_dim's",
+            fix="swap the two",
+            threads=("https://github.com/NVIDIA/Megatron-LM/issues/1429",),
+            origin="in the style of: the thread confuses the two keys",
+        ),
+        override(ratio_or_default(lambda factor, mscale, all_dim: right_ratio(factor, all_dim, mscale))),
+    ),
+    (
+        Mistake(
+            "mscale-unset-is-one",
+            does="takes an mscale that isn't set, or is 0, for 1 or 0 and divides all the same",
+            should="use the default unless both are set and not 0",
+            fix="test both for being set and not 0",
+            origin="in the style of `mscale or 1` defaults",
+        ),
+        override(
+            lambda factor, mscale, all_dim: right_ratio(factor, 1.0 if mscale is None else mscale, 0.0 if all_dim is None else all_dim)
+        ),
+    ),
+    (
+        Mistake(
+            "factor-squared",
+            does="multiplies by the factor twice",
+            should="multiply once",
+            fix="scale either the tables or the softmax",
+            threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/16378",),
+        ),
+        lambda *arguments: yarn.chosen_factor(*arguments) ** 2,
+    ),
+    (
+        Mistake(
+            "logarithm-to-ten",
+            does="takes the logarithm to base 10",
+            should="take the natural one",
+            fix="use ln",
+            origin="in the style of log functions that differ by language",
+        ),
+        with_logarithm(math.log10),
+    ),
+    (
+        Mistake(
+            "logarithm-to-two",
+            does="takes the logarithm to base 2",
+            should="take the natural one",
+            fix="use ln",
+            origin="in the style of log functions that differ by language",
+        ),
+        with_logarithm(math.log2),
+    ),
+    (
+        Mistake(
+            "share-of-seven",
+            does="uses 0.07 ln(factor) + 1",
+            should="use 0.1 ln(factor) + 1",
+            fix="use 0.1, or know that the weights were trained otherwise",
+            origin="TeleChat-3",
+        ),
+        with_logarithm(math.log, 0.07),
+    ),
+)
+SHRINKS = Mistake(
+    "grows-below-one",
+    does="uses 0.1 ln(factor) + 1 for factors below 1 too",
+    should="return 1 where nothing is stretched",
+    fix="return 1 if factor <= 1",
+    origin="keras-hub",
+)
+
+
+def factor_function(size: Size) -> Callable[..., float]:
+    """Return the operation of another factor."""
+    return lambda *, factor, mscale, mscale_all_dim, attention_factor: size(factor, mscale, mscale_all_dim, attention_factor)

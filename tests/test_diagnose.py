@@ -1,0 +1,179 @@
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.declarations import operations
+from conformance.diagnose import Observation, diagnose
+from conformance.mutants import MUTANTS
+from conformance.mutants.rounding import rounded
+from conformance.outcomes import Diagnosis
+from conformance.vectors import Vector, load
+
+Function = Callable[..., Any]
+
+
+@functools.cache
+def vectors(operation: str) -> tuple[Vector, ...]:
+    return tuple(vector for vector in load([operation]) if vector.error is None)
+
+
+def observe(operation: str, function: Function, dtype: str = "float32") -> list[Observation]:
+    """Return what a function gives for every vector that it answers, rounded to the dtype."""
+    return [seen for vector in vectors(operation) if (seen := answered(vector, function, dtype)) is not None]
+
+
+def answered(vector: Vector, function: Function, dtype: str) -> Observation | None:
+    contract = operations()[vector.operation]
+    try:
+        value = function(*[vector.inputs[name] for name in contract.arrays], **vector.parameters)
+    except (ValueError, IndexError, ArithmeticError):
+        return None
+    values = value if isinstance(value, tuple) else (value,)
+    return Observation(vector, {n: in_dtype(np.asarray(v), dtype) for n, v in zip(contract.results, values, strict=True)}, dtype)
+
+
+def in_dtype(values: np.ndarray, dtype: str) -> np.ndarray:
+    if values.dtype.kind == "i":
+        return values
+    return values.astype(np.float32).astype(np.float64) if dtype == "float32" else rounded(values, dtype)
+
+
+def right(operation: str, change: Callable[[np.ndarray, Vector], np.ndarray] = lambda values, _: values) -> list[Observation]:
+    """Return right answers at float32, or what ``change`` makes of them."""
+    return [
+        Observation(
+            vector, {name: change(in_dtype(values, "float32"), vector) for name, values in (vector.expected or {}).items()}, "float32"
+        )
+        for vector in vectors(operation)
+    ]
+
+
+def named(diagnosis: Diagnosis | None) -> tuple[str, ...]:
+    return () if diagnosis is None else (" + ".join(diagnosis.mutants), *diagnosis.also_fits)
+
+
+def float32_rotation(*, layout: str | None = None, table: Function = np.asarray, angle: Function = np.asarray) -> Function:
+    """Return rope in genuine float32 steps, as an implementation would run it."""
+
+    def rotate(x: np.ndarray, positions: np.ndarray, *, head_dim: int, base: float, direction: str, **parameters: Any) -> np.ndarray:
+        pairs = layout or parameters["layout"]
+        inverse = np.float32(1) / np.float32(base) ** (np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim))
+        angles = angle(positions.astype(np.float32)[..., None] * inverse).astype(np.float32)
+        cos, sin = (table(function(angles)).astype(np.float32) for function in (np.cos, np.sin))
+        cos, sin = (each if each.ndim == 2 else each[:, None] for each in (cos, -sin if direction == "negative" else sin))
+        half = head_dim // 2
+        a, b = (x[..., :half], x[..., half:]) if pairs == "half" else (x[..., 0::2], x[..., 1::2])
+        turned = (a.astype(np.float32) * cos - b.astype(np.float32) * sin, a.astype(np.float32) * sin + b.astype(np.float32) * cos)
+        return np.stack(turned, axis=-1).reshape(x.shape) if pairs == "interleaved" else np.concatenate(turned, axis=-1)
+
+    return rotate
+
+
+def only(observations: Sequence[Observation], **parameters: object) -> list[Observation]:
+    return [seen for seen in observations if all(seen.vector.parameters[name] == value for name, value in parameters.items())]
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_is_named_from_its_output_alone(name: str) -> None:
+    mutant = MUTANTS[name]
+
+    assert name in named(diagnose(mutant.operation, observe(mutant.operation, mutant.function), "float32"))
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_nothing_is_named_where_everything_is_right(operation: str) -> None:
+    assert len(right(operation)) >= 12
+    assert diagnose(operation, right(operation), "float32") is None
+
+
+@pytest.mark.parametrize("operation", [name for name in operations() if name != "t5.bucket"])
+@pytest.mark.parametrize("size", [1e-3, 1.0])
+def test_nothing_is_named_for_a_mistake_that_nobody_knows(operation: str, size: float) -> None:
+    noise = np.random.default_rng(0)
+
+    assert diagnose(operation, right(operation, lambda values, _: values + size * noise.standard_normal(values.shape)), "float32") is None
+
+
+def test_a_bucket_that_nobody_knows_is_not_named() -> None:
+    assert diagnose("t5.bucket", right("t5.bucket", lambda values, _: values ^ 1), "float32") is None
+
+
+def test_one_wrong_element_that_no_mutant_explains_hides_the_mutant() -> None:
+    seen = observe("rope.rotate", MUTANTS["rope.rotate/degrees"].function)
+    seen[-1].got["result"].ravel()[0] += 1.0
+
+    assert diagnose("rope.rotate", seen, "float32") is None
+
+
+def test_genuine_float32_code_is_right() -> None:
+    assert diagnose("rope.rotate", observe("rope.rotate", float32_rotation()), "float32") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"angle": np.deg2rad}, "degrees"),
+        ({"layout": "half"}, "layout=half"),
+        ({"table": lambda values: rounded(values, "bfloat16")}, "bfloat16-tables"),
+        ({"table": lambda values: rounded(values, "float16")}, "float16-tables"),
+        ({"angle": lambda values: rounded(values, "bfloat16")}, "bfloat16-angles"),
+    ],
+)
+def test_a_mistake_is_named_in_genuine_float32_code(change: dict[str, Any], name: str) -> None:
+    diagnosis = diagnose("rope.rotate", observe("rope.rotate", float32_rotation(**change)), "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.mutants == (f"rope.rotate/{name}",)
+    assert diagnosis.also_fits == ()
+
+
+def test_an_undeclared_convention_is_named_as_one() -> None:
+    seen = only(observe("rope.rotate", float32_rotation(layout="half")), layout="interleaved")
+    diagnosis = diagnose("rope.rotate", seen, "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.kind == "convention"
+    assert diagnosis.does == "conforms as layout=half"
+    assert 'declare layout="half"' in diagnosis.fix
+
+
+def test_two_undeclared_conventions_are_named_together() -> None:
+    function = MUTANTS["rope.rotate/layout=half"].function
+    seen = observe("rope.rotate", lambda *arrays, **p: function(*arrays, **{**p, "direction": "negative"}))
+    diagnosis = diagnose("rope.rotate", only(seen, layout="interleaved", direction="positive"), "float32")
+
+    assert diagnosis is not None
+    assert set(diagnosis.mutants) == {"rope.rotate/layout=half", "rope.rotate/direction=negative"}
+
+
+def test_a_mistake_under_an_undeclared_convention_is_named_with_it() -> None:
+    seen = only(observe("rope.rotate", float32_rotation(layout="half", angle=np.deg2rad)), layout="interleaved")
+    diagnosis = diagnose("rope.rotate", seen, "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.mutants == ("rope.rotate/layout=half", "rope.rotate/degrees")
+
+
+def test_bfloat16_slopes_key_index_and_product_are_all_three_named() -> None:
+    def falcon(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, **_: object) -> np.ndarray:
+        whole = 1 << (num_heads.bit_length() - 1)
+        exponents = [8 * h / whole for h in range(1, whole + 1)] + [4 * h / whole for h in range(1, 2 * (num_heads - whole), 2)]
+        per_key = rounded(2.0 ** -np.array(exponents), "bfloat16")[:, None] * rounded(key_positions, "bfloat16")
+        return np.repeat(rounded(per_key, "bfloat16")[:, None], query_positions.size, axis=1)
+
+    diagnosis = diagnose("alibi.bias", only(observe("alibi.bias", falcon), form="column", max_bias=8.0), "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.does == "computes slopes, key index and product in bfloat16"
+    assert diagnosis.also_fits == ()
+
+
+@pytest.mark.parametrize(("dtype", "profile"), [("bfloat16", "bfloat16-model"), ("float16", "float16-model")])
+@pytest.mark.parametrize("name", ["layout=half", "degrees", "base-ignored", "positions-ignored"])
+def test_mistakes_are_named_in_half_models_too(name: str, dtype: str, profile: str) -> None:
+    seen = observe("rope.rotate", MUTANTS[f"rope.rotate/{name}"].function, dtype)
+
+    assert f"rope.rotate/{name}" in named(diagnose("rope.rotate", seen, profile))
