@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: check test test-gpu style vectors vectors-check vectors-matrix bench peers wheel-check clean help
+.PHONY: check test test-gpu style vectors vectors-check vectors-matrix bench seeds peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -34,6 +34,9 @@ vectors-matrix: $(VENV)/.test ## the same under every Python found and two versi
 
 bench: $(VENV)/.test ## print what the harness costs on this machine
 	$(RUN) -m tools.bench
+
+seeds: $(VENV)/.peers ## judge the bundled adapters under 20 Hypothesis seeds and list every conviction
+	$(RUN) -m tools.seeds --count 20 numpy array_api_strict ggml transformers
 
 peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
 

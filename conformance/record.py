@@ -74,7 +74,7 @@ def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> Any:
     """Return JSON's own types: numbers that aren't finite become null, what JSON lacks becomes its text."""
     if isinstance(value, dict):
         return {str(key): _finite(item) for key, item in value.items()}

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from conformance.outcomes import Crashed, Errored, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut
+from conformance.profiles import FORMATS, PROFILES
 from conformance.summary import (
+    CLEAR,
+    NO_VERDICT,
     VERDICTS,
     Conviction,
     Precision,
@@ -22,8 +25,13 @@ Line = tuple[str, str]
 WIDTH = 80
 IN_FULL = 2
 REPRODUCTION_LINES = 14
+REPRODUCTION_COLUMNS = 400
 REASONS = 4
 THREADS = 3
+OTHERS = 3
+HINTS = 3
+DTYPES = tuple(FORMATS)
+UNSHOWN = ("adapter", "platform")
 
 
 def clean(text: str) -> str:
@@ -49,7 +57,7 @@ def lines(report: Report, *, verbose: bool = False, width: int = WIDTH) -> Itera
 def _verdict(report: Report) -> Iterator[Line]:
     status = report.exit_status()
     ending = "" if report.complete else " (interrupted: not everything was run)"
-    nothing = ": nothing was judged" if status == 3 and not _errors(report) else ""
+    nothing = ": nothing was judged" if status == NO_VERDICT and not _errors(report) else ""
     yield {0: "good", 1: "bad"}.get(status, "head"), f"{clean(report.target)} {VERDICTS[status]}{nothing}{ending}"
 
 
@@ -77,7 +85,9 @@ def _convictions(report: Report, width: int, *, verbose: bool) -> Iterator[Line]
 def _title(conviction: Conviction, width: int) -> Iterator[Line]:
     failed, total = len(conviction.failures), conviction.judged
     dtypes = ", ".join(conviction.dtypes)
-    yield from _wrapped(f"WRONG {conviction.implementation}: {conviction.operation} in {dtypes}; {failed} of {total} checks fail", width, style="bad")
+    yield from _wrapped(
+        f"WRONG {conviction.implementation}: {conviction.operation} in {dtypes}; {failed} of {total} checks fail", width, style="bad"
+    )
 
 
 def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Line]:
@@ -99,13 +109,20 @@ def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Lin
 
 def _shown(conviction: Conviction, target: str, width: int, *, verbose: bool) -> Iterator[Line]:
     shown = conviction.smallest
-    yield from _field("shown by", f"{shown.check} ({shown.dtype}, {shown.profile})" + (f": {shown.exposes}" if shown.exposes else ""), width)
+    yield from _field("shown by", f"{shown.check} in {shown.dtype}", width)
+    yield from _field("look for", _hints(conviction), width) if _hints(conviction) else ()
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
     yield from _field("got", _message(shown.outcome), width)
-    yield from _field("how bad", _badness(conviction), width) if conviction.worst else ()
-    yield from _field("after", shown.earlier, width) if shown.earlier else ()
+    yield from _field("how bad", _badness(conviction), width) if conviction.worst not in {None, shown} else ()
+    yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in _message(shown.outcome) else ()
     yield from _reproduction(shown, target, verbose=verbose)
     yield from _others(conviction, shown, width, verbose=verbose)
+
+
+def _hints(conviction: Conviction) -> str:
+    """Return what the failing cases were made to expose, where nothing better is known and they are few."""
+    exposed = list(dict.fromkeys(failure.exposes for failure in conviction.failures if failure.exposes))
+    return "; ".join(exposed) if conviction.diagnosis is None and len(exposed) <= HINTS else ""
 
 
 def _in_short(conviction: Conviction, target: str, width: int) -> Iterator[Line]:
@@ -144,21 +161,25 @@ def _badness(conviction: Conviction) -> str:
     worst = conviction.worst
     if worst is None:
         return ""
-    return f"up to {_number(worst.ratio)} times the allowed error ({worst.check}, {worst.dtype})"
+    return f"up to {_number(worst.ratio)} times the allowed error at {worst.profile}, in {worst.check}"
 
 
 def _number(ratio: float | None) -> str:
-    return "?" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.3g}"
+    return "?" if ratio is None else f"{ratio:.2f}" if ratio < CLEAR else f"{ratio:.3g}"
 
 
 def _reproduction(shown: Result, target: str, *, verbose: bool) -> Iterator[Line]:
     source = (shown.reproduction or "").rstrip("\n").split("\n") if shown.reproduction else []
-    if source and (verbose or len(source) <= REPRODUCTION_LINES):
+    if source and (verbose or _fits(source) or _kind(shown.outcome) == Reason.HISTORY.value):
         yield "", "  reproduce:"
-        yield from (("quiet", f"    {clean(line)}") for line in source)
+        yield from (("quiet", f"    {clean(line)}".rstrip()) for line in source)
         return
     selector = f"--case {shown.check}" if shown.kind == "vector" else f"--operation {shown.operation}"
     yield "", f"  reproduce  posenc check {clean(target)} {selector} --verbose"
+
+
+def _fits(source: list[str]) -> bool:
+    return len(source) <= REPRODUCTION_LINES and max(map(len, source)) <= REPRODUCTION_COLUMNS
 
 
 def _others(conviction: Conviction, shown: Result, width: int, *, verbose: bool) -> Iterator[Line]:
@@ -169,8 +190,8 @@ def _others(conviction: Conviction, shown: Result, width: int, *, verbose: bool)
     elif others:
         names = list(dict.fromkeys(other.check for other in others if other.check != shown.check))
         if names:
-            rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
-            yield from _field("also", ", ".join(names[:3]) + rest, width, style="quiet")
+            rest = f" and {len(names) - OTHERS} more" if len(names) > OTHERS else ""
+            yield from _field("also", ", ".join(names[:OTHERS]) + rest, width, style="quiet")
 
 
 def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
@@ -178,7 +199,7 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     if not rows:
         return
     yield "", ""
-    yield "head", "PRECISION (worst error as a multiple of the allowed; up to position)"
+    yield "head", "PRECISION (worst error as a multiple of the allowed; profile met; position)"
     shown = [(row.operation, f"{row.implementation}: {_dtype_precision(row)}") for row in rows] if verbose else _by_operation(rows)
     for name, words in shown:
         yield from _row(name, words, width)
@@ -187,20 +208,30 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 
 
 def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:
+    """Yield one line per operation for all that is right, and one per implementation for what is wrong."""
     ordered = sorted(rows, key=lambda row: row.operation)
     for name, group in groupby(ordered, key=lambda row: row.operation):
-        yield name, _merged(list(group))
+        every = list(group)
+        right = [row for row in every if row.wrong_from is None]
+        if right:
+            yield name, _merged(right)
+        for row in every:
+            if row.wrong_from is not None:
+                yield name, f"{row.implementation}: {_dtype_precision(row)}"
 
 
 def _merged(rows: list[Precision]) -> str:
-    """Say one operation in one line: each profile's worst, over all implementations, and how far it is right."""
-    profiles = dict.fromkeys(row.met or "no profile" for row in rows)
-    parts = [f"{profile} {_number(_worst(rows, profile))}" for profile in profiles]
-    return ", ".join(parts) + _reach(rows)
+    """Say what is right in one line: each dtype's worst, over all implementations, and how far."""
+    return ", ".join(
+        _dtype([row for row in rows if row.dtype == dtype]) for dtype in sorted({row.dtype for row in rows}, key=DTYPES.index)
+    ) + _reach(rows)
 
 
-def _worst(rows: list[Precision], profile: str) -> float | None:
-    return max((row.worst for row in rows if (row.met or "no profile") == profile and row.worst is not None), default=None)
+def _dtype(rows: list[Precision]) -> str:
+    worst = max((row.worst for row in rows if row.worst is not None), default=None)
+    met = max((row.met for row in rows if row.met is not None), key=PROFILES.index, default=None)
+    other = f" ({met})" if met not in {None, rows[0].required} else ""
+    return f"{rows[0].dtype} {_number(worst)}{other}"
 
 
 def _reach(rows: list[Precision]) -> str:
@@ -212,6 +243,8 @@ def _reach(rows: list[Precision]) -> str:
 
 
 def _dtype_precision(row: Precision) -> str:
+    if row.met is None and row.wrong_from is not None:
+        return f"{row.dtype} meets no profile, {_number(row.worst)} times the allowed{_reach([row])}"
     declared = f", declared {row.required}" if row.declared else ""
     return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}"
 
@@ -228,7 +261,9 @@ def _advisories(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
         yield from _wrapped(f"note ({count}): {message}", width, style="quiet")
     declared = sorted({(row.implementation, row.required) for row in precision(report) if row.declared})
     for implementation, profile in declared:
-        yield from _wrapped(f"note: {implementation} declares {profile}, a permitted profile other than its dtype's own", width, style="quiet")
+        yield from _wrapped(
+            f"note: {implementation} declares {profile}, a permitted profile other than its dtype's own", width, style="quiet"
+        )
 
 
 def _counts(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
@@ -236,7 +271,7 @@ def _counts(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     for kind, noun in (("vector", "vectors"), ("law", "laws")):
         results = [result for result in report.results if result.kind == kind]
         if results:
-            yield from _row(noun, _tally(results, examples=kind == "law"), width)
+            yield from _wrapped(f"{noun}: {_tally(results, examples=kind == 'law')}", width)
     for label, reasons in (("unsupported", unsupported(report)), ("not judged", not_judged(report))):
         yield from _reasons(label, reasons, width, verbose=verbose)
     yield from _wrapped(_header(report), width, style="quiet")
@@ -245,7 +280,12 @@ def _counts(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 def _tally(results: list[Result], *, examples: bool) -> str:
     found = counts(results)
     failed = sum(result.convicts for result in results)
-    parts = [f"{found['Passed']} of {len(results)} passed", f"{failed} failed", f"{found['Unsupported']} unsupported", f"{found['NotJudged']} not judged"]
+    parts = [
+        f"{found['Passed']} of {len(results)} passed",
+        f"{failed} failed",
+        f"{found['Unsupported']} unsupported",
+        f"{found['NotJudged']} not judged",
+    ]
     if found["Advisory"]:
         parts.append(f"{found['Advisory']} advisory")
     if examples:
@@ -258,12 +298,13 @@ def _reasons(label: str, reasons: list[tuple[str, int]], width: int, *, verbose:
         yield from _wrapped(f"{label} ({count}): {reason}", width, style="quiet")
     if not verbose and len(reasons) > REASONS:
         rest = sum(count for _, count in reasons[REASONS:])
-        yield "quiet", f"{label} ({rest}): {len(reasons) - REASONS} other reasons (--verbose)"
+        noun = "reason" if len(reasons) == REASONS + 1 else "reasons"
+        yield "quiet", f"{label} ({rest}): {len(reasons) - REASONS} other {noun} (--verbose)"
 
 
 def _header(report: Report) -> str:
-    wanted = ("posenc", "framework", "version", "python", "level", "seed", "vectors")
-    return ", ".join(f"{key} {report.header[key]}" for key in wanted if report.header.get(key) is not None)
+    shown = {key: value for key, value in report.header.items() if key not in UNSHOWN and value is not None}
+    return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
 def _field(name: str, words: str, width: int, *, style: str = "") -> Iterator[Line]:

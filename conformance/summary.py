@@ -8,7 +8,8 @@ from itertools import groupby
 from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported
 from conformance.profiles import PROFILES, REQUIRED
 
-VERDICTS = {0: "conforms", 1: "does not conform", 3: "no verdict"}
+NO_VERDICT = 3
+VERDICTS = {0: "conforms", 1: "does not conform", NO_VERDICT: "no verdict"}
 CLEAR = 10.0
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
 
@@ -32,7 +33,8 @@ class Conviction:
     @property
     def worst(self) -> Result | None:
         """The failure that is furthest beyond its allowance, or ``None`` where none has a ratio."""
-        return max((failure for failure in self.failures if failure.ratio is not None), key=lambda failure: failure.ratio or 0.0, default=None)
+        measured = [failure for failure in self.failures if failure.ratio is not None]
+        return max(measured, key=lambda failure: failure.ratio or 0.0, default=None)
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ def _precision(results: list[Result]) -> Precision:
 
 
 def _weakest(results: list[Result]) -> str | None:
-    met = [result.profile_met for result in results]
+    """Return the strongest profile that all meet; a refused bad input says nothing about precision."""
+    met = [result.profile_met for result in results if result.convicts or result.profile_met is not None]
     known = [profile for profile in met if profile is not None]
     return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
 
@@ -152,8 +155,14 @@ def unsupported(report: Report) -> list[tuple[str, int]]:
 
 
 def not_judged(report: Report) -> list[tuple[str, int]]:
-    """Return why checks were not judged, the most frequent reason first."""
-    return Counter(result.outcome.reason for result in report.results if isinstance(result.outcome, NotJudged)).most_common()
+    """Return why checks were not judged, the most frequent reason first; a law is named."""
+    found = ((result, result.outcome) for result in report.results)
+    reasons = (
+        f"{result.check}: {outcome.reason}" if result.kind == "law" else outcome.reason
+        for result, outcome in found
+        if isinstance(outcome, NotJudged)
+    )
+    return Counter(reasons).most_common()
 
 
 def advisories(report: Report) -> list[tuple[str, int]]:

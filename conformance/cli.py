@@ -1,0 +1,233 @@
+"""The command line: ``posenc``. It reads names, calls the rest of the package, and turns what happens into an exit status."""
+
+import io
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from conformance.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from conformance.outcomes import Report
+    from conformance.report import Line
+
+CONFORMS, DIFFERS, WRONG_USAGE, HARNESS_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Commands(click.Group):
+    """A group that says the near miss of an unknown command."""
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one is close."""
+        from conformance.adapter import near_miss
+
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{near_miss(args[0], self.commands)}"
+            raise click.UsageError(message)
+        return super().resolve_command(context, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="posenc", message="%(prog)s %(version)s")
+def posenc() -> None:
+    """Judge an implementation of a positional encoding: right or wrong, which known mistake, how precise.
+
+    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed or nothing ran, 130 interrupted.
+    """
+
+
+@posenc.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--scheme", "schemes", multiple=True, help="Only this scheme; may be repeated.")
+@click.option("--operation", "operations", multiple=True, help="Only this operation; may be repeated.")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; may be repeated.")
+@click.option("--profile", help="Require this precision instead of the declared one.")
+@click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
+@click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
+@click.option("--verbose", is_flag=True, help="Everything, not one screen.")
+@click.pass_context
+def check(
+    context: click.Context,
+    *,
+    targets: tuple[str, ...],
+    schemes: tuple[str, ...],
+    operations: tuple[str, ...],
+    cases: tuple[str, ...],
+    profile: str | None,
+    level: str,
+    seed: int,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Judge each TARGET: a file, module:object, or the name of a bundled adapter (see `posenc list`)."""
+    from conformance import run, selection, terminal
+
+    selection.verify(schemes, operations, cases, profile)
+    statuses = []
+    for target in targets:
+        progress = terminal.Progress(target)
+        try:
+            report = run.check(
+                target,
+                schemes=schemes or None,
+                operations=operations or None,
+                cases=cases or None,
+                profile=profile,
+                level=level,
+                seed=seed,
+                progress=progress,
+            )
+        finally:
+            progress.clear()
+        _write_report(report, as_json=as_json, verbose=verbose)
+        statuses.append(report.exit_status() if report.complete else INTERRUPTED)
+    context.exit(max(statuses))
+
+
+def _write_report(report: "Report", *, as_json: bool, verbose: bool) -> None:
+    from conformance import record, terminal
+    from conformance import report as screen
+
+    if as_json:
+        sys.stdout.write(record.text(report))
+    else:
+        terminal.write(screen.lines(report, verbose=verbose, width=terminal.width(sys.stdout)), sys.stdout)
+    sys.stdout.flush()
+
+
+@posenc.command(name="list")
+def list_() -> None:
+    """List schemes, operations and bundled adapters."""
+    from conformance import show
+
+    _write([*show.listing(), *show.adapters()])
+
+
+@posenc.command(name="show")
+@click.argument("name", metavar="SCHEME|OPERATION|CASE")
+def show_(name: str) -> None:
+    """Describe a scheme, an operation or a case."""
+    from conformance import show
+
+    _write(show.describe(name))
+
+
+@posenc.command()
+@click.pass_context
+def doctor(context: click.Context) -> None:
+    """Say whether the harness itself works here, and which libraries are installed."""
+    from conformance.doctor import examine
+
+    lines, healthy = examine()
+    _write(lines)
+    context.exit(CONFORMS if healthy else HARNESS_FAILED)
+
+
+@posenc.command()
+@click.argument("name")
+@click.option("--operation", default="rope.rotate", show_default=True, help="The operation that it offers.")
+@click.option("--framework", default="numpy", show_default=True, help="The arrays that it takes.")
+def init(name: str, operation: str, framework: str) -> None:
+    """Write NAME.py, an adapter to fill in."""
+    from conformance.scaffold import write
+
+    path = write(name, operation, framework, Path.cwd())
+    click.echo(f"wrote {path.name}: call your function there, then run `posenc check {path.name}`")
+
+
+@posenc.group()
+def vectors() -> None:
+    """Verify or export the golden vectors."""
+
+
+@vectors.command()
+@click.option("--directory", type=click.Path(path_type=Path, file_okay=False), help="Another directory of vectors.")
+def verify(directory: Path | None) -> None:
+    """Compare every file with the manifest and the schema."""
+    from conformance.vectors import vectors_directory, verify
+
+    verify(directory or vectors_directory())
+    click.echo("every file is as published")
+
+
+@vectors.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def export(path: Path) -> None:
+    """Write all vectors to PATH as JSON."""
+    from conformance.vectors import export
+
+    export(path)
+    click.echo(f"wrote {path}")
+
+
+@posenc.command()
+@click.option("--target", default="numpy", show_default=True, help="What to judge.")
+def bench(target: str) -> None:
+    """Measure what the harness costs on this machine."""
+    from conformance.bench import measure
+
+    for line in measure(target):
+        click.echo(line)
+
+
+def _write(lines: "Iterable[Line]") -> None:
+    from conformance import terminal
+
+    terminal.write(terminal.folded(lines, terminal.width(sys.stdout)), sys.stdout)
+
+
+def main(arguments: "Sequence[str] | None" = None) -> int:
+    """Run ``posenc`` and return its exit status; whatever goes wrong gets one line and never a traceback."""
+    _escape_what_the_terminal_lacks()
+    try:
+        status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return WRONG_USAGE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERRUPTED
+    except (KeyboardInterrupt, click.Abort):
+        return _refuse("interrupted", INTERRUPTED)
+    except click.ClickException as error:
+        return _refuse(error.format_message(), WRONG_USAGE)
+    except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
+        return _refuse(*_told(error))
+    return status if isinstance(status, int) else CONFORMS
+
+
+def _escape_what_the_terminal_lacks() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """Say whose fault an exception is, and in which words."""
+    from conformance.adapter import AdapterError
+    from conformance.selection import SelectionError
+    from conformance.targets import TargetError
+    from conformance.vectors import VectorError
+
+    if isinstance(error, AdapterError | SelectionError | TargetError):
+        return str(error), WRONG_USAGE
+    if isinstance(error, VectorError):
+        return f"vectors: {error}", HARNESS_FAILED
+    if isinstance(error, OSError):
+        return f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), HARNESS_FAILED
+    if os.environ.get("POSENC_TRACEBACK"):
+        raise error
+    return f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)", HARNESS_FAILED
+
+
+def _refuse(message: str, status: int) -> int:
+    from conformance.report import clean
+
+    click.echo(f"posenc: {clean(' '.join(message.split()))}", err=True)
+    return status

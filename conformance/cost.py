@@ -1,0 +1,141 @@
+"""What a case costs beyond the implementation's own time, and beyond the drawing of its inputs."""
+
+import inspect
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from conformance import judge, laws, targets
+from conformance.adapter import Implementation
+from conformance.declarations import features, operations
+from conformance.frameworks import NumPy
+from conformance.session import Session
+from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.vectors import Vector, load
+from refimpl.schemes import SCHEMES
+
+EXAMPLES = 20
+SEED = 0
+
+
+@dataclass
+class Recorder:
+    """Passes calls on to an implementation and remembers them."""
+
+    subject: Subject
+    calls: list[tuple[Sequence[np.ndarray], Mapping[str, object]]] = field(default_factory=list)
+
+    def __call__(self, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
+        """Remember the calls that were answered."""
+        reply = self.subject.call(arrays, parameters)
+        self.calls.append((arrays, parameters))
+        return reply
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds that some cases took, and whose they were."""
+
+    cases: int
+    total: float
+    drawing: float
+    own: float
+
+    @property
+    def each(self) -> float:
+        """The harness's own milliseconds per case."""
+        return 1e3 * (self.total - self.drawing - self.own) / max(self.cases, 1)
+
+    def __add__(self, other: "Cost") -> "Cost":
+        """Add up."""
+        return Cost(self.cases + other.cases, self.total + other.total, self.drawing + other.drawing, self.own + other.own)
+
+
+NOTHING = Cost(0, 0.0, 0.0, 0.0)
+
+
+def costs(target: str) -> tuple[Cost, Cost]:
+    """Return what the vectors and the drawn examples of a target cost."""
+    adapter = targets.load(target)
+    framework = targets.framework(adapter)
+    vectors, examples = NOTHING, NOTHING
+    with Session(target) as session:
+        for descriptor, implementation in zip(session.implementations, adapter.implementations, strict=True):
+            dtype = descriptor.dtypes[0]
+            subject = session.subject(descriptor, dtype, descriptor.profile[dtype])
+            vectors += _vectors(subject, implementation, framework)
+            examples += _examples(subject, implementation, framework)
+    return vectors, examples
+
+
+def _vectors(subject: Subject, implementation: Implementation, framework: NumPy) -> Cost:
+    loaded = [vector for vector in load({subject.operation.name}) if vector.error is None]
+    recorder = Recorder(subject)
+    recorded = replace(subject, call=recorder)
+    _judge(recorded, loaded[:1])
+    recorder.calls.clear()
+    started = time.perf_counter()
+    _judge(recorded, loaded)
+    total = time.perf_counter() - started
+    return Cost(len(recorder.calls), total, 0.0, _own(recorder, implementation, framework))
+
+
+def _judge(subject: Subject, vectors: Sequence[Vector]) -> None:
+    for vector in vectors:
+        try:
+            reply = subject.call(list(vector.inputs.values()), vector.parameters)
+        except (CallRefusedError, CallFailedError):
+            continue
+        judge.compare(vector, reply, subject.dtype, subject.profile)
+
+
+def _examples(subject: Subject, implementation: Implementation, framework: NumPy) -> Cost:
+    scheme, short = subject.operation.name.split(".", 1)
+    recorder = Recorder(subject)
+    started = time.perf_counter()
+    findings = list(laws.run(replace(subject, call=recorder), SCHEMES[scheme].laws.get(short, ()), examples=EXAMPLES, seed=SEED))
+    total = time.perf_counter() - started
+    drawing = sum(finding.drawing_seconds for finding in findings)
+    return Cost(sum(finding.examples for finding in findings), total, drawing, _own(recorder, implementation, framework))
+
+
+def _own(recorder: Recorder, implementation: Implementation, framework: NumPy) -> float:
+    """Return the seconds that the implementation itself needs for the calls, here and without a harness."""
+    return sum(_timed(recorder.subject, implementation, framework, *call) for call in recorder.calls)
+
+
+def _timed(
+    subject: Subject,
+    implementation: Implementation,
+    framework: NumPy,
+    arrays: Sequence[np.ndarray],
+    parameters: Mapping[str, object],
+) -> float:
+    given = [framework.integers(array) if array.dtype.kind != "f" else framework.floats(array, subject.dtype) for array in arrays]
+    keywords = {**parameters, **_dtype(subject, implementation, framework)}
+    started = time.perf_counter()
+    implementation.function(*given, **keywords)
+    return time.perf_counter() - started
+
+
+def _dtype(subject: Subject, implementation: Implementation, framework: NumPy) -> dict[str, object]:
+    wanted = "dtype" in inspect.signature(implementation.function).parameters and features(operations()[subject.operation.name]) is None
+    return {"dtype": framework.dtype(subject.dtype)} if wanted else {}
+
+
+def lines(target: str) -> Iterator[str]:
+    """Yield what a case costs, in words."""
+    vectors, examples = costs(target)
+    yield f"harness per vector   {_words(vectors)} vectors)"
+    yield f"harness per example  {_words(examples)} examples)"
+    yield f"drawing per example  {_milliseconds(examples.drawing, examples):.2f} ms, by Hypothesis"
+
+
+def _words(cost: Cost) -> str:
+    return f"{cost.each:.2f} ms beyond the implementation's own {_milliseconds(cost.own, cost):.2f} ms ({cost.cases}"
+
+
+def _milliseconds(seconds: float, cost: Cost) -> float:
+    return 1e3 * seconds / max(cost.cases, 1)

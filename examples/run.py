@@ -1,0 +1,120 @@
+"""Judge the examples and every bundled adapter whose library is installed, and say whether each verdict is the documented one."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance import report as screen
+from conformance import run, terminal
+from conformance.outcomes import Failed, Reason, Report
+from conformance.summary import VERDICTS, Conviction, convictions
+from conformance.targets import LibraryMissing
+
+HERE = Path(os.path.relpath(Path(__file__).parent))
+FALCON = ("slopes", "key index", "product")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A target with the verdict that its documentation states."""
+
+    target: str
+    states: str
+    holds: Callable[[Report], bool]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came out of one example."""
+
+    target: str
+    verdict: str
+    as_stated: bool | None
+    seconds: float
+
+
+def conforms(report: Report) -> bool:
+    """Return whether everything that was judged is right."""
+    return report.exit_status() == 0
+
+
+def named_as_repeated_tables(report: Report) -> bool:
+    """Return whether the mistake of ``numpy_wrong.py`` is named, with the thread where others met it."""
+    found = convictions(report)
+    return bool(found) and all(_tells(conviction, "how-to-train-your-gpt/issues/6") for conviction in found)
+
+
+def only_falcon(report: Report) -> bool:
+    """Return whether Falcon alone is wrong, and all three of its roundings are told."""
+    found = convictions(report)
+    return (
+        bool(found)
+        and all(conviction.implementation == "falcon" for conviction in found)
+        and any(_tells(conviction, *FALCON) for conviction in found)
+    )
+
+
+def only_history(report: Report) -> bool:
+    """Return whether nothing is wrong but that earlier calls change later answers."""
+    outcomes = [result.outcome for result in report.results if result.convicts]
+    return bool(outcomes) and all(isinstance(outcome, Failed) and outcome.reason is Reason.HISTORY for outcome in outcomes)
+
+
+def _tells(conviction: Conviction, *words: str) -> bool:
+    diagnosis = conviction.diagnosis
+    told = "" if diagnosis is None else " ".join((*diagnosis.mutants, diagnosis.does, *diagnosis.threads))
+    return all(word in told for word in words)
+
+
+EXAMPLES = (
+    Example(str(HERE / "numpy_right.py"), "conforms", conforms),
+    Example(str(HERE / "numpy_wrong.py"), "pairs neighbours in its tables and halves in its rotation", named_as_repeated_tables),
+    Example("numpy", "conforms", conforms),
+    Example("array_api_strict", "conforms", conforms),
+    Example("ggml", "conforms", conforms),
+    Example("transformers", "conforms but for Falcon: slopes, key index and product in bfloat16", only_falcon),
+    Example("equinox", "depends on what was called before, and nothing else", only_history),
+)
+
+
+def judge(example: Example) -> Row:
+    """Print one screen and return what came out."""
+    started = time.perf_counter()
+    progress = terminal.Progress(example.target)
+    try:
+        report = run.check(example.target, progress=progress)
+    except LibraryMissing as reason:
+        return Row(example.target, f"skipped: {reason}", None, 0.0)
+    finally:
+        progress.clear()
+    terminal.write(screen.lines(report, width=terminal.width(sys.stdout)), sys.stdout)
+    terminal.write([("", ""), ("quiet", "-" * screen.WIDTH), ("", "")], sys.stdout)
+    return Row(example.target, VERDICTS[report.exit_status()], example.holds(report), time.perf_counter() - started)
+
+
+def table(rows: list[Row]) -> Iterator[screen.Line]:
+    """Yield one line per example, and how many were judged."""
+    for row, example in zip(rows, EXAMPLES, strict=True):
+        name = Path(row.target).name
+        if row.as_stated is None:
+            yield "quiet", f"{name:<18} {row.verdict}"
+            continue
+        style, words = ("good", "as stated") if row.as_stated else ("bad", "NOT AS STATED")
+        yield style, f"{name:<18} {row.verdict}, {words}: {example.states} ({row.seconds:.1f} s)"
+    judged = [row for row in rows if row.as_stated is not None]
+    right = sum(row.as_stated is True for row in rows)
+    yield "head", f"{len(judged)} of {len(rows)} judged, {len(rows) - len(judged)} skipped; {right} of {len(judged)} verdicts as stated"
+
+
+def main() -> int:
+    """Return 0 when every verdict is the stated one and both NumPy examples were judged."""
+    rows = [judge(example) for example in EXAMPLES]
+    terminal.write(table(rows), sys.stdout)
+    return 0 if all(row.as_stated is not False for row in rows) and all(row.as_stated for row in rows[:3]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

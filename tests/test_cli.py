@@ -1,0 +1,264 @@
+"""The command line: what each command does, and its exit status."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance import cli, run
+from conformance.outcomes import Failed, HarnessError, Outcome, Passed, Reason, Report, Result, Unsupported
+from conformance.vectors import load
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+HEAVY = ("numpy", "hypothesis", "yaml", "rich", "jsonschema", "refimpl.schemes")
+
+
+def report(target: str, *outcomes: Outcome, complete: bool = True) -> Report:
+    """Return a report whose results have the given outcomes."""
+    results = (Result("mine", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", outcome) for outcome in outcomes)
+    return Report(target, {}, tuple(results), complete=complete)
+
+
+@pytest.fixture
+def canned(monkeypatch: pytest.MonkeyPatch) -> dict[str, Report]:
+    """Replace the run by reports made by hand, by target."""
+    reports: dict[str, Report] = {}
+    monkeypatch.setattr(run, "check", lambda target, **_: reports[target])
+    return reports
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [(Passed(), 0), (Failed(Reason.VALUE, "wrong"), 1), (Unsupported("no"), 3), (HarnessError("broken"), 3)],
+)
+def test_the_exit_status_is_the_verdict(canned: dict[str, Report], outcome: Outcome, status: int) -> None:
+    canned["mine"] = report("mine", outcome)
+
+    assert cli.main(["check", "mine"]) == status
+
+
+def test_a_run_without_results_is_no_success(canned: dict[str, Report]) -> None:
+    canned["mine"] = report("mine")
+
+    assert cli.main(["check", "mine"]) == 3
+
+
+def test_several_targets_are_all_judged_and_the_worst_status_counts(canned: dict[str, Report], capsys: pytest.CaptureFixture[str]) -> None:
+    canned |= {"good": report("good", Passed()), "bad": report("bad", Failed(Reason.VALUE, "wrong"))}
+
+    assert cli.main(["check", "bad", "good"]) == 1
+    assert "good conforms" in capsys.readouterr().out
+
+
+def test_json_is_one_document_per_line_and_nothing_else(canned: dict[str, Report], capsys: pytest.CaptureFixture[str]) -> None:
+    canned |= {"good": report("good", Passed()), "bad": report("bad", Failed(Reason.VALUE, "wrong"))}
+    cli.main(["check", "--json", "good", "bad"])
+    out, err = capsys.readouterr()
+
+    assert [json.loads(line)["verdict"] for line in out.splitlines()] == ["conforms", "does not conform"]
+    assert err == ""
+
+
+def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, object] = {}
+    monkeypatch.setattr(run, "check", lambda target, **said: asked.update(said) or report(target, Passed()))
+    cli.main(["check", "mine", "--scheme", "rope", "--operation", "rope.rotate", "--profile", "float64", "--level", "smoke", "--seed", "5"])
+    asked.pop("progress")
+
+    assert asked == {
+        "schemes": ("rope",),
+        "operations": ("rope.rotate",),
+        "cases": None,
+        "profile": "float64",
+        "level": "smoke",
+        "seed": 5,
+    }
+
+
+def test_an_interruption_exits_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object, **__: object) -> Report:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "check", interrupted)
+
+    assert cli.main(["check", "mine"]) == 130
+    assert capsys.readouterr().err.strip() == "posenc: interrupted"
+
+
+def test_an_interrupted_report_is_shown_and_exits_with_130(canned: dict[str, Report], capsys: pytest.CaptureFixture[str]) -> None:
+    canned["mine"] = report("mine", Passed(), complete=False)
+
+    assert cli.main(["check", "mine"]) == 130
+    assert "not everything was run" in capsys.readouterr().out
+
+
+def test_a_fault_of_ours_is_one_line_and_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(*_: object, **__: object) -> Report:
+        message = "two\nlines"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(run, "check", broken)
+
+    assert cli.main(["check", "mine"]) == 3
+    assert capsys.readouterr().err == "posenc: internal error: RuntimeError: two lines (POSENC_TRACEBACK=1 shows where)\n"
+
+
+def test_help_names_every_command_and_every_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["--help"])
+    out = capsys.readouterr().out
+
+    assert status == 0
+    for word in ("check", "list", "show", "doctor", "init", "vectors", "bench", "0 conforms", "130"):
+        assert word in out
+
+
+def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    assert "Usage: posenc" in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = f"import sys\nfrom conformance import cli\ncli.main(['--help'])\nprint([m for m in {HEAVY!r} if m in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_list_names_schemes_operations_and_adapters(capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["list"])
+    out = capsys.readouterr().out
+
+    assert status == 0
+    for word in ("rope.rotate_query_key", "t5.bucket", "yarn.attention_factor", "transformers", "equinox"):
+        assert word in out
+
+
+def test_show_describes_an_operation_with_its_laws_cases_and_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["show", "rope.rotate"])
+    out = capsys.readouterr().out
+
+    assert status == 0
+    for word in ("batch, head, token, head_dim", "interleaved | half", "relative", "rope.rotate/", "mistakes"):
+        assert word in out
+
+
+def test_show_describes_a_scheme_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["show", "alibi"])
+    out = capsys.readouterr().out
+
+    assert status == 0
+    assert "https://" in out
+    assert "alibi.slopes" in out
+
+
+def test_show_prints_the_numbers_of_a_case(capsys: pytest.CaptureFixture[str]) -> None:
+    vector = next(vector for vector in load({"rope.frequencies"}) if vector.expected)
+    status = cli.main(["show", vector.id])
+    out = capsys.readouterr().out
+
+    assert status == 0
+    assert vector.exposes in out
+    assert "expected result" in out
+    assert "allowed result at float32: " in out
+
+
+def test_init_writes_an_adapter_that_can_be_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = cli.main(["init", "my_bias", "--operation", "t5.bias"])
+    out = capsys.readouterr().out
+    checked = cli.main(["check", "my_bias.py", "--level", "smoke"])
+
+    assert written == 0
+    assert "posenc check my_bias.py" in out
+    assert checked == 3
+    assert "not connected yet" in capsys.readouterr().out
+
+
+def test_init_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("precious", encoding="utf-8")
+
+    assert cli.main(["init", "mine"]) == 2
+    assert (tmp_path / "mine.py").read_text(encoding="utf-8") == "precious"
+    assert "mine.py must not exist yet" in capsys.readouterr().err
+
+
+def test_vectors_can_be_verified_and_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "vectors.json"
+
+    assert cli.main(["vectors", "verify"]) == 0
+    assert cli.main(["vectors", "export", str(path)]) == 0
+    assert "rope.rotate/" in path.read_text(encoding="utf-8")
+    assert "as published" in capsys.readouterr().out
+
+
+def test_doctor_says_that_the_harness_works(capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["doctor"])
+    out = capsys.readouterr().out
+
+    assert status == 0, out
+    for word in ("numpy", "hypothesis", "every file is as published", "it conforms", "the harness works"):
+        assert word in out
+
+
+def test_doctor_says_that_the_harness_is_broken(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(run, "check", lambda target, **_: report(target, HarnessError("no worker")))
+
+    assert cli.main(["doctor"]) == 3
+    assert "the harness is broken" in capsys.readouterr().out
+
+
+def posenc(*arguments: str, directory: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m conformance`` as a person would, in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-m", "conformance", *arguments]
+    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_a_right_implementation_conforms_on_one_plain_screen() -> None:
+    ended = posenc("check", str(EXAMPLES / "numpy_right.py"))
+
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "\x1b" not in ended.stdout
+    assert ended.stderr == ""
+    assert "numpy_right.py conforms" in ended.stdout
+    assert len(ended.stdout.splitlines()) <= 40
+
+
+def test_a_wrong_implementation_is_convicted_by_name() -> None:
+    ended = posenc("check", str(EXAMPLES / "numpy_wrong.py"))
+
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert "how-to-train-your-gpt/issues/6" in ended.stdout
+    assert max(len(line) for line in ended.stdout.splitlines() if not line.startswith("    ")) <= 100
+
+
+def test_json_of_a_real_run_is_complete() -> None:
+    ended = posenc("check", "--json", str(EXAMPLES / "numpy_right.py"), "--level", "smoke")
+    document = json.loads(ended.stdout)
+
+    assert document["exit_status"] == ended.returncode == 0
+    assert {entry["kind"] for entry in document["results"]} == {"vector", "law"}
+    assert document["counts"]["total"] == len(document["results"])
+    assert document["precision"][0]["met"] == "float32"
+
+
+def test_a_signal_ends_the_run_with_130(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import os, signal\nfrom conformance import Adapter\nadapter = Adapter('slow')\n"
+        "@adapter.implements('rope.rotate', layout='half')\n"
+        "def rotate(x, positions, **_):\n    os.kill(os.getppid(), signal.SIGINT)\n    return x\n",
+        encoding="utf-8",
+    )
+    ended = posenc("check", "slow.py", directory=tmp_path)
+
+    assert ended.returncode == 130, ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert signal.SIGINT == 2

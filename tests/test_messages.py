@@ -1,0 +1,151 @@
+"""Bad input gets one clear line on standard error and a status that isn't a verdict, never a traceback."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance import cli, vectors
+from conformance.vectors import vectors_directory
+
+HEADER = "from conformance import Adapter\n"
+MINE = (
+    HEADER + "adapter = Adapter('mine'{settings})\n@adapter.implements({operation})\ndef f(*arrays, **parameters):\n    return arrays[0]\n"
+)
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> object:
+    """Return a function that runs ``posenc`` in an empty directory and gives status and the one line."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, **files: str) -> tuple[int, str]:
+        for name, source in files.items():
+            (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+        status = cli.main(list(arguments))
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1, err
+        assert err.startswith("posenc: ")
+        return status, err.removeprefix("posenc: ").rstrip()
+
+    return run
+
+
+def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
+    """Return an adapter's source with one thing changed."""
+    return MINE.format(operation=operation, settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("check", "missing.py"), "missing.py"),
+        (("check", "transformer"), "did you mean transformers?"),
+        (("check", "numpy", "--scheme", "rop"), "did you mean rope?"),
+        (("check", "numpy", "--operation", "rope.rotat"), "did you mean rope.rotate?"),
+        (("check", "numpy", "--case", "rope.rotate/nowhere"), "case must be one that `posenc list` names"),
+        (("check", "numpy", "--profile", "float23"), "did you mean float32?"),
+        (("check", "numpy", "--level", "huge"), "'huge'"),
+        (("check", "numpy", "--seed", "many"), "'many'"),
+        (("check", "numpy", "--profil", "float32"), "--profil"),
+        (("check",), "TARGET"),
+        (("chek", "numpy"), "did you mean check?"),
+        (("show", "rope.rotte"), "did you mean rope.rotate?"),
+        (("init", "not-a-name"), "name must be a Python name"),
+        (("init", "mine", "--operation", "t5.bukket"), "did you mean t5.bucket?"),
+        (("init", "mine", "--framework", "torhc"), "did you mean torch?"),
+    ],
+)
+def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: tuple[str, ...], words: str) -> None:
+    status, line = refused(*arguments)  # type: ignore[operator]  # the fixture's function
+
+    assert status == 2
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("x = 1\n", "must define adapter"),
+        (HEADER + "adapter = Adapter('mine')\n", "at least one operation"),
+        (mine("'rope.rotat'"), "did you mean rope.rotate?"),
+        (mine("'rope.rotate', layot='half'"), "did you mean layout?"),
+        (mine("'rope.rotate', layout='halves'"), "must be one of interleaved, half"),
+        (mine("'rope.rotate', head_dim=7"), "head_dim must be even"),
+        (mine("'alibi.slopes', num_heads=0"), "num_heads must be at least 1"),
+        (mine("'rope.rotate', base=-1.0"), "base must be greater than 0"),
+        (mine("'rope.rotate', base=float('nan')"), "base must be finite"),
+        (mine(settings=", framework='pytorch'"), "framework must be one of"),
+        (mine(settings=", framework='torhc'"), "did you mean torch?"),
+        (mine(settings=", framework='cupy'"), "needs cupy"),
+        (mine(settings=", dtypes=('float31',)"), "did you mean float32?"),
+        (mine(settings=", profile='float3'"), "profile must be one of"),
+        ("import no_such_library\n", "needs no_such_library"),
+        ("def broken(:\n", "SyntaxError"),
+        ("raise RuntimeError('first line\\nsecond line')\n", "RuntimeError: first line second line"),
+        ("import sys\nsys.exit(0)\n", "SystemExit"),
+    ],
+)
+def test_a_wrong_adapter_is_refused_with_what_is_wrong(refused: object, source: str, words: str) -> None:
+    status, line = refused("check", "mine.py", mine=source)  # type: ignore[operator]  # the fixture's function
+
+    assert status == 2
+    assert words in line
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """Return a copy of the vectors, to be damaged."""
+    return Path(shutil.copytree(vectors_directory(), tmp_path / "vectors"))
+
+
+def grow(path: Path) -> None:
+    """Add an empty line."""
+    path.write_bytes(path.read_bytes() + b"\n")
+
+
+def truncate(path: Path) -> None:
+    """Drop the second half."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path: Path) -> None:
+    """Change one digit."""
+    path.write_bytes(path.read_bytes().replace(b"0.", b"1.", 1))
+
+
+@pytest.mark.parametrize("damage", [grow, truncate, flip, Path.unlink])
+def test_vectors_that_were_changed_are_refused_by_name(refused: object, copied: Path, damage: Callable[[Path], None]) -> None:
+    damage(copied / "rope.rotate.yaml")
+    status, line = refused("vectors", "verify", "--directory", str(copied))  # type: ignore[operator]  # the fixture's function
+
+    assert status == 3
+    assert "rope.rotate.yaml" in line
+
+
+@pytest.mark.parametrize("damage", [grow, truncate, flip])
+def test_changed_vectors_give_no_verdict(
+    refused: object, copied: Path, damage: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "vectors_directory", lambda: copied)
+    damage(copied / "rope.rotate.yaml")
+    status, line = refused("check", "mine.py", mine=mine())  # type: ignore[operator]  # the fixture's function
+
+    assert status == 3
+    assert "rope.rotate.yaml" in line
+
+
+def test_a_directory_without_vectors_is_refused(refused: object, tmp_path: Path) -> None:
+    status, line = refused("vectors", "verify", "--directory", str(tmp_path))  # type: ignore[operator]  # the fixture's function
+
+    assert status == 3
+    assert "manifest" in line
+
+
+def test_a_file_that_cannot_be_written_is_one_line(refused: object, tmp_path: Path) -> None:
+    status, line = refused("vectors", "export", str(tmp_path / "nowhere" / "vectors.json"))  # type: ignore[operator]  # the fixture's function
+
+    assert status == 3
+    assert "nowhere" in line

@@ -1,0 +1,332 @@
+"""What the reports say, from results made by hand."""
+
+import io
+import json
+
+import pytest
+
+from conformance import record, report, terminal
+from conformance.outcomes import (
+    Advisory,
+    Crashed,
+    Diagnosis,
+    Errored,
+    Failed,
+    HarnessError,
+    NotJudged,
+    Outcome,
+    Passed,
+    Reason,
+    Report,
+    Result,
+    TimedOut,
+    Unsupported,
+)
+from conformance.summary import convictions, precision
+from refimpl.spec import Law
+
+DIAGNOSIS = Diagnosis(
+    mutants=("rope.rotate/degrees",),
+    does="takes the angle in degrees",
+    should="take the angle in radians",
+    fix="drop the conversion",
+    threads=("https://example.org/one", "https://example.org/two"),
+    also_fits=("rope.rotate/other",),
+)
+
+
+def result(outcome: Outcome, check: str = "rope.rotate/far", **changes: object) -> Result:
+    """Return one vector's result of ``mine``, changed as told."""
+    said: dict[str, object] = {
+        "implementation": "mine",
+        "operation": "rope.rotate",
+        "kind": "vector",
+        "dtype": "float32",
+        "profile": "float32",
+    }
+    return Result(check=check, outcome=outcome, **{**said, **changes})  # type: ignore[arg-type]  # keywords of Result
+
+
+def wrong(check: str = "rope.rotate/far", **changes: object) -> Result:
+    """Return a wrong value, 200 times the allowed."""
+    return result(Failed(Reason.VALUE, "8 of 12 differ"), check, **{"ratio": 200.0, "size": 12, **changes})
+
+
+def right(check: str = "rope.rotate/near", **changes: object) -> Result:
+    """Return a right value."""
+    return result(Passed(), check, **{"ratio": 0.4, "profile_met": "float32", "farthest": 9, **changes})
+
+
+def a_report(*results: Result, **changes: object) -> Report:
+    """Return a report on ``mine.py``."""
+    return Report("mine.py", {"posenc": "0.1.0", "seed": 7}, results, **changes)  # type: ignore[arg-type]  # keywords of Report
+
+
+def screen(*results: Result, verbose: bool = False, **changes: object) -> str:
+    """Return the screen of a report on ``mine.py``, with what was wrapped joined again."""
+    return " ".join(report.text(a_report(*results, **changes), verbose=verbose).split())
+
+
+def test_the_verdict_is_the_first_line() -> None:
+    first = [report.text(a_report(outcome)).splitlines()[0] for outcome in (right(), wrong(), result(Unsupported("no")))]
+
+    assert first == ["mine.py conforms", "mine.py does not conform", "mine.py no verdict: nothing was judged"]
+
+
+def test_what_is_wrong_comes_before_how_precise_it_is() -> None:
+    shown = screen(wrong(errors_by_position=((0, 0.1), (1, 200.0))), right())
+
+    assert 0 < shown.index("WRONG") < shown.index("PRECISION") < shown.index("vectors:")
+
+
+def test_a_diagnosis_is_told_in_full() -> None:
+    shown = screen(wrong(), diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})
+
+    for words in (
+        "mistake rope.rotate/degrees",
+        "does takes",
+        "should take",
+        "fix drop",
+        *DIAGNOSIS.threads,
+        "also fits rope.rotate/other",
+    ):
+        assert words in shown
+
+
+def test_a_convention_is_not_called_a_mistake() -> None:
+    convention = Diagnosis(("layout=half",), "conforms as layout=half", "you declared layout=interleaved", "declare it", kind="convention")
+    shown = screen(wrong(), diagnoses={"mine:rope.rotate:float32": convention})
+
+    assert "convention layout=half does conforms as layout=half should you declared layout=interleaved" in shown
+    assert "mistake" not in shown
+
+
+def test_an_unknown_mistake_is_said_to_be_unknown() -> None:
+    assert "mistake none of the known ones gives these values" in screen(wrong())
+
+
+def test_the_smallest_failing_input_is_shown() -> None:
+    report_ = a_report(wrong("rope.rotate/large", size=4096), wrong("rope.rotate/small", size=4), wrong("isometry", kind="law", size=2))
+
+    assert convictions(report_)[0].smallest.check == "rope.rotate/small"
+
+
+def test_a_failure_at_the_edge_does_not_stand_for_a_clear_one() -> None:
+    report_ = a_report(wrong("rope.rotate/edge", size=2, ratio=1.1), wrong("rope.rotate/clear", size=40))
+
+    assert convictions(report_)[0].smallest.check == "rope.rotate/clear"
+
+
+def test_the_worst_is_told_in_multiples_of_the_allowed() -> None:
+    shown = screen(wrong("rope.rotate/small", ratio=20.0), wrong("rope.rotate/far", ratio=3456.0, size=99))
+
+    assert "up to 3.46e+03 times the allowed error at float32, in rope.rotate/far" in shown
+
+
+def test_a_broken_law_shows_its_equation_and_its_call() -> None:
+    broken = result(
+        Failed(Reason.LAW, "left 1.0, right 2.0"), "isometry", kind="law", ratio=30.0, reproduction="call(\n    x)\n", examples=20
+    )
+    shown = report.text(a_report(broken))
+
+    assert Law.ISOMETRY.value in " ".join(shown.split())
+    assert "    call(\n        x)\n" in shown
+
+
+def test_history_dependence_shows_the_earlier_call() -> None:
+    history = result(Failed(Reason.HISTORY, "right when called first"), "history independence", kind="law", earlier="rope.rotate/base-500")
+    shown = screen(history)
+
+    assert "depends on what was called before: right when called first" in shown
+    assert "after rope.rotate/base-500" in shown
+
+
+def test_a_long_reproduction_becomes_a_command_unless_asked_for() -> None:
+    long = wrong(reproduction="\n".join(f"line {number}" for number in range(40)))
+
+    assert "reproduce posenc check mine.py --case rope.rotate/far --verbose" in screen(long)
+    assert "line 39" in screen(long, verbose=True)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (Errored("KeyError: 'base'"), "an exception: KeyError: 'base'"),
+        (Crashed("ended by SIGSEGV"), "a crash: ended by SIGSEGV"),
+        (TimedOut(30.0), "no answer within 30 s"),
+        (Failed(Reason.DTYPE, "float16"), "wrong dtype: float16"),
+    ],
+)
+def test_every_conviction_is_told_as_what_it_is(outcome: Outcome, words: str) -> None:
+    assert words in screen(result(outcome))
+
+
+def test_a_harness_error_is_not_a_verdict() -> None:
+    broken = a_report(result(HarnessError("the channel closed")), right())
+
+    assert broken.exit_status() == 3
+    assert "mine.py no verdict" in report.text(broken)
+    assert "the harness itself failed at rope.rotate/far: the channel closed" in report.text(broken)
+
+
+def test_the_reach_ends_before_the_first_wrong_position() -> None:
+    row = precision(a_report(wrong(errors_by_position=((1, 0.2), (2049, 200.0))), right(errors_by_position=((9, 0.4), (4096, 0.5)))))[0]
+
+    assert (row.reach, row.wrong_from) == (9, 2049)
+
+
+def test_nan_at_a_position_makes_it_wrong() -> None:
+    broken = result(Failed(Reason.NOT_FINITE, "nan"), errors_by_position=((0, 0.0), (5, float("nan"))))
+
+    assert precision(a_report(broken))[0].wrong_from == 5
+
+
+def test_the_profile_met_is_the_weakest_over_all_vectors() -> None:
+    row = precision(a_report(right(), right("rope.rotate/b", profile_met="float32-loose-frequencies", ratio=0.9)))[0]
+
+    assert (row.met, row.worst) == ("float32-loose-frequencies", 0.9)
+
+
+def test_no_profile_is_met_where_one_vector_meets_none() -> None:
+    assert precision(a_report(right(), wrong()))[0].met is None
+
+
+def test_a_declared_profile_is_shown() -> None:
+    assert "mine declares float32-loose-frequencies" in screen(
+        right(profile="float32-loose-frequencies", profile_met="float32-loose-frequencies")
+    )
+
+
+def test_counts_have_denominators_and_reasons() -> None:
+    shown = screen(
+        right(),
+        result(Unsupported("layout='half'")),
+        result(Unsupported("layout='half'")),
+        result(NotJudged("too wide")),
+        result(Passed(), "isometry", kind="law", examples=20),
+    )
+
+    assert "vectors: 1 of 4 passed, 0 failed, 2 unsupported, 1 not judged" in shown
+    assert "laws: 1 of 1 passed" in shown
+    assert "20 examples" in shown
+    assert "unsupported (2): layout='half'" in shown
+    assert "not judged (1): too wide" in shown
+
+
+def test_many_reasons_are_summed_up() -> None:
+    shown = screen(*(result(Unsupported(f"reason {number}")) for number in range(9)))
+
+    assert "unsupported (5): 5 other reasons" in shown
+
+
+def test_an_advisory_is_outside_the_verdict() -> None:
+    told = a_report(right(), result(Advisory("wider result dtype float64")))
+
+    assert told.exit_status() == 0
+    assert "wider result dtype float64" in report.text(told)
+
+
+def test_an_interrupted_run_says_so() -> None:
+    assert "not everything was run" in screen(right(), complete=False)
+
+
+def test_one_screen_is_enough_for_many_failures() -> None:
+    results = [
+        wrong(f"{operation}/case-{number}", operation=operation)
+        for operation in ("rope.rotate", "rope.apply", "rope.tables")
+        for number in range(40)
+    ]
+    shown = report.text(a_report(*results, diagnoses={"mine:rope.rotate:float32": DIAGNOSIS}))
+
+    assert len(shown.splitlines()) <= 50
+
+
+def test_no_line_is_wider_than_the_screen() -> None:
+    results = [wrong(exposes="a very long explanation " * 9), right(), result(Unsupported("because " * 30)), result(Advisory("note " * 40))]
+    shown = report.text(a_report(*results, diagnoses={"mine:rope.rotate:float32": DIAGNOSIS}))
+
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_control_characters_of_an_implementation_are_escaped() -> None:
+    shown = report.text(a_report(result(Errored("\x1b[2J\rgone\u202e"), implementation="mi\x07ne", exposes="[bold]x[/bold]")))
+
+    assert not set(shown) & {"\x1b", "\r", "\x07", "\u202e"}
+    assert r"\x1b[2J\rgone\u202e" in shown
+    assert "[bold]x[/bold]" in shown
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_markup_of_an_implementation_is_not_read_on_a_terminal() -> None:
+    stream = Terminal()
+    terminal.write(report.lines(a_report(result(Errored("[red]x[/red] :smile:")))), stream)
+
+    assert "[red]x[/red] :smile:" in stream.getvalue()
+
+
+def test_progress_is_shown_on_a_terminal_only_and_taken_away() -> None:
+    watched, piped = Terminal(), io.StringIO()
+    for stream in (watched, piped):
+        progress = terminal.Progress("mine\x1b.py", stream)
+        progress(1, 9, "rope.rotate")
+        progress.clear()
+
+    assert piped.getvalue() == ""
+    assert "1 of 9, rope.rotate" in watched.getvalue()
+    assert watched.getvalue().endswith("\r\x1b[K")
+    assert "mine\\x1b.py" in watched.getvalue()
+
+
+def test_the_document_holds_every_result_and_only_finite_numbers() -> None:
+    told = a_report(wrong(ratio=float("inf")), right(), diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})
+    line = record.text(told)
+    document = json.loads(line, parse_constant=pytest.fail)
+
+    assert line.count("\n") == 1
+    assert [entry["check"] for entry in document["results"]] == ["rope.rotate/far", "rope.rotate/near"]
+    assert document["results"][0]["outcome"] == {"kind": "failed", "reason": "wrong value", "message": "8 of 12 differ"}
+    assert document["results"][0]["ratio"] is None
+    assert document["wrong"][0]["diagnosis"]["mutants"] == ["rope.rotate/degrees"]
+    assert (document["verdict"], document["exit_status"], document["target"]) == ("does not conform", 1, "mine.py")
+
+
+def test_the_counts_of_the_document_add_up() -> None:
+    outcomes = [
+        Passed(),
+        Failed(Reason.VALUE, ""),
+        Errored(""),
+        Crashed(""),
+        TimedOut(1.0),
+        Unsupported(""),
+        NotJudged(""),
+        Advisory(""),
+        HarnessError(""),
+    ]
+    found = dict(record.document(a_report(*map(result, outcomes)))["counts"])
+
+    assert found.pop("total") == 9
+    assert set(found.values()) == {1}
+    assert len(found) == 9
+
+
+def test_a_refused_bad_input_says_nothing_about_precision() -> None:
+    assert precision(a_report(right(), result(Passed(), "rope.rotate/odd-width")))[0].met == "float32"
+
+
+def test_what_is_right_and_what_is_wrong_are_told_apart() -> None:
+    bad = wrong(implementation="falcon", errors_by_position=((2049, 200.0),))
+    shown = screen(right(errors_by_position=((9, 0.4),)), right(dtype="float16", profile="float16-model", profile_met="float16-table"), bad)
+
+    assert "rope.rotate float32 0.40, float16 0.40 (float16-table); to 9" in shown
+    assert "rope.rotate falcon: float32 meets no profile, 200 times the allowed; wrong from position 2,049" in shown
+
+
+def test_a_law_that_was_not_judged_is_named() -> None:
+    assert "not judged (1): inverse: nothing was drawn" in screen(right(), result(NotJudged("nothing was drawn"), "inverse", kind="law"))

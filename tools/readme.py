@@ -1,0 +1,56 @@
+"""Write the parts of README.md that follow from the declarations: ``python -m tools.readme [--check]``."""
+
+import sys
+from pathlib import Path
+
+from conformance import report
+from conformance.run import check
+from refimpl.schemes import SCHEMES, operations
+from refimpl.spec import Scheme
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+WRONG = "examples/numpy_wrong.py"
+
+
+def table() -> str:
+    """Return the table of schemes, operations, laws and cases."""
+    rows = ["| scheme | operations | laws | cases | source |", "|---|---|---|---|---|", *map(_row, SCHEMES.values())]
+    cases = sum(len(scheme.cases) for scheme in SCHEMES.values())
+    total = f"\n{len(SCHEMES)} schemes, {len(operations())} operations, {cases} cases. Six further laws hold for every operation.\n"
+    return "\n".join(rows) + "\n" + total
+
+
+def _row(scheme: Scheme) -> str:
+    names = ", ".join(f"`{function.__name__}`" for function in scheme.operations)
+    laws = dict.fromkeys(law.name.lower().replace("_", " ") for claimed in scheme.laws.values() for law in claimed)
+    source = f"[{scheme.source.title}]({scheme.source.address})"
+    return f"| `{scheme.name}` | {names} | {', '.join(laws)} | {len(scheme.cases)} | {source} |"
+
+
+def screen() -> str:
+    """Return what ``posenc check`` says first about the wrong example."""
+    shown = report.text(check(WRONG)).split("\nPRECISION", 1)[0]
+    return f"```text\n{shown.rstrip()}\n```\n"
+
+
+def marked(text: str, name: str) -> str:
+    """Return what stands between the two marks of that name."""
+    return text.split(f"<!-- {name} -->\n", 1)[1].split(f"<!-- /{name} -->", 1)[0]
+
+
+def written(text: str) -> str:
+    """Return the README with its table and its screen up to date."""
+    return text.replace(marked(text, "schemes"), table()).replace(marked(text, "screen"), screen())
+
+
+def main(arguments: list[str]) -> int:
+    """Write the README, or with ``--check`` return 1 where its table isn't up to date."""
+    text = README.read_text(encoding="utf-8")
+    if arguments == ["--check"]:
+        return int(marked(text, "schemes") != table())
+    README.write_text(written(text), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
