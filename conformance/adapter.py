@@ -63,6 +63,7 @@ class Adapter:
     positions: Positions = "any"
     modifies_inputs: bool = False
     version: str | None = None
+    rejects_bad_input: bool = False
     implementations: list[Implementation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -125,7 +126,7 @@ def _dtypes(dtypes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _profiles(dtypes: tuple[str, ...], profile: str | Mapping[str, str] | None) -> dict[str, str]:
-    declared = {dtype: profile for dtype in dtypes} if isinstance(profile, str) else dict(profile or {})
+    declared = dict.fromkeys(dtypes, profile) if isinstance(profile, str) else dict(profile or {})
     for name in declared.values():
         _one_of("profile", name, PROFILES)
     return {dtype: declared.get(dtype, REQUIRED[dtype]) for dtype in dtypes}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import refimpl.schemes
 from refimpl.spec import Operation
 
+
 @functools.cache
 def operations() -> Mapping[str, Operation]:
     """Return every operation by its full name."""

@@ -1,5 +1,7 @@
 """The precision that an implementation works in, which decides the error that it is allowed."""
 
+import math
+
 #: Strongest first; "the strongest profile met" is read in this order.
 PROFILES = (
     "float64",
@@ -11,8 +13,11 @@ PROFILES = (
     "bfloat16-model",
 )
 
-#: Bits of significand, smallest normal exponent, and smallest subnormal exponent of every floating dtype.
+#: Bits of significand and smallest normal exponent of every floating dtype.
 FORMATS = {"float64": (53, -1022), "float32": (24, -126), "float16": (11, -14), "bfloat16": (8, -126)}
+
+#: The largest finite number of every floating dtype; results that reach it are not judged.
+LARGEST = {dtype: math.ldexp(2.0 - 2.0 ** (1 - bits), 1 - smallest) for dtype, (bits, smallest) in FORMATS.items()}
 
 #: What an input of each dtype asks for unless the adapter declares another profile.
 REQUIRED = {
@@ -21,4 +26,3 @@ REQUIRED = {
     "float16": "float16-model",
     "bfloat16": "bfloat16-model",
 }
-

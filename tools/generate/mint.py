@@ -1,5 +1,6 @@
 """Ask the oracle for every case over several processes; the order of the answers is the order of the cases."""
 
+import multiprocessing
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -54,7 +55,7 @@ def _answers(every: Sequence[Task], processes: int) -> dict[str, Answer]:
     calls = [(task.identity, task.operation.name, {n: tensor(a) for n, a in task.arrays.items()}, dict(task.parameters)) for task in every]
     if processes == 1:
         return dict(map(_answer, calls))
-    with ProcessPoolExecutor(processes) as pool:
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
         return dict(pool.map(_answer, calls, chunksize=2))
 
 

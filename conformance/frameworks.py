@@ -1,0 +1,345 @@
+"""Arrays of the library under test: made exactly from NumPy, and read back exactly."""
+
+import importlib
+import importlib.metadata
+from typing import Any
+
+import numpy as np
+
+from conformance.adapter import Unsupported
+
+#: What to install where a framework is absent, and the distribution that holds its version.
+DISTRIBUTIONS = {
+    "numpy": "numpy",
+    "torch": "torch",
+    "jax": "jax",
+    "tensorflow": "tensorflow",
+    "mlx": "mlx",
+    "paddle": "paddlepaddle",
+    "cupy": "cupy",
+    "array_api_strict": "array-api-strict",
+}
+
+
+class MalformedError(Exception):
+    """The function returned something that is no result of its operation."""
+
+
+class NumPy:
+    """NumPy arrays; bfloat16 where ml_dtypes is installed."""
+
+    module = "numpy"
+    mutable = True
+
+    def __init__(self, device: str | None = None) -> None:
+        """Import the library."""
+        self.library: Any = importlib.import_module(self.module)
+        self.device = device
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        if name == "bfloat16":
+            return _bfloat16()
+        return np.dtype(name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as an array in that dtype: always a fresh, writable one."""
+        return values.astype(self.dtype(dtype))
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as an array in the library's own integer dtype."""
+        return values.astype(np.int64)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is an array of this library."""
+        return isinstance(value, np.ndarray | np.generic)
+
+    def finish(self, value: Any) -> None:
+        """Wait until the value is computed."""
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the value as a NumPy array that holds it exactly, and the name of the dtype that it had."""
+        return np.asarray(value), str(value.dtype)
+
+
+class Torch(NumPy):
+    """PyTorch tensors."""
+
+    module = "torch"
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        return getattr(self.library, name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as a tensor."""
+        return self.library.tensor(values, dtype=self.dtype(dtype), device=self.device)
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as a tensor."""
+        return self.library.tensor(values, dtype=self.library.int64, device=self.device)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a tensor."""
+        return isinstance(value, self.library.Tensor)
+
+    def finish(self, value: Any) -> None:
+        """Wait for the GPU."""
+        if value.device.type == "cuda":
+            self.library.cuda.synchronize()
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the tensor on the host: half precisions by way of float64, which holds them."""
+        tensor = value.detach().cpu()
+        name = str(value.dtype).removeprefix("torch.")
+        return (tensor.double() if tensor.is_floating_point() else tensor).numpy(), name
+
+
+class Jax(NumPy):
+    """JAX arrays; 64 bits only where the adapter has enabled them."""
+
+    module = "jax"
+    mutable = False
+
+    @property
+    def wide(self) -> bool:
+        """Whether 64-bit numbers exist."""
+        return bool(self.library.config.jax_enable_x64)
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        if name == "float64" and not self.wide:
+            message = "float64 needs jax_enable_x64"
+            raise Unsupported(message)
+        return self.library.numpy.dtype(name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as an array."""
+        return self._put(values.astype(self.dtype(dtype)))
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as an array: int32 unless 64 bits are enabled."""
+        return self._put(values.astype(np.int64 if self.wide else np.int32))
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a JAX array."""
+        return isinstance(value, self.library.Array)
+
+    def finish(self, value: Any) -> None:
+        """Wait until the value is computed."""
+        value.block_until_ready()
+
+    def _put(self, values: np.ndarray) -> Any:
+        device = self.library.devices(self.device)[0] if self.device else None
+        return self.library.device_put(values, device)
+
+
+class ArrayApiStrict(NumPy):
+    """Arrays of the strict reference of the array API standard, on the device that the adapter names."""
+
+    module = "array_api_strict"
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        if not hasattr(self.library, name):
+            message = f"the array API standard has no {name}"
+            raise Unsupported(message)
+        return getattr(self.library, name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as an array."""
+        kind = self.dtype(dtype)
+        return self.library.asarray(values.astype(dtype), dtype=kind, device=self._device())
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as an array."""
+        return self.library.asarray(values.astype(np.int64), dtype=self.library.int64, device=self._device())
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is an array of the strict library."""
+        return isinstance(value, type(self.library.asarray(0)))
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the array on the host."""
+        near = value.to_device(self.library.Device("CPU_DEVICE"))
+        return np.asarray(near), str(value.dtype).rsplit(".", 1)[-1]
+
+    def _device(self) -> Any:
+        return self.library.Device(self.device) if self.device else None
+
+
+class TensorFlow(NumPy):
+    """TensorFlow tensors."""
+
+    module = "tensorflow"
+    mutable = False
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        return getattr(self.library, name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as a tensor."""
+        with self.library.device(self.device):
+            return self.library.cast(self.library.constant(values), self.dtype(dtype))
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as a tensor."""
+        with self.library.device(self.device):
+            return self.library.constant(values, dtype=self.library.int64)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a tensor."""
+        return isinstance(value, self.library.Tensor | self.library.Variable)
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the tensor on the host."""
+        return value.numpy(), value.dtype.name
+
+
+class Mlx(NumPy):
+    """MLX arrays: no float64."""
+
+    module = "mlx.core"
+    mutable = False
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        if name == "float64":
+            message = "MLX has no float64 on its devices"
+            raise Unsupported(message)
+        return getattr(self.library, name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as an array."""
+        return self.library.array(values.astype(np.float32)).astype(self.dtype(dtype))
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as an array."""
+        return self.library.array(values.astype(np.int64))
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is an MLX array."""
+        return isinstance(value, self.library.array)
+
+    def finish(self, value: Any) -> None:
+        """Evaluate the value."""
+        self.library.eval(value)
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the array on the host: half precisions by way of float32, which holds them."""
+        name = str(value.dtype).rsplit(".", 1)[-1]
+        floating = self.library.issubdtype(value.dtype, self.library.floating)
+        return np.array(value.astype(self.library.float32) if floating else value), name
+
+
+class Paddle(NumPy):
+    """Paddle tensors."""
+
+    module = "paddle"
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        return getattr(self.library, name)
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as a tensor."""
+        return self.library.to_tensor(values, place=self.device).astype(dtype)
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as a tensor."""
+        return self.library.to_tensor(values.astype(np.int64), place=self.device)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a tensor."""
+        return isinstance(value, self.library.Tensor)
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the tensor on the host."""
+        name = str(value.dtype).rsplit(".", 1)[-1]
+        return (value.astype("float64") if "float" in name else value).numpy(), name
+
+
+class CuPy(NumPy):
+    """CuPy arrays."""
+
+    module = "cupy"
+
+    def floats(self, values: np.ndarray, dtype: str) -> Any:
+        """Return real numbers as an array."""
+        if dtype == "bfloat16":
+            message = "CuPy has no bfloat16"
+            raise Unsupported(message)
+        return self.library.asarray(values.astype(dtype))
+
+    def integers(self, values: np.ndarray) -> Any:
+        """Return integers as an array."""
+        return self.library.asarray(values.astype(np.int64))
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a CuPy array."""
+        return isinstance(value, self.library.ndarray)
+
+    def finish(self, value: Any) -> None:  # noqa: ARG002  the whole device is waited for
+        """Wait for the GPU."""
+        self.library.cuda.Device().synchronize()
+
+    def host(self, value: Any) -> tuple[np.ndarray, str]:
+        """Return the array on the host."""
+        return value.get(), str(value.dtype)
+
+
+FRAMEWORKS: dict[str, type[NumPy]] = {
+    "numpy": NumPy,
+    "torch": Torch,
+    "jax": Jax,
+    "tensorflow": TensorFlow,
+    "mlx": Mlx,
+    "paddle": Paddle,
+    "cupy": CuPy,
+    "array_api_strict": ArrayApiStrict,
+}
+
+
+def version(name: str) -> str | None:
+    """Return the version of a framework's distribution, or ``None`` where it can't be told."""
+    try:
+        return importlib.metadata.version(DISTRIBUTIONS.get(name, name))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
+    """Return one result as float64 or int64 and the dtype that it had, or raise ``MalformedError`` for what is no number."""
+    if isinstance(value, bool | int | float):
+        array = np.asarray(value)
+        return _wide(array), array.dtype.name
+    if framework.owns(value):
+        framework.finish(value)
+        array, name = framework.host(value)
+        return _wide(array), name
+    if isinstance(value, np.ndarray | np.generic):
+        return _wide(np.asarray(value)), value.dtype.name
+    message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}"
+    raise MalformedError(message)
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind in "biu":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" or array.dtype.name in ("bfloat16", "float16"):
+        return array.astype(np.float64)
+    message = f"a result must hold real numbers or integers, got {array.dtype.name}"
+    raise MalformedError(message)
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _bfloat16() -> Any:
+    try:
+        return importlib.import_module("ml_dtypes").bfloat16
+    except ModuleNotFoundError:
+        message = "bfloat16 in NumPy needs ml_dtypes"
+        raise Unsupported(message) from None

@@ -1,0 +1,263 @@
+"""Tell a wrong answer from an answer that depends on what was called before."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Self
+
+import numpy as np
+
+from conformance import reproduction
+from conformance.declarations import operations
+from conformance.journal import Call, Journal, Task
+from conformance.judge import half_ulp
+from conformance.law_checks import DETERMINISM, HISTORY, Found
+from conformance.outcomes import Failed, NotJudged, Outcome, Reason, Result
+from conformance.profiles import FORMATS
+from conformance.session import Session
+from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.vector_checks import Checked
+
+#: How many vectors of every implementation are asked again, in reverse order, in a fresh worker.
+ASKED_AGAIN = 6
+#: How many workers are started to look for the earlier call, and to clear failures of suspicion.
+SUSPECTS = 10
+FRESH_WORKERS = 30
+ULPS = 16.0
+AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
+RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
+
+Failure = Checked | Found
+
+
+@dataclass
+class Case:
+    """All that was found about one implementation at one dtype."""
+
+    task: Task
+    checked: list[Checked] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    siblings: list[tuple[Call, Reply]] = field(default_factory=list)
+    changed: list[Call] = field(default_factory=list)
+    affected: list[Failure] = field(default_factory=list)
+    broken: str | None = None
+    blamed: Result | None = None
+
+    @property
+    def failures(self) -> list[Failure]:
+        """What convicts, but for the law about history, which speaks for itself."""
+        return [check for check in self.checks if check.failed and check is not self.history]
+
+    @property
+    def checks(self) -> list[Failure]:
+        """Vectors, then laws."""
+        return [*self.checked, *self.found]
+
+    @property
+    def history(self) -> Found | None:
+        """What falsifying history independence gave."""
+        return self._law(HISTORY)
+
+    @property
+    def random(self) -> bool:
+        """Whether the same call gives different answers in a row: nothing can be said about history then."""
+        determinism = self._law(DETERMINISM)
+        return determinism is not None and determinism.failed
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether there is evidence that the history matters."""
+        return bool(self.changed or self.affected) or (self.history is not None and self.history.failed)
+
+    def overruled(self, check: Failure) -> Outcome | None:
+        """Return what a failure really is, where that is something else."""
+        if check in self.affected:
+            return AFFECTED
+        return RANDOM if self.random and check is self.history and check.failed else None
+
+    def _law(self, name: str) -> Found | None:
+        return next((found for found in self.found if found.finding.law == name), None)
+
+
+def ask_siblings(case: Case, subject: Subject) -> None:
+    """Ask for one answered vector once more with each parameter changed in turn: what a cache with an incomplete key confuses."""
+    answered = [checked for checked in case.checked if checked.reply is not None and checked.vector.expected is not None]
+    fullest = max(answered, key=lambda checked: sum(array.size for array in checked.call.arrays), default=None)
+    for call in _siblings(fullest.call) if fullest else ():
+        with contextlib.suppress(CallRefusedError, CallFailedError):
+            case.siblings.append((call, subject.call(call.arrays, call.parameters)))
+
+
+def ask_again(session: Session, cases: Sequence[Case]) -> None:
+    """Ask a fresh worker the same in reverse order, and note whose answers changed."""
+    for case in reversed(cases):
+        vectors = [(checked.call, checked.reply, checked) for checked in _different(case.checked)]
+        asked: list[tuple[Call, Reply | None, Checked | None]] = [*vectors, *((*sibling, None) for sibling in case.siblings)]
+        for call, reply, checked in reversed(asked):
+            answer = call.outcome(session)
+            if not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
+                case.changed.append(call)
+
+
+def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
+    """Whether two answers are the same: to the bit, or to a vector within what both sides are allowed."""
+    return all(_agree(checked, name, one, other) for name in one.values)
+
+
+def settle(session: Session, cases: Sequence[Case]) -> None:
+    """Repeat every failure in a fresh worker; what passes there is affected by history, not wrong."""
+    failing = [case for case in cases if case.failures and not case.random]
+    with _Pristine(session) as pristine:
+        for case in failing:
+            pristine.renew()
+            for failure in case.failures:
+                if pristine.passes(case, failure):
+                    case.affected.append(failure)
+
+
+def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
+    """Return the failed law of an implementation whose answers depend on what was called before."""
+    if case.random or not case.suspicious:
+        return None
+    pair = _blame(session, journal, case)
+    earlier = None if pair is None else reproduction.words(pair[0])
+    return Result(
+        implementation=case.task.descriptor.label,
+        operation=case.task.operation,
+        check=HISTORY,
+        kind="law",
+        dtype=case.task.dtype,
+        profile=case.task.profile,
+        outcome=Failed(Reason.HISTORY, _message(case, pair)),
+        examples=case.history.finding.examples if case.history else len(case.checked),
+        reproduction=None if pair is None else reproduction.of_history(session.target, *pair),
+        earlier=earlier,
+    )
+
+
+class _Pristine:
+    """Fresh workers for repeating failures, as few as give a sure answer."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session.fresh()
+        self.left = FRESH_WORKERS
+        self.used = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.session.close()
+
+    def renew(self) -> None:
+        """Start over, unless nothing was called or too many workers were started."""
+        if self.used and self.left > 0:
+            self.session.close()
+            self.left -= 1
+            self.used = False
+
+    def passes(self, case: Case, failure: Failure) -> bool:
+        """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call."""
+        before, self.used = self.used, True
+        if failure.again(self._subject(case.task)):
+            return True
+        if not (before and (case.affected or case.suspicious) and self.left > 0):
+            return False
+        self.renew()
+        self.used = True
+        return failure.again(self._subject(case.task))
+
+    def _subject(self, task: Task) -> Subject:
+        return self.session.subject(task.descriptor, task.dtype, task.profile)
+
+
+def _different(checked: Sequence[Checked]) -> list[Checked]:
+    """Return some answered vectors that differ in their parameters as far as possible."""
+    answered = [c for c in checked if c.reply is not None and c.vector.expected is not None]
+    first = {str(sorted(c.vector.parameters.items())): c for c in reversed(answered)}
+    chosen = list(reversed(first.values()))
+    return chosen[:ASKED_AGAIN]
+
+
+def _siblings(call: Call) -> Iterator[Call]:
+    """Yield the call with one undeclared parameter changed at a time."""
+    for name, parameter in operations()[call.task.operation].parameters.items():
+        value = call.parameters.get(name)
+        if name in call.task.descriptor.restrictions:
+            continue
+        if isinstance(value, float):
+            yield Call(call.task, call.arrays, {**call.parameters, name: 1.5 * value})
+        for choice in [choice for choice in parameter.choices if choice != value][:1]:
+            yield Call(call.task, call.arrays, {**call.parameters, name: choice})
+
+
+def _agree(checked: Checked | None, name: str, one: Reply, other: Reply) -> bool:
+    a, b = one.values[name], other.values.get(name)
+    if b is None or a.shape != b.shape:
+        return False
+    if np.array_equal(a, b, equal_nan=True):
+        return True
+    if one.dtypes[name] not in FORMATS or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return False
+    return bool(np.all(np.abs(a - b) <= _both_allowed(checked, name, a, one.dtypes[name])))
+
+
+def _both_allowed(checked: Checked | None, name: str, values: np.ndarray, dtype: str) -> np.ndarray:
+    """Return what two right answers may differ by: twice the allowance of a vector, else a few ulps of the largest value."""
+    radius = checked.vector.allowed.get(checked.task.profile, {}).get(name) if checked else None
+    if radius is None or radius.shape != values.shape:
+        return ULPS * half_ulp(np.abs(values).max(initial=0.0, keepdims=True), dtype)
+    return np.asarray(np.where(np.isnan(radius), np.inf, 2 * (radius + half_ulp(np.abs(values) + np.fmax(radius, 0.0), dtype))))
+
+
+def _blame(session: Session, journal: Journal, case: Case) -> tuple[Call, Call] | None:
+    """Return an earlier call and a call whose answer it changes, found by trying in fresh workers."""
+    for call, suspects in _candidates(journal, case):
+        alone = _alone(session, call)
+        for earlier in suspects:
+            if not _same(alone, _after(session, earlier, call)):
+                return earlier, call
+    return None
+
+
+def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]]]:
+    if case.history is not None and case.history.failed and len(case.history.calls) > 1:
+        calls = case.history.calls
+        yield calls[-1], [call for call in calls[:-1] if call.differing(calls[-1])] or list(calls[:-1])
+    for call in _evidence(case)[:2]:
+        yield call, list(islice(journal.suspects(call), SUSPECTS))
+
+
+def _evidence(case: Case) -> list[Call]:
+    vectors = [failure.call for failure in case.affected if isinstance(failure, Checked)]
+    laws = [failure.calls[-1] for failure in case.affected if isinstance(failure, Found) and failure.calls]
+    return [*vectors, *case.changed, *laws]
+
+
+def _alone(session: Session, call: Call) -> Reply | Outcome:
+    with session.fresh() as fresh:
+        return call.outcome(fresh)
+
+
+def _after(session: Session, earlier: Call, call: Call) -> Reply | Outcome:
+    with session.fresh() as fresh:
+        earlier.outcome(fresh)
+        return call.outcome(fresh)
+
+
+def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
+    if isinstance(one, Reply) and isinstance(other, Reply):
+        same_names = one.values.keys() == other.values.keys()
+        return same_names and all(np.array_equal(value, other.values[name], equal_nan=True) for name, value in one.values.items())
+    return one == other
+
+
+def _message(case: Case, pair: tuple[Call, Call] | None) -> str:
+    count = len(case.affected)
+    others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
+    if pair is None:
+        return f"the answer to the same call changes with what was called before; which earlier call does it was not found{others}"
+    return f"the answer to {reproduction.words(pair[1])} changes after {reproduction.words(pair[0])}{others}"
+
+

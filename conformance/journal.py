@@ -1,0 +1,88 @@
+"""What was called in a session, so that a failure can be blamed on an earlier call."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.outcomes import Outcome, Unsupported
+from conformance.session import Descriptor, Session
+from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+
+
+@dataclass(frozen=True)
+class Task:
+    """One implementation at one dtype, and the profile that is asked of it."""
+
+    descriptor: Descriptor
+    dtype: str
+    profile: str
+
+    @property
+    def operation(self) -> str:
+        """The operation's full name."""
+        return self.descriptor.operation
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arrays and parameters, given to one implementation."""
+
+    task: Task
+    arrays: tuple[np.ndarray, ...]
+    parameters: Mapping[str, object]
+
+    def make(self, session: Session) -> Reply:
+        """Make the call in a session."""
+        return session.request(self.task.descriptor, self.task.dtype, self.arrays, self.parameters)
+
+    def outcome(self, session: Session) -> Reply | Outcome:
+        """Make the call in a session, and return what came, or why nothing did."""
+        try:
+            return self.make(session)
+        except CallRefusedError as refusal:
+            return Unsupported(str(refusal))
+        except CallFailedError as error:
+            return error.outcome
+
+    def differing(self, other: "Call") -> int:
+        """Return how many parameters differ."""
+        names = set(self.parameters) | set(other.parameters)
+        return sum(self.parameters.get(name) != other.parameters.get(name) for name in names)
+
+    @property
+    def reach(self) -> int:
+        """The largest integer among the arrays: how far a cache would grow."""
+        return max((int(array.max(initial=0)) for array in self.arrays if array.dtype.kind == "i"), default=0)
+
+
+class Journal:
+    """The distinct calls of a session, the latest of each kind."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._calls: dict[str, Call] = {}
+
+    def subject(self, session: Session, task: Task) -> Subject:
+        """Return the task's implementation as something to call; every call is written down."""
+        plain = session.subject(task.descriptor, task.dtype, task.profile)
+        return dataclasses.replace(plain, call=self._noted(task, plain.call))
+
+    def suspects(self, call: Call) -> Iterator[Call]:
+        """Yield earlier calls with other parameters, the most similar and farthest reaching first."""
+        others = [other for other in self._calls.values() if other.task.operation != call.task.operation or other.differing(call)]
+        yield from sorted(others, key=lambda other: (other.task != call.task, other.differing(call), -other.reach))
+
+    def _noted(self, task: Task, make: Callable[[Sequence[np.ndarray], Mapping[str, object]], Reply]) -> Callable[..., Reply]:
+        def call(arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
+            reply = make(arrays, parameters)
+            noted = Call(task, tuple(arrays), parameters)
+            key = f"{task.descriptor.index} {task.dtype} {json.dumps(parameters)} {[array.shape for array in arrays]}"
+            known = self._calls.get(key)
+            if known is None or noted.reach >= known.reach:
+                self._calls[key] = noted
+            return reply
+
+        return call

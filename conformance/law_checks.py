@@ -1,0 +1,86 @@
+"""Judge one implementation by its laws."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from conformance import laws, reproduction
+from conformance.journal import Call, Task
+from conformance.outcomes import Advisory, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Result
+from conformance.subject import CallFailedError, CallRefusedError, Subject
+from refimpl.schemes import SCHEMES
+from refimpl.spec import Law
+
+HISTORY = "history independence"
+DETERMINISM = "determinism"
+UNMODIFIED = "inputs unmodified"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """One law of one implementation, and what falsifying it gave."""
+
+    task: Task
+    finding: laws.Finding
+
+    @property
+    def failed(self) -> bool:
+        """Whether it convicts."""
+        declared = self.finding.law == UNMODIFIED and self.task.descriptor.modifies_inputs
+        return self.finding.failure is not None and not declared
+
+    def again(self, subject: Subject) -> bool:
+        """Whether the same counterexample passes on another subject."""
+        if self.finding.replay is None:
+            return False
+        try:
+            return self.finding.replay(subject) <= 1.0
+        except (CallFailedError, CallRefusedError):
+            return False
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The calls of the counterexample."""
+        return tuple(Call(self.task, tuple(arrays), parameters) for arrays, parameters in self.finding.calls)
+
+    def result(self, target: str, outcome: Outcome | None = None) -> Result:
+        """Return what the report says; another outcome overrules the finding."""
+        finding, calls = self.finding, self.calls
+        return Result(
+            implementation=self.task.descriptor.label,
+            operation=self.task.operation,
+            check=finding.law,
+            kind="law",
+            dtype=self.task.dtype,
+            profile=self.task.profile,
+            outcome=outcome or self._outcome(),
+            ratio=finding.worst if outcome is None and finding.examples else None,
+            farthest=finding.farthest,
+            examples=finding.examples,
+            size=sum(array.size for call in calls for array in call.arrays),
+            reproduction=reproduction.of_calls(target, calls) if outcome is None and self.failed and calls else None,
+        )
+
+    def _outcome(self) -> Outcome:
+        finding = self.finding
+        if finding.outcome is not None:
+            return finding.outcome
+        if finding.failure is not None:
+            return Failed(finding.kind or Reason.LAW, finding.failure) if self.failed else Advisory(f"{finding.failure}, as declared")
+        return Passed() if finding.examples else NotJudged("no drawn example could be judged")
+
+
+def broken(task: Task, message: str) -> Result:
+    """Return the result for laws that ended with an exception of our own."""
+    return Result(task.descriptor.label, task.operation, "laws", "law", task.dtype, task.profile, HarnessError(message))
+
+
+def declared(operation: str) -> tuple[Law, ...]:
+    """Return the laws that the operation's scheme claims for it."""
+    scheme, _, name = operation.partition(".")
+    return tuple(SCHEMES[scheme].laws.get(name, ()))
+
+
+def run(subject: Subject, task: Task, *, examples: int, seed: int) -> Iterator[Found]:
+    """Yield what falsifying every law of the operation, and every universal one, gave."""
+    for finding in laws.run(subject, declared(task.operation), examples=examples, seed=seed):
+        yield Found(task, finding)

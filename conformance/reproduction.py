@@ -1,0 +1,57 @@
+"""Python that a person can paste: the call, or the two calls, that show a failure."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from conformance.declarations import operations
+from conformance.journal import Call
+
+LARGEST = 400
+IMPORTS = "import numpy as np\n\nfrom conformance.session import Session\n"
+
+
+def of_calls(target: str, calls: Sequence[Call]) -> str | None:
+    """Return a script that makes calls and prints what comes back, or ``None`` where the arrays are too long to read."""
+    if sum(array.size for call in calls for array in call.arrays) > LARGEST:
+        return None
+    prints = "".join(f"    print(session.call({_arguments(call)}))\n" for call in calls)
+    return f"{IMPORTS}\nwith Session({target!r}) as session:\n{prints}"
+
+
+def of_history(target: str, earlier: Call, call: Call) -> str:
+    """Return a script that makes a call alone, and once more after the earlier one, and prints both answers."""
+    return (
+        f"{IMPORTS}\n\n"
+        f"def earlier(session):\n    return session.call({_arguments(earlier)})\n\n\n"
+        f"def call(session):\n    return session.call({_arguments(call)})\n\n\n"
+        f"with Session({target!r}) as alone, Session({target!r}) as after:\n"
+        f'    print("alone:", call(alone))\n'
+        f"    earlier(after)\n"
+        f'    print("after:", call(after))\n'
+    )
+
+
+def words(call: Call) -> str:
+    """Return the call in one line."""
+    parameters = ", ".join(f"{name}={value!r}" for name, value in call.parameters.items())
+    places = [f"{name} {array.tolist()}" for name, array in _named(call).items() if array.dtype.kind == "i" and array.size <= 12]
+    return f"{call.task.operation}({parameters}){' at ' + ', '.join(places) if places else ''}"
+
+
+def _arguments(call: Call) -> str:
+    arrays = ", ".join(_array(array) for array in call.arrays)
+    parameters = ", ".join(f"{name!r}: {value!r}" for name, value in call.parameters.items())
+    label, dtype = call.task.descriptor.label, call.task.dtype
+    return f"{call.task.operation!r}, [{arrays}], {{{parameters}}}, label={label!r}, dtype={dtype!r}"
+
+
+def _array(array: np.ndarray) -> str:
+    if array.size and not np.isfinite(array).all():
+        return f"np.array([float(x) for x in {' '.join(map(str, array.ravel().tolist()))!r}.split()]).reshape({array.shape})"
+    empty = f", dtype={array.dtype.name!r}).reshape({array.shape}" if array.size == 0 else ""
+    return f"np.array({[] if array.size == 0 else array.tolist()!r}{empty})"
+
+
+def _named(call: Call) -> Mapping[str, np.ndarray]:
+    return dict(zip(operations()[call.task.operation].arrays, call.arrays, strict=True))

@@ -1,0 +1,229 @@
+"""Judge a target: vectors, laws, history, diagnosis, one report."""
+
+import hashlib
+import math
+import platform
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance import history, law_checks, vector_checks
+from conformance.adapter import near_miss
+from conformance.declarations import features, operations
+from conformance.history import Case
+from conformance.journal import Journal, Task
+from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result
+from conformance.session import Descriptor, Session
+from conformance.vectors import MANIFEST, Vector, load, vectors_directory
+from conformance.version import __version__
+
+#: How many examples each law gets, and how many vectors that it takes each implementation.
+EXAMPLES = {"smoke": 5, "core": 20, "full": 200}
+VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
+#: How many examples are enough for an implementation's further dtypes below level full, and where answers depend on
+#: history, since each failure is repeated in a fresh worker anyway.
+FEW = 5
+DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is asked for: which checks, how many, at which profile."""
+
+    schemes: Collection[str] | None
+    operations: Collection[str] | None
+    cases: Collection[str] | None
+    profile: str | None
+    level: str
+    seed: int
+
+    def tasks(self, implementations: Sequence[Descriptor]) -> list[Task]:
+        """Return one task per implementation and dtype."""
+        return [task for descriptor in implementations if self._wants(descriptor.operation) for task in _tasks(descriptor, self.profile)]
+
+    def vectors(self, tasks: Sequence[Task], *, bad_input: bool) -> dict[str, list[Vector]]:
+        """Return the vectors of every operation that a task offers."""
+        chosen: dict[str, list[Vector]] = {task.operation: [] for task in tasks}
+        for vector in load(list(chosen)) if chosen else []:
+            wanted = self.cases is None or vector.id in self.cases
+            if wanted and (bad_input or vector.error is None):
+                chosen[vector.operation].append(vector)
+        return chosen
+
+    @property
+    def examples(self) -> int:
+        """How many examples each law gets; none where single cases are asked for."""
+        return 0 if self.cases is not None else EXAMPLES[self.level]
+
+    def _wants(self, operation: str) -> bool:
+        scheme = operation.split(".", 1)[0]
+        in_operations = self.operations is None or operation in self.operations
+        in_cases = self.cases is None or any(case.split("/", 1)[0] == operation for case in self.cases)
+        return (self.schemes is None or scheme in self.schemes) and in_operations and in_cases
+
+
+def check(
+    target: str,
+    *,
+    schemes: Collection[str] | None = None,
+    operations: Collection[str] | None = None,
+    cases: Collection[str] | None = None,
+    profile: str | None = None,
+    level: str = "core",
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete."""
+    if level not in EXAMPLES:
+        message = f"level must be one of {', '.join(EXAMPLES)}, got {level!r}{near_miss(level, EXAMPLES)}"
+        raise ValueError(message)
+    selection = Selection(schemes, operations, cases, profile, level, seed)
+    with Session(target) as session, session.fresh() as again:
+        return _Run(session, again, selection, progress or _silent).report()
+
+
+class _Run:
+    """One run over one target."""
+
+    def __init__(self, session: Session, again: Session, selection: Selection, progress: Progress) -> None:
+        self.session = session
+        self.again = again
+        self.selection = selection
+        self.journal = Journal()
+        self.diagnoses: dict[str, Diagnosis] = {}
+        self.cases = [Case(task) for task in selection.tasks(session.implementations)]
+        self.vectors = selection.vectors([case.task for case in self.cases], bad_input=bool(session.about["rejects_bad_input"]))
+        self.progress = _Steps(progress, sum(len(_vectors_for(case.task, self.vectors[case.task.operation])) + 1 for case in self.cases))
+
+    def report(self) -> Report:
+        """Run everything and return the report."""
+        complete = True
+        try:
+            self._judge()
+            self._explain()
+        except KeyboardInterrupt:
+            complete = False
+        return Report(self.session.target, self._header(), tuple(self._results()), self.diagnoses, complete)
+
+    def _judge(self) -> None:
+        self.again.start()
+        for case in self.cases:
+            self._vectors(case)
+        history.ask_again(self.again, self.cases)
+        self.again.close()
+        for case in self.cases:
+            self._laws(case)
+
+    def _explain(self) -> None:
+        history.settle(self.session, self.cases)
+        for case in self.cases:
+            case.blamed = history.verdict(self.session, self.journal, case)
+            diagnosis = _diagnose(case)
+            if diagnosis is not None:
+                self.diagnoses[f"{case.task.descriptor.label}:{case.task.operation}:{case.task.dtype}"] = diagnosis
+
+    def _vectors(self, case: Case) -> None:
+        subject = self.journal.subject(self.session, case.task)
+        vectors = _vectors_for(case.task, self.vectors[case.task.operation])
+        for checked in vector_checks.run(subject, case.task, vectors, enough=VECTORS[self.selection.level]):
+            case.checked.append(checked)
+            self.progress.step(checked.vector.id)
+        self.progress.skip(len(vectors) - len(case.checked))
+        if self.selection.cases is None and not vector_checks.futile(case.checked):
+            history.ask_siblings(case, subject)
+
+    def _laws(self, case: Case) -> None:
+        self.progress.step(f"laws of {case.task.operation}")
+        if self.selection.examples == 0 or vector_checks.futile(case.checked):
+            return
+        subject = self.journal.subject(self.session, case.task)
+        try:
+            case.found.extend(law_checks.run(subject, case.task, examples=self._examples(case), seed=self.selection.seed))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            case.broken = f"{type(error).__name__}: {error}"
+
+    def _examples(self, case: Case) -> int:
+        plain = self.selection.level == "full" or case.task.dtype == case.task.descriptor.dtypes[0]
+        return self.selection.examples if plain and not case.suspicious else min(self.selection.examples, FEW)
+
+    def _results(self) -> Iterator[Result]:
+        for case in self.cases:
+            for check in case.checks:
+                if check is not case.history or case.blamed is None:
+                    yield check.result(self.session.target, case.overruled(check))
+            if case.blamed is not None:
+                yield case.blamed
+            yield from vector_checks.advisories(case.checked)
+            if case.broken is not None:
+                yield law_checks.broken(case.task, case.broken)
+
+    def _header(self) -> dict[str, object]:
+        about = self.session.about
+        return {
+            "posenc": __version__,
+            "adapter": about["adapter"],
+            **about["versions"],
+            "platform": platform.platform(terse=True),
+            "level": self.selection.level,
+            "seed": self.selection.seed,
+            "vectors": _revision(),
+        }
+
+
+class _Steps:
+    """Count what is done."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self.progress = progress
+        self.total = total
+        self.done = 0
+
+    def step(self, text: str) -> None:
+        """Say what comes next."""
+        self.done += 1
+        self.progress(self.done, self.total, text)
+
+    def skip(self, count: int) -> None:
+        """Count what isn't needed as done."""
+        self.done += count
+
+
+def _revision() -> str:
+    """Return what tells these vectors from others: the start of the manifest's SHA-256."""
+    return hashlib.sha256((vectors_directory() / MANIFEST).read_bytes()).hexdigest()[:12]
+
+
+def _tasks(descriptor: Descriptor, profile: str | None) -> Iterator[Task]:
+    """Yield one task per dtype that makes a difference to the operation."""
+    plain = features(operations()[descriptor.operation]) is None and not descriptor.takes_dtype
+    for dtype in descriptor.dtypes[:1] if plain else descriptor.dtypes:
+        yield Task(descriptor, dtype, profile or descriptor.profile[dtype])
+
+
+def _vectors_for(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
+    """Return the vectors for one dtype: bad input is refused whatever the dtype, so the first is enough."""
+    return [vector for vector in vectors if vector.error is None or task.dtype == task.descriptor.dtypes[0]]
+
+
+def _diagnosable(checked: vector_checks.Checked) -> bool:
+    outcome = checked.judgement.outcome
+    return isinstance(outcome, Failed) and outcome.reason in DIAGNOSED
+
+
+def _diagnose(case: Case) -> Diagnosis | None:
+    """Return the known mistake that a case's wrong values show, if they do."""
+    if not any(_diagnosable(checked) and checked not in case.affected for checked in case.checked):
+        return None
+    from conformance import diagnose
+
+    observations = [
+        diagnose.Observation(checked.vector, dict(checked.reply.values), checked.task.dtype)
+        for checked in case.checked
+        if checked.reply is not None and checked.vector.expected is not None and checked not in case.affected
+    ]
+    return diagnose.diagnose(case.task.operation, observations, case.task.profile)
+
+
+def _silent(done: int, total: int, text: str) -> None:
+    """Show nothing."""

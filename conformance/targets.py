@@ -1,0 +1,172 @@
+"""From what a person types to an adapter: a bundled name, a file, or ``module:object``."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from conformance.adapter import Adapter, AdapterError, Implementation, near_miss
+from conformance.declarations import operations
+from conformance.frameworks import DISTRIBUTIONS, FRAMEWORKS, NumPy
+from refimpl.spec import Operation, Parameter
+
+#: Bundled adapters by name; a module must not be called like the library that it adapts.
+BUNDLED = {
+    "numpy": "conformance.adapters.numpy_reference",
+    "array_api_strict": "conformance.adapters.array_api_strict_reference",
+    "ggml": "conformance.adapters.ggml_kernels",
+    "transformers": "conformance.adapters.transformers_models",
+    "equinox": "conformance.adapters.equinox_layers",
+}
+
+
+class TargetError(Exception):
+    """The target can't be used, and why, in one line."""
+
+
+class LibraryMissing(TargetError):  # noqa: N818  a circumstance, not a mistake
+    """The target needs a library that isn't installed."""
+
+
+def load(target: str) -> Adapter:
+    """Return the adapter that the target names, checked against the operations that exist."""
+    adapter = _adapter(target)
+    if not adapter.implementations:
+        message = f"{target} must offer at least one operation, got an adapter without implementations"
+        raise TargetError(message)
+    for implementation in adapter.implementations:
+        _check(implementation)
+    return adapter
+
+
+def framework(adapter: Adapter) -> NumPy:
+    """Return the adapter's array library, or raise ``LibraryMissing``."""
+    try:
+        return FRAMEWORKS[adapter.framework](adapter.device)
+    except ModuleNotFoundError as error:
+        raise LibraryMissing(_needs(adapter.framework, error)) from error
+
+
+def _adapter(target: str) -> Adapter:
+    if target in BUNDLED:
+        return _named(target, _imported(target, lambda: importlib.import_module(BUNDLED[target])), "adapter")
+    if target.endswith(".py") or Path(target).is_file():
+        return _only(target, _imported(target, lambda: _execute(Path(target))))
+    module, colon, name = target.partition(":")
+    if colon and module and name:
+        _search_here()
+        return _named(target, _imported(target, lambda: importlib.import_module(module)), name)
+    message = f"target must be a file, module:object or one of {', '.join(BUNDLED)}, got {target!r}{near_miss(target, BUNDLED)}"
+    raise TargetError(message)
+
+
+def _execute(path: Path) -> ModuleType:
+    if not path.is_file():
+        message = f"target must be a file that exists, got {path}"
+        raise TargetError(message)
+    sys.path.insert(0, str(path.resolve().parent))
+    name = f"posenc_target_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        message = f"target must be a Python file, got {path}"
+        raise TargetError(message)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _search_here() -> None:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
+    try:
+        return action()
+    except TargetError:
+        raise
+    except AdapterError as error:
+        message = f"{target}: {error}"
+        raise TargetError(message) from error
+    except ModuleNotFoundError as error:
+        if target.partition(":")[0] == error.name:
+            message = f"target must name a module that exists, got {target!r}"
+            raise TargetError(message) from error
+        raise LibraryMissing(_needs(target, error)) from error
+    except ImportError as error:
+        kind = LibraryMissing if target in BUNDLED else TargetError
+        raise kind(_broken(target, error)) from error
+    except (Exception, SystemExit) as error:
+        raise TargetError(_broken(target, error)) from error
+
+
+def _needs(who: str, error: ModuleNotFoundError) -> str:
+    missing = (error.name or who).split(".", 1)[0]
+    return f"{who} needs {missing}: pip install {DISTRIBUTIONS.get(missing, missing)}"
+
+
+def _broken(target: str, error: BaseException) -> str:
+    return f"{target} can't be imported: {type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _named(target: str, module: ModuleType, name: str) -> Adapter:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            message = f"{target} must name an object of {module.__name__}, got no {part!r}{near_miss(part, dir(found))}"
+            raise TargetError(message)
+        found = getattr(found, part)
+    if not isinstance(found, Adapter):
+        message = f"{target} must be a conformance.Adapter, got {type(found).__name__}"
+        raise TargetError(message)
+    return found
+
+
+def _only(target: str, module: ModuleType) -> Adapter:
+    if isinstance(getattr(module, "adapter", None), Adapter):
+        return _named(target, module, "adapter")
+    found = {id(value): name for name, value in vars(module).items() if isinstance(value, Adapter)}
+    if len(found) != 1:
+        message = f"{target} must define adapter = Adapter(...), got {', '.join(sorted(found.values())) or 'none'}"
+        raise TargetError(message)
+    return _named(target, module, next(iter(found.values())))
+
+
+def _check(implementation: Implementation) -> None:
+    name = implementation.operation
+    if name not in operations():
+        message = f"operation must be one of those that 'posenc list' shows, got {name!r}{near_miss(name, operations())}"
+        raise TargetError(message)
+    operation = operations()[name]
+    for parameter, allowed in implementation.restrictions.items():
+        if parameter not in operation.parameters:
+            known = operation.parameters
+            message = f"{name} must be restricted by {', '.join(known)}, got {parameter!r}{near_miss(parameter, known)}"
+            raise TargetError(message)
+        _check_values(operation, operation.parameters[parameter], allowed)
+
+
+def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
+    if callable(allowed):
+        return
+    for value in allowed if isinstance(allowed, set | frozenset | list | tuple) else (allowed,):
+        try:
+            parameter.check(value)
+        except ValueError as error:
+            hint = near_miss(value, parameter.choices) if isinstance(value, str) else ""
+            message = f"{operation.name}: {error}{hint}"
+            raise TargetError(message) from error
+
+
+def plain_restrictions(restrictions: Mapping[str, object]) -> dict[str, object]:
+    """Return the restrictions that data can say: values and collections of values, no predicates."""
+    return {
+        name: sorted(allowed, key=repr) if isinstance(allowed, set | frozenset | list | tuple) else allowed
+        for name, allowed in restrictions.items()
+        if not callable(allowed)
+    }

@@ -1,0 +1,118 @@
+"""Judge one implementation by the vectors."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance import reproduction
+from conformance.journal import Call, Task
+from conformance.judge import Judgement, compare, exact_in
+from conformance.outcomes import Advisory, Crashed, Errored, Failed, NotJudged, Outcome, Passed, Reason, Result, TimedOut, Unsupported
+from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.vectors import Vector
+
+#: After so many crashes and time-outs the rest of an implementation's vectors is not run.
+FUTILE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """One vector, what came back, and the judgement."""
+
+    task: Task
+    vector: Vector
+    judgement: Judgement
+    reply: Reply | None = None
+    seconds: float = 0.0
+
+    @property
+    def call(self) -> Call:
+        """The call that the vector makes."""
+        return Call(self.task, tuple(self.vector.inputs.values()), self.vector.parameters)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it convicts."""
+        return isinstance(self.judgement.outcome, Failed | Errored | Crashed | TimedOut)
+
+    def again(self, subject: Subject) -> bool:
+        """Whether the vector passes on another subject."""
+        return not check(subject, self.task, self.vector).failed
+
+    def result(self, target: str, outcome: Outcome | None = None) -> Result:
+        """Return what the report says; another outcome overrules the judgement."""
+        judgement, vector = self.judgement, self.vector
+        return Result(
+            implementation=self.task.descriptor.label,
+            operation=vector.operation,
+            check=vector.id,
+            kind="vector",
+            dtype=self.task.dtype,
+            profile=self.task.profile,
+            outcome=outcome or judgement.outcome,
+            ratio=judgement.ratio if outcome is None else None,
+            profile_met=judgement.profile_met if outcome is None else None,
+            exposes=vector.exposes,
+            size=sum(array.size for array in vector.inputs.values()),
+            reproduction=reproduction.of_calls(target, (self.call,)) if outcome is None and self.failed else None,
+            seconds=self.seconds,
+            errors_by_position=judgement.by_position if outcome is None else (),
+        )
+
+
+def run(subject: Subject, task: Task, vectors: Sequence[Vector], *, enough: float) -> Iterator[Checked]:
+    """Yield every vector's judgement until enough were taken; stop asking an implementation that keeps crashing or hanging."""
+    seen: list[Checked] = []
+    for vector in vectors:
+        if sum(not isinstance(checked.judgement.outcome, Unsupported) for checked in seen) >= enough:
+            return
+        if futile(seen):
+            yield Checked(task, vector, Judgement(NotJudged(f"not run after {FUTILE} crashes or time-outs")))
+        else:
+            seen.append(check(subject, task, vector))
+            yield seen[-1]
+
+
+def futile(checked: Sequence[Checked]) -> bool:
+    """Whether so many calls crashed or hung that more would only waste time."""
+    return sum(isinstance(c.judgement.outcome, Crashed | TimedOut) for c in checked) >= FUTILE
+
+
+def check(subject: Subject, task: Task, vector: Vector) -> Checked:
+    """Judge one vector."""
+    if not exact_in(vector, task.dtype) and vector.error is None:
+        return Checked(task, vector, Judgement(Unsupported(f"an input is no {task.dtype} number")))
+    started = time.perf_counter()
+    try:
+        reply = subject.call(tuple(vector.inputs.values()), vector.parameters)
+    except CallRefusedError as refusal:
+        return Checked(task, vector, Judgement(Unsupported(str(refusal))))
+    except CallFailedError as failure:
+        return Checked(task, vector, _failed(vector, failure.outcome), seconds=time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    if vector.error is not None:
+        return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
+    return Checked(task, vector, compare(vector, reply, task.dtype, task.profile), reply, seconds)
+
+
+def _failed(vector: Vector, outcome: Outcome) -> Judgement:
+    if vector.error is None or not isinstance(outcome, Errored):
+        return Judgement(outcome)
+    if vector.error in outcome.message:
+        return Judgement(Passed())
+    return Judgement(Errored(f"must say {vector.error!r}, got {outcome.message}"))
+
+
+def advisories(checked: Sequence[Checked]) -> Iterator[Result]:
+    """Yield what is worth knowing outside the verdict: a result that is wider than its input."""
+    wider = next((c for c in checked if c.judgement.wider is not None), None)
+    if wider is not None:
+        message = f"the result is {wider.judgement.wider} for {wider.task.dtype} input"
+        yield _advisory(wider.task, "dtype", message)
+    changed = next((c for c in checked if c.reply is not None and c.reply.modified and c.task.descriptor.modifies_inputs), None)
+    if changed is not None and changed.reply is not None:
+        yield _advisory(changed.task, "inputs", f"modifies {', '.join(changed.reply.modified)}, as declared")
+
+
+def _advisory(task: Task, check: str, message: str) -> Result:
+    return Result(task.descriptor.label, task.operation, check, "advisory", task.dtype, task.profile, Advisory(message))

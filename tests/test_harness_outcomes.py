@@ -1,0 +1,233 @@
+"""Every outcome from a miniature, through the worker process."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import run, session, vector_checks
+from conformance.outcomes import (
+    Advisory,
+    Crashed,
+    Errored,
+    Failed,
+    NotJudged,
+    Outcome,
+    Passed,
+    Reason,
+    Report,
+    Result,
+    TimedOut,
+    Unsupported,
+)
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_miniatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
+
+
+def judged(name: str) -> Report:
+    return run.check(f"miniatures:{name}", level="smoke")
+
+
+def vectors(report: Report) -> list[Outcome]:
+    return [result.outcome for result in report.results if result.kind == "vector"]
+
+
+def law(report: Report, name: str) -> Result:
+    return next(result for result in report.results if result.check == name)
+
+
+def failed(report: Report) -> dict[str, Reason]:
+    return {result.check: result.outcome.reason for result in report.results if isinstance(result.outcome, Failed)}
+
+
+def test_a_right_implementation_conforms() -> None:
+    report = judged("right")
+
+    assert report.exit_status() == 0
+    assert not any(result.convicts for result in report.results)
+    assert {result.kind for result in report.results} == {"vector", "law"}
+
+
+def test_the_header_says_what_was_run_with() -> None:
+    header = run.check("miniatures:right", level="smoke", seed=5).header
+
+    assert header["seed"] == 5
+    assert header["level"] == "smoke"
+    assert {"posenc", "python", "numpy", "platform", "vectors"} <= set(header)
+
+
+def test_an_exit_is_a_crash_and_keeps_the_last_words() -> None:
+    outcome = vectors(judged("crash_by_exit"))[0]
+
+    assert outcome == Crashed("the process ended with exit status 7: out of luck")
+
+
+def test_a_signal_is_a_crash_and_is_named() -> None:
+    outcome = vectors(judged("crash_by_signal"))[0]
+
+    assert outcome == Crashed("the process ended with signal SIGSEGV")
+
+
+def test_a_hang_times_out_and_is_not_waited_for_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "CALL_SECONDS", 0.5)
+
+    report = run.check("miniatures:hang", operations=["rope.rotate"])
+
+    kinds = [type(outcome) for outcome in vectors(report)]
+    assert kinds.count(TimedOut) == vector_checks.FUTILE
+    assert NotJudged in kinds
+    assert set(kinds) <= {TimedOut, Unsupported, NotJudged}
+
+
+def test_an_exception_is_an_error_with_its_place() -> None:
+    outcome = vectors(judged("exception"))[0]
+
+    assert isinstance(outcome, Errored)
+    assert outcome.message.startswith("RuntimeError: no such kernel (miniatures.py:")
+
+
+def test_a_refusal_from_inside_is_no_failure() -> None:
+    report = judged("refusal")
+
+    assert Unsupported("only width 2") in vectors(report)
+    assert not any(result.convicts for result in report.results)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("wrong_shape", Reason.SHAPE),
+        ("two_results", Reason.SHAPE),
+        ("nothing", Reason.SHAPE),
+        ("narrower", Reason.DTYPE),
+        ("not_a_number", Reason.NOT_FINITE),
+        ("off_by_one", Reason.VALUE),
+    ],
+)
+def test_a_wrong_result_fails_for_its_reason(name: str, reason: Reason) -> None:
+    report = judged(name)
+
+    reasons = [outcome.reason for outcome in vectors(report) if isinstance(outcome, Failed)]
+    assert reason in reasons
+    assert report.exit_status() == 1
+
+
+def test_code_that_numbers_its_own_rows_fails_where_it_does_not_say_so() -> None:
+    report = run.check("miniatures:from_zero_undeclared", operations=["rope.rotate"])
+
+    assert {type(outcome) for outcome in vectors(report)} >= {Passed, Failed}
+    assert "history independence" not in failed(report)
+
+
+def test_a_wider_result_conforms_and_is_shown() -> None:
+    report = judged("wider")
+
+    assert report.exit_status() == 0
+    assert Advisory("the result is float64 for float32 input") in [result.outcome for result in report.results]
+
+
+def test_modified_inputs_break_one_law_only() -> None:
+    assert failed(judged("modifies")) == {"inputs unmodified": Reason.INPUT_MODIFIED}
+
+
+def test_modified_inputs_as_declared_are_shown_only() -> None:
+    report = judged("modifies_as_declared")
+
+    assert report.exit_status() == 0
+    assert isinstance(law(report, "inputs unmodified").outcome, Advisory)
+
+
+def test_a_cache_with_an_incomplete_key_fails_history_independence_and_nothing_else() -> None:
+    report = run.check("miniatures:cache_without_base")
+
+    assert failed(report) == {"history independence": Reason.HISTORY}
+    assert not any(isinstance(result.outcome, Errored | Crashed) for result in report.results)
+
+
+def test_history_dependence_names_the_earlier_call_and_can_be_pasted(capfd: pytest.CaptureFixture[str]) -> None:
+    result = law(run.check("miniatures:cache_without_base"), "history independence")
+
+    assert result.earlier is not None
+    assert result.earlier.startswith("rope.rotate(head_dim=")
+    assert result.reproduction is not None
+    exec(compile(result.reproduction, "pasted", "exec"), {})  # noqa: S102  pasting it is the test
+    alone, after = capfd.readouterr().out.split("after:")
+    assert alone.removeprefix("alone:").strip() != after.strip()
+
+
+def test_a_failing_vector_can_be_pasted(capfd: pytest.CaptureFixture[str]) -> None:
+    result = next(result for result in judged("off_by_one").results if result.kind == "vector" and result.convicts)
+
+    assert result.reproduction is not None
+    exec(compile(result.reproduction, "pasted", "exec"), {})  # noqa: S102  pasting it is the test
+    assert capfd.readouterr().out.startswith("{'result': array(")
+
+
+def test_a_random_answer_is_not_deterministic_and_not_called_history() -> None:
+    reasons = failed(judged("random"))
+
+    assert reasons["determinism"] is Reason.NOT_DETERMINISTIC
+    assert Reason.HISTORY not in reasons.values()
+
+
+def test_noise_on_stdout_corrupts_nothing() -> None:
+    assert judged("noisy").exit_status() == 0
+
+
+@pytest.mark.parametrize("name", ["from_zero", "consecutive"])
+def test_code_that_numbers_its_own_rows_conforms_where_it_says_so(name: str) -> None:
+    report = run.check(f"miniatures:{name}", operations=["rope.rotate"])
+
+    assert not any(result.convicts for result in report.results)
+    assert sum(isinstance(outcome, Passed) for outcome in vectors(report)) > 3
+
+
+def test_a_single_case_runs_alone_without_laws() -> None:
+    first = next(result for result in judged("right").results if isinstance(result.outcome, Passed)).check
+
+    report = run.check("miniatures:right", cases=[first])
+
+    assert [result.check for result in report.results] == [first]
+
+
+def test_nothing_judged_is_no_success() -> None:
+    report = run.check("miniatures:right", schemes=["t5"])
+
+    assert report.results == ()
+    assert report.exit_status() == 3
+
+
+def test_an_interruption_returns_what_there_is() -> None:
+    def interrupt(done: int, total: int, text: str) -> None:  # noqa: ARG001
+        if done == 2:
+            raise KeyboardInterrupt
+
+    report = run.check("miniatures:right", level="smoke", progress=interrupt)
+
+    assert not report.complete
+    assert len(report.results) == 2
+
+
+def test_progress_reaches_its_total() -> None:
+    seen: list[tuple[int, int]] = []
+
+    run.check("miniatures:right", level="smoke", progress=lambda done, total, _: seen.append((done, total)))
+
+    done = [done for done, _ in seen]
+    assert done == sorted(set(done))
+    assert done[-1] == seen[0][1]
+
+
+def test_smoke_takes_three_vectors_that_are_in_range() -> None:
+    kinds = [type(outcome) for outcome in vectors(judged("right"))]
+
+    assert kinds.count(Passed) == 3
+    assert kinds[-1] is Passed
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    first, second = (run.check("miniatures:off_by_one", level="smoke", seed=3) for _ in range(2))
+
+    assert [(r.check, r.outcome, r.ratio) for r in first.results] == [(r.check, r.outcome, r.ratio) for r in second.results]

@@ -1,0 +1,126 @@
+"""A session keeps its promises to those who call it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from conformance.outcomes import Crashed, TimedOut
+from conformance.session import Descriptor, Session
+from conformance.subject import CallFailedError, CallRefusedError
+from conformance.targets import LibraryMissing, TargetError
+
+ARRAYS = (np.full((1, 1, 2, 4), 0.5), np.array([3, 9]))
+PARAMETERS = {"head_dim": 4, "base": 100.0, "layout": "interleaved", "direction": "positive"}
+ARGUMENTS = (ARRAYS, PARAMETERS)
+
+
+@pytest.fixture(autouse=True)
+def _beside_the_miniatures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
+
+
+def children() -> int:
+    return len(psutil.Process().children(recursive=True))
+
+
+def only(session: Session) -> Descriptor:
+    (descriptor,) = session.implementations
+    return descriptor
+
+
+def test_values_come_back_exactly_with_the_dtype_that_they_had() -> None:
+    angles = np.outer([3, 9], [1.0, 0.1])
+    expected = 0.5 * np.stack([np.cos(angles) - np.sin(angles), np.sin(angles) + np.cos(angles)], axis=-1).reshape(1, 1, 2, 4)
+    with Session("miniatures:right") as session:
+        reply = session.request(only(session), "float32", *ARGUMENTS)
+
+    assert reply.dtypes == {"result": "float32"}
+    assert reply.values["result"].tolist() == expected.astype(np.float32).astype(np.float64).tolist()
+
+
+def test_a_crash_ends_the_call_and_the_next_one_runs_in_a_fresh_worker() -> None:
+    with Session("miniatures:crash_by_exit") as session:
+        descriptor = only(session)
+        for _ in range(2):
+            with pytest.raises(CallFailedError) as caught:
+                session.request(descriptor, "float32", *ARGUMENTS)
+            assert isinstance(caught.value.outcome, Crashed)
+
+        assert session.starts == 2
+
+
+def test_a_hang_is_ended_with_its_process() -> None:
+    before = children()
+    with Session("miniatures:hang", call_seconds=0.1) as session:
+        descriptor = only(session)
+        with pytest.raises(CallFailedError) as caught:
+            session.request(descriptor, "float32", *ARGUMENTS)
+
+        assert caught.value.outcome == TimedOut(0.1)
+        assert children() == before
+
+
+def test_no_process_outlives_its_session() -> None:
+    before = children()
+
+    def interrupted() -> None:
+        with Session("miniatures:right") as session:
+            session.request(only(session), "float32", *ARGUMENTS)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+    assert children() == before
+
+
+def test_a_session_starts_at_the_first_use_only() -> None:
+    before = children()
+    with Session("miniatures:right") as session:
+        assert (session.starts, children()) == (0, before)
+
+
+def test_a_restriction_refuses_the_call() -> None:
+    arrays, parameters = ARGUMENTS
+    with Session("miniatures:right") as session, pytest.raises(CallRefusedError, match="layout='half'; it declares 'interleaved'"):
+        session.request(only(session), "float32", arrays, {**parameters, "layout": "half"})
+
+
+def test_a_bad_target_is_an_error_of_the_parent() -> None:
+    with Session("miniatures:empty") as session, pytest.raises(TargetError, match="at least one operation"):
+        session.implementations  # noqa: B018  reading starts the worker
+
+
+def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:
+    target = tmp_path / "mine.py"
+    target.write_text("import nosuchlibrary\n")
+    with Session(str(target)) as session, pytest.raises(LibraryMissing, match="pip install nosuchlibrary"):
+        session.implementations  # noqa: B018  reading starts the worker
+
+
+def test_a_target_that_ends_its_process_while_loading_is_a_bad_target(tmp_path: Path) -> None:
+    target = tmp_path / "mine.py"
+    target.write_text("import os\nprint('bye', flush=True)\nos._exit(3)\n")
+    with Session(str(target)) as session, pytest.raises(TargetError, match="ended with exit status 3: bye"):
+        session.implementations  # noqa: B018  reading starts the worker
+
+
+def test_expected_values_are_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker gets arrays and parameters only: its request has no other field."""
+    sent: list[dict[str, object]] = []
+    with Session("miniatures:right") as session:
+        descriptor = only(session)
+        channel = session._running().channel  # noqa: SLF001  the wire itself is looked at
+        send = channel.send
+
+        def tap(header: dict[str, object], *rest: Any, **options: Any) -> None:
+            sent.append(dict(header))
+            send(header, *rest, **options)
+
+        monkeypatch.setattr(channel, "send", tap)
+        session.request(descriptor, "float32", *ARGUMENTS)
+
+    assert [set(header) for header in sent] == [{"index", "dtype", "parameters"}]

@@ -1,0 +1,111 @@
+"""A bad target gets one clear line."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance import targets
+from conformance.targets import LibraryMissing, TargetError
+
+HEAD = "from conformance import Adapter\n"
+
+
+@pytest.fixture(autouse=True)
+def _own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def refusal(target: str) -> str:
+    with pytest.raises(TargetError) as caught:
+        targets.load(target)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def written(folder: Path, source: str) -> str:
+    path = folder / "mine.py"
+    path.write_text(HEAD + source)
+    return str(path)
+
+
+def offering(folder: Path, restrictions: str) -> str:
+    return written(folder, f"adapter = Adapter('mine')\n@adapter.implements({restrictions})\ndef f(*a, **k): pass\n")
+
+
+def test_an_unknown_name_gets_the_near_miss() -> None:
+    assert refusal("numpyy").endswith("got 'numpyy' (did you mean numpy?)")
+
+
+def test_a_missing_file_is_named() -> None:
+    assert refusal("nowhere.py") == "target must be a file that exists, got nowhere.py"
+
+
+def test_a_file_without_adapter_says_so(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, "x = 1\n")).endswith("must define adapter = Adapter(...), got none")
+
+
+def test_two_adapters_of_other_names_are_ambiguous(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, "b = Adapter('b')\na = Adapter('a')\n")).endswith("got a, b")
+
+
+def test_an_adapter_without_operations_says_so(tmp_path: Path) -> None:
+    assert "must offer at least one operation" in refusal(written(tmp_path, "adapter = Adapter('mine')\n"))
+
+
+def test_an_unknown_operation_gets_the_near_miss(tmp_path: Path) -> None:
+    assert refusal(offering(tmp_path, "'rope.rotat'")).endswith("got 'rope.rotat' (did you mean rope.rotate?)")
+
+
+def test_an_unknown_parameter_gets_the_near_miss(tmp_path: Path) -> None:
+    message = refusal(offering(tmp_path, "'rope.rotate', layuot='half'"))
+
+    assert message == "rope.rotate must be restricted by head_dim, base, layout, direction, got 'layuot' (did you mean layout?)"
+
+
+def test_a_wrong_restriction_gets_the_near_miss(tmp_path: Path) -> None:
+    message = refusal(offering(tmp_path, "'rope.rotate', layout=('half', 'halves')"))
+
+    assert message == "rope.rotate: layout must be one of interleaved, half, interleaved_to_half, got 'halves' (did you mean half?)"
+
+
+def test_an_unknown_framework_gets_the_near_miss(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, "adapter = Adapter('mine', framework='pytorch')\n")).endswith("got 'pytorch' (did you mean torch?)")
+
+
+def test_an_import_error_keeps_its_last_line(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, "1 / 0\n")).endswith("can't be imported: ZeroDivisionError: division by zero")
+
+
+def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(LibraryMissing, match=r"needs nosuchlibrary: pip install nosuchlibrary$"):
+        targets.load(written(tmp_path, "import nosuchlibrary\n"))
+
+
+def test_an_absent_framework_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    adapter = targets.load(offering(tmp_path, "'rope.rotate'"))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    adapter.framework = "torch"
+
+    with pytest.raises(LibraryMissing, match="torch needs torch: pip install torch"):
+        targets.framework(adapter)
+
+
+def test_a_module_that_does_not_exist_is_a_bad_target() -> None:
+    assert refusal("nosuchmodule:adapter") == "target must name a module that exists, got 'nosuchmodule:adapter'"
+
+
+def test_an_object_that_is_no_adapter_says_what_it_is() -> None:
+    assert refusal("json:loads") == "json:loads must be a conformance.Adapter, got function"
+
+
+def test_an_object_that_is_missing_gets_the_near_miss() -> None:
+    assert refusal("json:load_s").endswith("got no 'load_s' (did you mean loads?)")
+
+
+def test_restrictions_that_are_predicates_stay_in_the_worker() -> None:
+    plain = targets.plain_restrictions({"head_dim": lambda width: width < 9, "layout": {"half", "interleaved"}, "base": 1e4})
+
+    assert json.loads(json.dumps(plain)) == {"layout": ["half", "interleaved"], "base": 1e4}

@@ -1,0 +1,211 @@
+"""What the judge says about replies made by hand."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.judge import compare, exact_in, half_ulp
+from conformance.outcomes import Failed, NotJudged, Outcome, Passed, Reason
+from conformance.profiles import FORMATS, PROFILES
+from conformance.subject import Reply
+from conformance.vectors import Vector
+
+X = np.array([[[[0.5, -1.0], [0.25, 2.0]]]])
+
+
+def vector(expected: np.ndarray, allowed: Mapping[str, object] | None = None, **said: object) -> Vector:
+    """Return a vector of ``rope.rotate`` at positions 3 and 1000, unless told otherwise."""
+    fields: dict[str, object] = {"operation": "rope.rotate", "inputs": {"x": X, "positions": np.array([3, 1000])}}
+    radii = {profile: {"result": np.asarray(radius, dtype=np.float64)} for profile, radius in (allowed or {}).items()}
+    return Vector(id="made/by-hand", exposes="", expected={"result": expected}, allowed=radii, **{**fields, **said})  # type: ignore[arg-type]  # fields by name
+
+
+def reply(values: object, dtype: str = "float32") -> Reply:
+    return Reply({"result": np.asarray(values)}, {"result": dtype})
+
+
+def reason(outcome: Outcome) -> Reason:
+    assert isinstance(outcome, Failed)
+    return outcome.reason
+
+
+def everywhere(radius: float) -> dict[str, object]:
+    return {profile: np.full(X.shape, radius) for profile in PROFILES}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("value", [1.0, 1.5, 0.1, 2.0**-13, 2.0**-24, 1e-7, 60000.0, 0.0])
+def test_half_an_ulp_is_half_the_distance_to_the_next_number(value: float, dtype: str) -> None:
+    rounded = np.dtype(dtype).type(value)
+
+    assert half_ulp(np.asarray(float(rounded)), dtype) == float(np.nextafter(rounded, np.dtype(dtype).type(np.inf)) - rounded) / 2
+
+
+def test_half_an_ulp_of_bfloat16_has_eight_bits() -> None:
+    assert half_ulp(np.array([1.0, 3.0]), "bfloat16").tolist() == [2.0**-8, 2.0**-7]
+
+
+def test_the_allowance_and_half_an_ulp_add_up() -> None:
+    case = vector(X, everywhere(1e-3))
+    step = 1e-3 + 2.0**-24 * np.abs(X)
+
+    assert compare(case, reply(X + 0.999 * step), "float32", "float32").outcome == Passed()
+    assert reason(compare(case, reply(X + 1.01 * step), "float32", "float32").outcome) is Reason.VALUE
+
+
+def test_the_ratio_is_the_error_over_the_allowed() -> None:
+    got = X.copy()
+    got[0, 0, 1, 0] += 0.5
+
+    judgement = compare(vector(X, everywhere(0.125)), reply(got), "float32", "float32")
+
+    assert judgement.ratio == pytest.approx(4.0, rel=1e-6)
+    assert judgement.worst == ("result", (0, 0, 1, 0))
+    assert judgement.by_position == ((3, 0.0), (1000, judgement.ratio))
+
+
+def test_the_message_says_how_many_where_and_how_bad() -> None:
+    got = X.copy()
+    got[0, 0, 1] += 0.5
+
+    outcome = compare(vector(X, everywhere(0.125)), reply(got), "float32", "float32").outcome
+
+    assert outcome == Failed(Reason.VALUE, "2 of 4 differ; worst at (0, 0, 1, 0): 0.75, expected 0.25, off by 0.5, 4 times the allowed")
+
+
+def test_the_strongest_profile_is_the_first_that_holds() -> None:
+    case = vector(X, {**everywhere(0.0), "float32": np.full(X.shape, 1e-6), "bfloat16-model": np.full(X.shape, 0.1)})
+
+    assert compare(case, reply(X), "float32", "float32").profile_met == "float64"
+    assert compare(case, reply(X + 9e-7), "float32", "float32").profile_met == "float32"
+    assert compare(case, reply(X + 0.05), "float32", "float32").profile_met == "bfloat16-model"
+    assert compare(case, reply(X + 1.0), "float32", "float32").profile_met is None
+
+
+def test_nothing_allowed_and_nothing_wrong_is_right() -> None:
+    exact = vector(np.zeros_like(X), everywhere(0.0))
+
+    assert compare(exact, reply(-np.zeros_like(X)), "float32", "float32").ratio == 0.0
+
+
+def test_elements_that_are_not_judged_are_counted() -> None:
+    radius = np.full(X.shape, 1e-6)
+    radius[0, 0, 1] = math.nan
+
+    judgement = compare(vector(X, {"float32": radius}), reply(X + np.array([[0.0], [9.0]])), "float32", "float32")
+
+    assert (judgement.outcome, judgement.not_judged, judgement.total) == (Passed(), 2, 4)
+    assert [position for position, _ in judgement.by_position] == [3]
+
+
+def test_a_case_without_a_judged_element_is_not_judged() -> None:
+    judgement = compare(vector(X, {"float32": np.full(X.shape, math.nan)}), reply(X), "float32", "float32")
+
+    assert isinstance(judgement.outcome, NotJudged)
+
+
+def test_a_profile_without_allowance_is_not_judged() -> None:
+    assert compare(vector(X), reply(X), "float32", "float32").outcome == NotJudged("no allowance is known at float32")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_never_passes(value: float) -> None:
+    got = X.copy()
+    got[0, 0, 0, 1] = value
+
+    outcome = compare(vector(X, everywhere(math.nan)), reply(got), "float32", "float32").outcome
+
+    assert outcome == Failed(Reason.NOT_FINITE, f"1 of 4 not finite; first at (0, 0, 0, 1): {value}")
+
+
+def test_a_result_beyond_the_dtype_is_not_judged() -> None:
+    large = np.full(X.shape, 70000.0)
+    got = np.full(X.shape, np.inf)
+
+    assert isinstance(compare(vector(large, everywhere(1.0)), reply(got, "float16"), "float16", "float16-model").outcome, NotJudged)
+    assert isinstance(compare(vector(large, everywhere(1.0)), reply(got, "float32"), "float32", "float32").outcome, Failed)
+
+
+def test_shape_comes_before_value() -> None:
+    assert reason(compare(vector(X, everywhere(1.0)), reply(X[0]), "float32", "float32").outcome) is Reason.SHAPE
+
+
+def test_another_name_is_a_wrong_shape() -> None:
+    judged = compare(vector(X, everywhere(1.0)), Reply({"other": X}, {"other": "float32"}), "float32", "float32")
+
+    assert judged.outcome == Failed(Reason.SHAPE, "results must be result, got other")
+
+
+@pytest.mark.parametrize(("given", "got"), [("float32", "float16"), ("float16", "bfloat16"), ("bfloat16", "float16"), ("float32", "int64")])
+def test_a_narrower_dtype_fails(given: str, got: str) -> None:
+    assert reason(compare(vector(X, everywhere(1.0)), reply(X, got), given, "float32").outcome) is Reason.DTYPE
+
+
+def test_a_wider_dtype_passes_and_is_noted() -> None:
+    judgement = compare(vector(X, everywhere(1.0)), reply(X, "float64"), "float32", "float32")
+
+    assert (judgement.outcome, judgement.wider) == (Passed(), "float64")
+
+
+def test_without_floating_input_any_floating_dtype_is_judged_as_returned() -> None:
+    slopes = np.array([0.5, 0.25])
+    case = vector(slopes, {"float32": np.zeros(2)}, operation="alibi.slopes", inputs={}, parameters={"num_heads": 2})
+
+    assert compare(case, reply(slopes + 2.0**-13, "float16"), "float32", "float32").outcome == Passed()
+    assert isinstance(compare(case, reply(slopes + 2.0**-13, "float32"), "float32", "float32").outcome, Failed)
+
+
+BUCKETS: dict[str, Any] = {"operation": "t5.bucket", "inputs": {"relative_positions": np.array([5, 9])}, "equality": "exact"}
+
+
+def test_integers_are_exact_but_for_what_the_profile_reaches() -> None:
+    case = vector(np.array([3, 11]), also={"float32": {"result": {1: (12,)}}}, **BUCKETS)
+
+    assert compare(case, reply([3, 12], "int32"), "float32", "float32").outcome == Passed()
+    assert isinstance(compare(case, reply([3, 12], "int32"), "float32", "float64").outcome, Failed)
+    assert isinstance(compare(case, reply([3, 13], "int32"), "float32", "float32").outcome, Failed)
+    assert isinstance(compare(case, reply([4, 11], "int32"), "float32", "float32").outcome, Failed)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_an_integer_result_must_be_integers(dtype: str) -> None:
+    assert reason(compare(vector(np.array([3, 11]), **BUCKETS), reply([3, 11], dtype), "float32", "float32").outcome) is Reason.DTYPE
+
+
+def test_a_constant_per_row_is_free_and_nothing_else() -> None:
+    row = np.array([[[-2.0, -1.0, 0.0], [-1.0, 0.0, 1.0]]])
+    places = {"query_positions": np.array([2, 1]), "key_positions": np.array([0, 1, 2])}
+    case = vector(row, {"float32": np.full(row.shape, 1e-6)}, operation="alibi.bias", inputs=places, equality="row_constant")
+    bent = row + np.array([[[0.0, 0.01, 0.0], [0.0, 0.0, 0.0]]])
+
+    assert compare(case, reply(row + np.array([[[5.0], [-3.0]]])), "float32", "float32").outcome == Passed()
+    assert isinstance(compare(case, reply(bent), "float32", "float32").outcome, Failed)
+
+
+def test_without_that_equality_a_constant_is_an_error() -> None:
+    row = np.array([[[-2.0, -1.0, 0.0]]])
+    places = {"query_positions": np.array([2]), "key_positions": np.array([0, 1, 2])}
+    case = vector(row, {"float32": np.full(row.shape, 1e-6)}, operation="alibi.bias", inputs=places)
+
+    assert isinstance(compare(case, reply(row + 5.0), "float32", "float32").outcome, Failed)
+
+
+def test_an_element_of_two_axes_stands_at_the_farther_position() -> None:
+    row = np.zeros((1, 2, 2))
+    places = {"query_positions": np.array([7, 1]), "key_positions": np.array([0, 5])}
+    case = vector(row, {"float32": np.ones(row.shape)}, operation="alibi.bias", inputs=places)
+
+    assert [position for position, _ in compare(case, reply(row), "float32", "float32").by_position] == [1, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("value", "dtypes"),
+    [(0.1, {"float64"}), (31 / 16, set(FORMATS)), (257.0, {"float64", "float32", "float16"}), (0.0, set(FORMATS))],
+)
+def test_an_input_is_judged_only_where_it_is_exact(value: float, dtypes: set[str]) -> None:
+    case = vector(X, inputs={"x": np.full(X.shape, value), "positions": np.array([3, 1000])})
+
+    assert {dtype for dtype in FORMATS if exact_in(case, dtype)} == dtypes
