@@ -258,6 +258,10 @@ def _message(case: Case, pair: tuple[Call, Call] | None) -> str:
     others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
     if pair is None:
         return f"the answer to the same call changes with what was called before; which earlier call does it was not found{others}"
-    return f"the answer to {reproduction.words(pair[1])} changes after {reproduction.words(pair[0])}{others}"
+    return f"the answer to {reproduction.words(pair[1])} changes after {reproduction.words(pair[0])}{_forgotten(*pair)}{others}"
 
 
+def _forgotten(earlier: Call, call: Call) -> str:
+    """Return what a cache that the two calls share would have left out of its key."""
+    names = call.differing(earlier) if call.task == earlier.task else ()
+    return f"; they differ in {', '.join(names)}, as if a cache were keyed without" if names else ""

@@ -47,10 +47,10 @@ class Call:
         except CallFailedError as error:
             return error.outcome
 
-    def differing(self, other: "Call") -> int:
-        """Return how many parameters differ."""
-        names = set(self.parameters) | set(other.parameters)
-        return sum(self.parameters.get(name) != other.parameters.get(name) for name in names)
+    def differing(self, other: "Call") -> tuple[str, ...]:
+        """Return the parameters that differ."""
+        names = dict.fromkeys((*self.parameters, *other.parameters))
+        return tuple(name for name in names if self.parameters.get(name) != other.parameters.get(name))
 
     @property
     def reach(self) -> int:
@@ -73,7 +73,7 @@ class Journal:
     def suspects(self, call: Call) -> Iterator[Call]:
         """Yield earlier calls with other parameters, the most similar and farthest reaching first."""
         others = [other for other in self._calls.values() if other.task.operation != call.task.operation or other.differing(call)]
-        yield from sorted(others, key=lambda other: (other.task != call.task, other.differing(call), -other.reach))
+        yield from sorted(others, key=lambda other: (other.task != call.task, len(other.differing(call)), -other.reach))
 
     def _noted(self, task: Task, make: Callable[[Sequence[np.ndarray], Mapping[str, object]], Reply]) -> Callable[..., Reply]:
         def call(arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:

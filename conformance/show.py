@@ -32,8 +32,8 @@ def listing() -> Iterator[Line]:
         yield "head", f"{scheme.name}: {_one_line(scheme.summary or scheme.source.title)}"
         for function in scheme.operations:
             name = function.__name__
-            cases = sum(case.operation == name for case in scheme.cases)
-            yield "", f"  {scheme.name + '.' + name:<30} {cases:>3} cases  {len(scheme.laws.get(name, ())):>2} laws"
+            cases, laws = sum(case.operation == name for case in scheme.cases), scheme.laws.get(name, ())
+            yield "", f"  {scheme.name + '.' + name:<30} {cases:>3} cases  {len(laws):>2} law{'s' * (len(laws) != 1)}"
 
 
 def adapters() -> Iterator[Line]:
