@@ -1,0 +1,152 @@
+"""ggml's CPU kernels through the shared libraries in the pywhispercpp wheel, called with ctypes.
+
+Written for pywhispercpp 1.5.1 (ggml 0.13.1); other releases are reported. ggml multiplies frequencies one after the other, so the
+error of a frequency grows with its pair.
+"""
+
+import ctypes
+import importlib.metadata
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conformance.adapter import Adapter
+
+SUPPORTED = "1.5.1"
+FLOAT32, INT32 = 0, 26
+MODES = {"interleaved": 0, "half": 2}
+OVERHEAD = 1 << 20
+
+adapter = Adapter("ggml", framework="numpy", profile="float32-loose-frequencies", version=importlib.metadata.version("pywhispercpp"))
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (("size", ctypes.c_size_t), ("buffer", ctypes.c_void_p), ("no_alloc", ctypes.c_bool))
+
+
+def _library(name: str) -> ctypes.CDLL:
+    files = importlib.metadata.files("pywhispercpp") or []
+    for file in files:
+        if Path(file).parent.name == "pywhispercpp.libs" and Path(file).name.startswith(f"lib{name}-"):
+            return ctypes.CDLL(str(file.locate()), mode=ctypes.RTLD_GLOBAL)
+    message = f"pywhispercpp must carry lib{name}, got a wheel without it"
+    raise ImportError(message)
+
+
+def _function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Any:
+    function = getattr(library, name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_pointer, _integer, _long, _real = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_float
+_base, _cpu = _library("ggml-base"), _library("ggml-cpu")
+_init = _function(_base, "ggml_init", _pointer, _Memory)
+_free = _function(_base, "ggml_free", None, _pointer)
+_data = _function(_base, "ggml_get_data", _pointer, _pointer)
+_graph = _function(_base, "ggml_new_graph", _pointer, _pointer)
+_expand = _function(_base, "ggml_build_forward_expand", None, _pointer, _pointer)
+_new = _function(_base, "ggml_new_tensor", _pointer, _pointer, _integer, _integer, ctypes.POINTER(_long))
+_compute = _function(_cpu, "ggml_graph_compute_with_ctx", _integer, _pointer, _pointer, _integer)
+_rope_arguments = (_pointer, _pointer, _pointer, _pointer, _integer, _integer, _integer, *[_real] * 6)
+_rope = _function(_base, "ggml_rope_ext", _pointer, _pointer, *_rope_arguments[1:])
+_rope_back = _function(_base, "ggml_rope_ext_back", _pointer, _pointer, *_rope_arguments[1:])
+
+
+@contextmanager
+def _context(size: int) -> Iterator[int]:
+    context = _init(_Memory(size, None, False))  # noqa: FBT003  a C structure
+    try:
+        yield context
+    finally:
+        _free(context)
+
+
+def _tensor(context: int, kind: int, values: np.ndarray) -> int:
+    shape = (_long * values.ndim)(*reversed(values.shape))
+    tensor: int = _new(context, kind, values.ndim, shape)
+    ctypes.memmove(_data(tensor), values.ctypes.data, values.nbytes)
+    return tensor
+
+
+def _run(kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[float, ...]) -> np.ndarray:
+    with _context(4 * x.nbytes + 8 * positions.nbytes + OVERHEAD) as context:
+        operands = (_tensor(context, FLOAT32, x), _tensor(context, INT32, positions), None)
+        result = kernel(context, *operands, x.shape[-1], *settings)
+        graph = _graph(context)
+        _expand(graph, result)
+        if _compute(context, graph, 1):
+            message = "ggml must compute its graph, got an error"
+            raise RuntimeError(message)
+        return np.frombuffer(ctypes.string_at(_data(result), x.nbytes), np.float32).reshape(x.shape)
+
+
+def _turned(kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[float, ...]) -> np.ndarray:
+    # ggml has one position per token and no batch axis there, so the sequences of a batch stand one after the other.
+    batch, heads, tokens, width = x.shape
+    rows = np.ascontiguousarray(x.transpose(0, 2, 1, 3), dtype=np.float32).reshape(batch * tokens, heads, width)
+    places = np.ascontiguousarray(np.broadcast_to(positions, (batch, tokens)).reshape(-1), dtype=np.int32)
+    turned = _run(kernel, rows, places, settings).reshape(batch, tokens, heads, width)
+    return turned.transpose(0, 2, 1, 3)
+
+
+def _plain(layout: str, base: float) -> tuple[float, ...]:
+    return (MODES[layout], 0, base, 1.0, 0.0, 1.0, 32.0, 1.0)
+
+
+@adapter.implements("rope.rotate", layout=tuple(MODES), direction="positive")
+def rotate(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, **_: object) -> np.ndarray:
+    """Turn queries or keys by ``ggml_rope_ext``."""
+    return _turned(_rope, x, positions, _plain(layout, base))
+
+
+@adapter.implements("rope.gradient", layout=tuple(MODES), direction="positive")
+def gradient(
+    x: np.ndarray,  # noqa: ARG001  the map is linear
+    positions: np.ndarray,
+    cotangent: np.ndarray,
+    *,
+    base: float,
+    layout: str,
+    **_: object,
+) -> np.ndarray:
+    """Turn the cotangent back by ``ggml_rope_ext_back``."""
+    return _turned(_rope_back, cotangent, positions, _plain(layout, base))
+
+
+def _growth(factor: float, mscale: float = 1.0) -> float:
+    return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1.0 else 1.0
+
+
+def wanted_factor(factor: float, mscale: float | None, mscale_all_dim: float | None, given: float | None) -> float:
+    """Return the attention factor that a loader reads from a model's configuration."""
+    if given is not None:
+        return given
+    return _growth(factor, mscale) / _growth(factor, mscale_all_dim) if mscale and mscale_all_dim else _growth(factor)
+
+
+@adapter.implements("yarn.rotate", layout=tuple(MODES), direction="positive", truncate=True)
+def rotate_yarn(
+    x: np.ndarray,
+    positions: np.ndarray,
+    *,
+    base: float,
+    layout: str,
+    factor: float,
+    original_length: int,
+    beta_fast: float,
+    beta_slow: float,
+    mscale: float | None,
+    mscale_all_dim: float | None,
+    attention_factor: float | None,
+    **_: object,
+) -> np.ndarray:
+    """Turn by ``ggml_rope_ext`` with its extension factor on; ``1 + 0.1 ln factor``, which the kernel adds, is divided out."""
+    wanted = wanted_factor(factor, mscale, mscale_all_dim, attention_factor)
+    scale = wanted / (1.0 + 0.1 * math.log(factor))
+    settings = (MODES[layout], original_length, base, 1.0 / factor, 1.0, scale, beta_fast, beta_slow)
+    return _turned(_rope, x, positions, settings)

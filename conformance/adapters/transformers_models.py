@@ -1,0 +1,14 @@
+"""Positional encodings of transformers, each called as its model calls it."""
+
+from conformance.adapters import transformers_biases, transformers_gptj, transformers_rotary, transformers_sinusoids, transformers_yarn
+from conformance.adapters.transformers_adapter import SUPPORTED, adapter
+
+__all__ = [
+    "SUPPORTED",
+    "adapter",
+    "transformers_biases",
+    "transformers_gptj",
+    "transformers_rotary",
+    "transformers_sinusoids",
+    "transformers_yarn",
+]

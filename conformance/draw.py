@@ -1,0 +1,243 @@
+"""Draw arguments for an operation from its signature: parameters and arrays that every conforming implementation takes."""
+
+import functools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from refimpl.errors import SpecificationError
+from refimpl.spec import Operation, Parameter, axis_names, fixed_size
+
+NEAR = (0, 1, 2, 9)
+LISTED = (255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576)
+REACHES = (8, 300, 5_000, 131_072, 1_048_576)
+CONSECUTIVE_END = 131_071
+SIZE_CHOICES = st.binary(min_size=10, max_size=10)
+LARGEST_AXIS = {"batch": 2, "head": 3, "query_head": 2, "key_head": 2, "token": 3, "query": 3, "key": 4, "offset": 3, "pair": 4}
+
+#: Values worth trying, all exact in float32; a parameter that isn't here is drawn from its rule.
+TYPICAL: dict[str, tuple[object, ...]] = {
+    "attention_factor": (None, 0.5, 1.0, 1.25),
+    "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
+    "beta_fast": (32.0, 16.0, 8.0),
+    "beta_slow": (1.0, 2.0, 0.5),
+    "dim": (2, 4, 6, 7, 8, 16),
+    "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
+    "head_dim": (2, 4, 6, 8, 16),
+    "max_bias": (8.0, 4.0, 16.0),
+    "max_distance": (128, 64, 100, 256),
+    "mscale": (None, 1.0, 0.75),
+    "mscale_all_dim": (None, 1.0, 0.5),
+    "num_buckets": (32, 16, 8, 20),
+    "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
+    "original_length": (4096, 2048, 8192, 32_768),
+    "scale": (1.0, 0.5, 2.0),
+}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What one call gets: arrays by name, in the declared order, and every parameter."""
+
+    arrays: Mapping[str, np.ndarray]
+    parameters: Mapping[str, object]
+
+    def with_arrays(self, **arrays: np.ndarray) -> "Arguments":
+        """Return the same call with other arrays."""
+        return Arguments({**self.arrays, **arrays}, self.parameters)
+
+    def with_parameters(self, **parameters: object) -> "Arguments":
+        """Return the same call with other parameters."""
+        return Arguments(self.arrays, {**self.parameters, **parameters})
+
+    @functools.cached_property
+    def key(self) -> bytes:
+        """The call as bytes, to tell equal calls."""
+        arrays = b"".join(repr((name, a.dtype.str, a.shape)).encode() + a.tobytes() for name, a in self.arrays.items())
+        return arrays + repr(sorted(self.parameters.items())).encode()
+
+    @property
+    def farthest(self) -> int | None:
+        """The largest position, if the call has any."""
+        sizes = [int(np.abs(array).max()) for name, array in self.arrays.items() if is_position(name) and array.size]
+        return max(sizes, default=None)
+
+
+def is_position(name: str) -> bool:
+    """Whether an array of that name holds positions or their differences."""
+    return name.endswith("positions") or name == "offsets"
+
+
+@functools.cache
+def dyadic(shape: tuple[int, ...]) -> SearchStrategy[np.ndarray]:
+    """Draw numbers ``k / 16`` with ``|k| <= 32``, exact in every dtype; they shrink to 0."""
+    size = math.prod(shape)
+
+    def values(drawn: bytes) -> np.ndarray:
+        steps = np.frombuffer(drawn, dtype=np.uint8).astype(np.int64)
+        return (((steps + 32) % 65 - 32) / 16.0).reshape(shape)
+
+    return st.binary(min_size=size, max_size=size).map(values)
+
+
+def parameters(operation: Operation, restrictions: Mapping[str, object] | None = None) -> SearchStrategy[dict[str, object]]:
+    """Draw every parameter inside its rule and its restriction, so that together they are accepted; they shrink to the first candidates."""
+    narrowed = restrictions or {}
+    every = {name: candidates(parameter, narrowed.get(name)) for name, parameter in operation.parameters.items()}
+
+    def chosen(drawn: bytes) -> dict[str, object]:
+        return {name: values[choice % len(values)] for choice, (name, values) in zip(drawn, every.items(), strict=True)}
+
+    return st.binary(min_size=len(every), max_size=len(every)).map(chosen).filter(agree)
+
+
+def candidates(parameter: Parameter, restriction: object = None) -> tuple[object, ...]:
+    """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule."""
+    if isinstance(restriction, set | frozenset | list | tuple):
+        return tuple(sorted(restriction, key=repr))
+    if restriction is not None and not callable(restriction):
+        return (restriction,)
+    if parameter.choices:
+        return parameter.choices
+    if parameter.kind is bool:
+        return (False, True)
+    return tuple(value for value in TYPICAL.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
+
+
+def _obeys(parameter: Parameter, value: object) -> bool:
+    try:
+        parameter.check(value)
+    except SpecificationError:
+        return False
+    return True
+
+
+def _generic(parameter: Parameter) -> tuple[object, ...]:
+    """Return small values that obey the rule of a parameter without typical ones."""
+    rule = parameter.rule
+    step = rule.multiple_of if rule else 1
+    least = rule.minimum if rule and rule.minimum is not None else 1
+    return tuple(parameter.kind(step * math.ceil(least / step) + step * k) for k in range(4))
+
+
+def agree(drawn: Mapping[str, object]) -> bool:
+    """Whether parameters that depend on each other agree (a range beyond its exact part, betas in order, a band inside the head)."""
+    return _buckets_agree(drawn) and _band_lies_in_head(drawn) and not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
+
+
+def _number(drawn: Mapping[str, object], name: str) -> float:
+    value = drawn.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _buckets_agree(drawn: Mapping[str, object]) -> bool:
+    if "num_buckets" not in drawn:
+        return True
+    buckets = int(_number(drawn, "num_buckets"))
+    if drawn["bidirectional"] and (buckets % 2 or buckets < 4):
+        return False
+    return _number(drawn, "max_distance") > buckets // (4 if drawn["bidirectional"] else 2)
+
+
+def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:
+    if "beta_fast" not in drawn:
+        return True
+    width, length, base = (_number(drawn, name) for name in ("head_dim", "original_length", "base"))
+    fast, slow = _number(drawn, "beta_fast"), _number(drawn, "beta_slow")
+    low, high = (width * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow))
+    return fast > slow and high > 0 and low < width - 1
+
+
+def arguments(
+    operation: Operation,
+    *,
+    restrictions: Mapping[str, object] | None = None,
+    positions: str = "any",
+    farthest: int | None = None,
+) -> SearchStrategy[Arguments]:
+    """Draw a whole call; ``positions`` says what the code takes: ``any``, ``consecutive`` or ``from_zero``."""
+    chosen = parameters(operation, restrictions)
+    reaches = [reach for reach in REACHES if farthest is None or reach <= farthest]
+
+    @st.composite
+    def draw_call(draw: DrawFn) -> Arguments:
+        drawn = draw(chosen)
+        choices = draw(SIZE_CHOICES)
+        sizes, reach = axis_sizes(operation, drawn, choices[1:]), reaches[choices[0] % len(reaches)]
+        arrays = {name: draw(_array(operation, name, sizes, reach, positions)) for name in operation.arrays}
+        return Arguments(seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
+
+    return draw_call()
+
+
+def axis_sizes(operation: Operation, drawn: Mapping[str, object], choices: bytes) -> dict[str, int]:
+    """Choose the size of every axis that the parameters leave open; ``optional`` says whether optional axes are there."""
+    axes = " ".join(operation.arrays.values())
+    sizes = {}
+    for axis, choice in zip(dict.fromkeys(axes.replace("[", " ").replace("]", " ").split()), choices[1:], strict=False):
+        fixed = fixed_size(axis, drawn)
+        sizes[axis] = fixed if fixed is not None else 1 + choice % LARGEST_AXIS.get(axis, 3)
+    if "query_head" in sizes and "key_head" in sizes:
+        sizes["query_head"] *= sizes["key_head"]
+    if "pair" in sizes and "head_dim" in sizes:
+        sizes["head_dim"] = 2 * sizes["pair"]
+    return {**sizes, "optional": choices[0] % 2 if "[" in axes else 0}
+
+
+def _array(operation: Operation, name: str, sizes: Mapping[str, int], reach: int, positions: str) -> SearchStrategy[np.ndarray]:
+    shape = _shape(operation.arrays[name], sizes, keep_optional=bool(sizes["optional"]) and positions == "any")
+    if name == "relative_positions":
+        return places(shape, reach, signed=True)
+    if name in operation.numbers:
+        return _real_or_integer(shape, reach, positions)
+    return positions_of(shape, reach, positions) if is_position(name) else dyadic(shape)
+
+
+@functools.cache
+def _real_or_integer(shape: tuple[int, ...], reach: int, positions: str) -> SearchStrategy[np.ndarray]:
+    whole = positions_of(shape, reach, positions)
+    return st.one_of(whole, whole, dyadic(shape).map(np.abs)) if positions == "any" else whole
+
+
+def _shape(axes: str, sizes: Mapping[str, int], *, keep_optional: bool) -> tuple[int, ...]:
+    if axes == "...":
+        return (sizes.get("...", 3) + 1,)
+    rank = len(axes.split()) - (0 if keep_optional else axes.count("["))
+    return tuple(sizes[axis] for axis in axis_names(axes, rank) or ())
+
+
+@functools.cache
+def positions_of(shape: tuple[int, ...], reach: int, positions: str = "any") -> SearchStrategy[np.ndarray]:
+    """Draw positions up to a reach: unsorted and repeated, or consecutive where the code takes nothing else."""
+    consecutive = np.broadcast_to(np.arange(shape[-1]), shape)
+    if positions == "from_zero":
+        return st.just(consecutive.copy())
+    if positions == "consecutive":
+        return st.integers(0, min(reach, CONSECUTIVE_END - shape[-1])).map(lambda start: start + consecutive)
+    return places(shape, reach)
+
+
+@functools.cache
+def places(shape: tuple[int, ...], reach: int, *, signed: bool = False) -> SearchStrategy[np.ndarray]:
+    """Draw integers up to a reach, half of them from those where mistakes begin to show; they shrink to 0."""
+    size = math.prod(shape)
+    listed = np.array([value for value in (*NEAR, *LISTED) if value <= reach])
+
+    def values(drawn: bytes) -> np.ndarray:
+        low, high, choice = np.frombuffer(drawn, dtype=np.uint8).astype(np.int64).reshape(3, size)
+        anywhere = (low + 256 * high) * (reach + 1) >> 16
+        chosen = np.where(choice % 4 < 2, listed[low % listed.size], np.where(choice % 4 == 2, anywhere, low % (reach + 1)))
+        return (chosen * np.where(signed & (choice >= 128), -1, 1)).reshape(shape)
+
+    return st.binary(min_size=3 * size, max_size=3 * size).map(values)
+
+
+def seen_by_all(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Shift the keys to where every query sees one."""
+    queries, keys = arrays["query_positions"], arrays["key_positions"]
+    ahead = keys.min(axis=-1, keepdims=True) - queries.min(axis=-1, keepdims=True)
+    return {**arrays, "key_positions": keys - np.maximum(ahead, 0)}

@@ -1,0 +1,149 @@
+"""Laws of attention over turned queries and keys."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.draw import Arguments, seen_by_all
+from conformance.laws.budget import angle_noise, dot_noise, frequencies, norm
+from conformance.laws.trial import Sides, Trial
+
+WIDEST = 20.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What every logit may be off by, and the most that it can be."""
+
+    error: np.ndarray
+    most: np.ndarray
+
+
+def scores(trial: Trial, call: Arguments, *, angles: bool = True) -> Scores:
+    """Return the budget of every logit: angles, turning, the dot product in any order, the scale."""
+    q, k = grouped(call)
+    noise = tuple(_noise(trial, call.arrays[name]) * float(angles) for name in ("query_positions", "key_positions"))
+    width = q.shape[-1]
+    most = norm(q)[..., :, None] * norm(k)[..., None, :] / math.sqrt(width)
+    turned = dot_noise(trial.units, q, k, (noise[0], noise[1]), 1.0) / math.sqrt(width)
+    return Scores(turned + (width - 1 + 1 + 3) * trial.units.product * most, most)
+
+
+def grouped(call: Arguments) -> tuple[np.ndarray, np.ndarray]:
+    """Return queries and keys with one key head per query head."""
+    q, k = call.arrays["q"], call.arrays["k"]
+    return q, np.repeat(k, q.shape[1] // k.shape[1], axis=1)
+
+
+def _noise(trial: Trial, positions: np.ndarray) -> np.ndarray:
+    noise = angle_noise(trial.units, positions, frequencies(trial.whole("head_dim"), trial.number("base")))
+    return noise[:, None] if positions.ndim == 2 else noise
+
+
+def share_error(trial: Trial, call: Arguments, *, angles: bool = True) -> np.ndarray:
+    """Return the relative error of every weight: its own logit's, the largest, and those of exponential, sum and quotient."""
+    budget = scores(trial, call, angles=angles)
+    exponent = budget.error + 4 * trial.units.product * budget.most
+    worst = exponent + exponent.max(axis=-1, keepdims=True)
+    steps = (8 + budget.error.shape[-1] + 2) * trial.units.product
+    return np.asarray(np.expm1(np.minimum(worst, WIDEST)) + steps)
+
+
+def share_rounding(trial: Trial, call: Arguments) -> np.ndarray:
+    """Return the absolute error of a weight: its rounding, and what underflow takes."""
+    return trial.rounding(call) + 4 * trial.units.least
+
+
+def weights_sum_to_one(trial: Trial) -> Iterator[Sides]:
+    """Every row of weights is non-negative and sums to 1."""
+    call = trial.arguments
+    values = trial.values(call)
+    yield Sides(np.minimum(values, 0.0), np.zeros_like(values), np.zeros_like(values))
+    total = np.sum(values, axis=-1)
+    allowed = (values.shape[-1] + 2) * trial.units.product * total + np.sum(share_rounding(trial, call), axis=-1)
+    yield Sides(total, np.ones_like(total), allowed)
+
+
+def weights_translation(trial: Trial) -> Iterator[Sides]:
+    """A common shift of all positions changes no weight."""
+    call, moved = trial.arguments, _moved(trial)
+    left, right = trial.values(call), trial.values(moved)
+    relative = np.expm1(np.log1p(share_error(trial, call)) + np.log1p(share_error(trial, moved)))
+    allowed = np.minimum(1.0, np.minimum(left, right) * relative) + share_rounding(trial, call) + share_rounding(trial, moved)
+    yield Sides(left, right, allowed)
+
+
+def _moved(trial: Trial) -> Arguments:
+    arrays = trial.arguments.arrays
+    return trial.arguments.with_arrays(**{name: arrays[name] + trial.example.shift for name in ("query_positions", "key_positions")})
+
+
+def average_error(trial: Trial, call: Arguments, *, angles: bool = True) -> np.ndarray:
+    """Return what an average of values may be off by: at most their spread, plus its own products and sums."""
+    relative = share_error(trial, call, angles=angles).max(axis=-1)[..., None]
+    spread, most = _spread(call)
+    keys = call.arrays["v"].shape[-2]
+    steps = (2 * keys + 2) * trial.units.product * most + keys * 4 * trial.units.least
+    return np.asarray(np.minimum(spread, relative * most) + steps + trial.rounding(call))
+
+
+def _spread(call: Arguments) -> tuple[np.ndarray, np.ndarray]:
+    """Return for every query head and channel how far its values lie apart, and the largest of them."""
+    v = np.repeat(call.arrays["v"], call.arrays["q"].shape[1] // call.arrays["k"].shape[1], axis=1)
+    return v.max(axis=-2, keepdims=True) - v.min(axis=-2, keepdims=True), np.abs(v).max(axis=-2, keepdims=True)
+
+
+def average_translation(trial: Trial) -> Iterator[Sides]:
+    """A common shift of all positions does not change what is attended to."""
+    call, moved = trial.arguments, _moved(trial)
+    yield Sides(trial.values(call), trial.values(moved), average_error(trial, call) + average_error(trial, moved))
+
+
+def constant_values(trial: Trial) -> Iterator[Sides]:
+    """Attention over equal values returns that value, whatever the weights are."""
+    v = trial.arguments.arrays["v"]
+    call = trial.arguments.with_arrays(v=np.broadcast_to(v[..., :1, :], v.shape).copy())
+    left = trial.values(call)
+    right = np.broadcast_to(np.repeat(v[..., :1, :], left.shape[1] // v.shape[1], axis=1), left.shape)
+    keys = v.shape[-2]
+    allowed = (2 * keys + 2) * trial.units.product * np.abs(right) + keys * 8 * trial.units.least + trial.rounding(call)
+    yield Sides(left, right, allowed)
+
+
+def causal(trial: Trial) -> Iterator[Sides]:
+    """What a hidden key (or its value) holds changes nothing, and a hidden key has no weight."""
+    call = _causal_call(trial)
+    query, key = call.arrays["query_positions"], call.arrays["key_positions"]
+    hidden = key[..., None, :] > query[..., :, None]
+    last = query.max(axis=-1, keepdims=True) < key
+    changed = call.with_arrays(**{name: _changed(trial, name, last) for name in ("k", "v") if name in call.arrays})
+    left = trial.values(call)
+    yield Sides(left, trial.values(changed), _repeated(trial, call, left))
+    if "v" not in call.arrays:
+        shares = left[np.broadcast_to(hidden[:, None] if hidden.ndim == 3 else hidden, left.shape)]
+        yield Sides(shares, np.zeros_like(shares), np.zeros_like(shares))
+
+
+def _causal_call(trial: Trial) -> Arguments:
+    """Return the call under a mask that hides the last key from every query, where positions can be chosen."""
+    call = trial.arguments.with_parameters(causal=True)
+    query, key = call.arrays["query_positions"], call.arrays["key_positions"]
+    if trial.subject.positions != "any" or key.shape[-1] == 1:
+        return Arguments(seen_by_all(call.arrays), call.parameters)
+    first, latest = np.minimum(key[..., :1], query.min()), query.max()
+    between = np.minimum(key[..., 1:-1], latest)
+    return call.with_arrays(key_positions=np.concatenate([first, between, np.full_like(first, latest + 1)], axis=-1))
+
+
+def _changed(trial: Trial, name: str, hidden: np.ndarray) -> np.ndarray:
+    """Return keys or values with other contents where no query sees them."""
+    here = hidden[:, None, :, None] if hidden.ndim == 2 else hidden[:, None]
+    return np.where(here, trial.example.others[name] + trial.example.scalars[0], trial.arguments.arrays[name])
+
+
+def _repeated(trial: Trial, call: Arguments, values: np.ndarray) -> np.ndarray:
+    """Return what the same weights may differ by when the exponentials, sums and products are made again."""
+    keys = call.arrays["k"].shape[-2]
+    return np.asarray((2 * keys + 10) * trial.units.product * np.abs(values) + 2 * trial.rounding(call) + keys * 8 * trial.units.least)

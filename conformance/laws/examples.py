@@ -1,0 +1,57 @@
+"""Draw what the laws of one subject are put to."""
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from conformance import draw
+from conformance.draw import Arguments
+from conformance.laws.trial import Example
+from conformance.subject import Subject
+
+SCALARS = ((1, 1), (1, -1), (2, -1), (-1, 2), (2, 2), (-2, 1))
+FRACTION = st.binary(min_size=1, max_size=1)
+#: The farthest position whose distance, shifted and doubled, float16 can hold.
+HALF_RANGE = 5_000
+
+
+def silent(examples: int, *phases: Phase) -> settings:
+    """Return settings that print, store and time nothing."""
+    return settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=phases,
+        verbosity=Verbosity.quiet,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def example_for(subject: Subject) -> SearchStrategy[Example]:
+    """Draw an example inside what the subject takes."""
+    operation = subject.operation
+    farthest = HALF_RANGE if subject.dtype == "float16" and operation.name == "alibi.bias" else None
+    calls = draw.arguments(operation, restrictions=subject.restrictions, positions=subject.positions, farthest=farthest)
+    parameters = draw.parameters(operation, subject.restrictions)
+
+    @st.composite
+    def drawn(draw_one: DrawFn) -> Example:
+        call = draw_one(calls)
+        real = [name for name, array in call.arrays.items() if array.dtype.kind == "f" and not draw.is_position(name)]
+        others = draw_one(draw.dyadic((sum(call.arrays[name].size for name in real),))) if real else np.zeros(0)
+        fraction = draw_one(FRACTION)[0] if call.arrays else 0
+        split = np.split(others, np.cumsum([call.arrays[name].size for name in real])[:-1])
+        other = {name: part.reshape(call.arrays[name].shape) for name, part in zip(real, split, strict=False)}
+        return Example(call, other, _shift(subject, call, fraction), SCALARS[fraction % len(SCALARS)], draw_one(parameters))
+
+    return drawn()
+
+
+def _shift(subject: Subject, call: Arguments, fraction: int) -> int:
+    """Return a shift of at least 1 that leaves positions in reach; a small one where longer inputs must be made for it."""
+    farthest = call.farthest or 0
+    reach = next((reach for reach in draw.REACHES if reach >= farthest), farthest)
+    room = {"any": reach - farthest, "consecutive": 63, "from_zero": 2}[subject.positions]
+    return 1 + room * fraction // 255

@@ -1,0 +1,167 @@
+"""Laws of every operation: what is right of any function, whatever it computes."""
+
+import contextlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from conformance.draw import Arguments, agree, seen_by_all
+from conformance.laws.noise import noise
+from conformance.laws.trial import Sides, Trial, Violation
+from conformance.outcomes import Reason
+from conformance.profiles import FORMATS
+from conformance.subject import CallRefusedError, Reply
+from refimpl.spec import axis_names
+
+SIZES = ("head_dim", "dim", "num_heads", "num_buckets")
+GROWING = {"token", "query", "key", "offset"}
+
+
+def shape(trial: Trial) -> Iterator[Sides]:
+    """Every result has the axes that the operation declares, and nothing else is returned."""
+    reply = trial.reply(trial.arguments)
+    if set(reply.values) != set(trial.operation.results):
+        message = f"results must be {', '.join(trial.operation.results)}, got {', '.join(reply.values) or 'nothing'}"
+        raise Violation(Reason.SHAPE, message)
+    for name, value in reply.values.items():
+        expected = trial.shape(trial.arguments, name)
+        if value.shape != expected:
+            message = f"{name} must have shape {expected}, got {value.shape}"
+            raise Violation(Reason.SHAPE, message)
+    yield from ()
+
+
+def dtype(trial: Trial) -> Iterator[Sides]:
+    """A result has at least the dtype of the real input; integers are integers."""
+    reply = trial.reply(trial.arguments)
+    for name in trial.operation.results:
+        wrong = _wrong_dtype(trial, name, reply.dtypes.get(name, ""))
+        if wrong:
+            message = f"{name} must have {wrong}, got {reply.dtypes.get(name)}"
+            raise Violation(Reason.DTYPE, message)
+    yield from ()
+
+
+def _wrong_dtype(trial: Trial, name: str, got: str) -> str | None:
+    if name in trial.operation.integers:
+        return None if "int" in got else "an integer dtype"
+    if got not in FORMATS:
+        return "a floating dtype"
+    real = [array for array in trial.operation.arrays if array not in trial.operation.integers | trial.operation.numbers]
+    lost = FORMATS[got][0] < FORMATS[trial.subject.dtype][0]
+    return f"dtype {trial.subject.dtype}" if real and lost else None
+
+
+def inputs_unmodified(trial: Trial) -> Iterator[Sides]:
+    """The arrays that were passed hold afterwards what they held before."""
+    modified = trial.reply(trial.arguments).modified
+    if modified:
+        message = f"inputs must stay as they are, got {', '.join(modified)} changed"
+        raise Violation(Reason.INPUT_MODIFIED, message)
+    yield from ()
+
+
+def determinism(trial: Trial) -> Iterator[Sides]:
+    """The same call gives the same bits."""
+    first, second = trial.reply(trial.arguments), trial.ask(trial.arguments)
+    for name, value in first.values.items():
+        if not same_bits(value, second.values[name]):
+            message = f"{name} must be the same for the same call, got {_difference(value, second.values[name])}"
+            raise Violation(Reason.NOT_DETERMINISTIC, message)
+    yield from ()
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two results are the same, NaN being NaN."""
+    return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> str:
+    if one.shape != other.shape:
+        return f"shapes {one.shape} and {other.shape}"
+    where = tuple(int(i) for i in np.argwhere(one != other)[0])
+    return f"{one[where]} and then {other[where]} at {where}"
+
+
+def batch_independence(trial: Trial) -> Iterator[Sides]:
+    """Each row of a batch (or token, where there is no batch) is what it is alone."""
+    axis = _independent_axis(trial)
+    if axis is None:
+        return
+    entry = -1 if axis == "batch" or trial.subject.positions == "any" else 0
+    axes, arrays = trial.operation.arrays, trial.arguments.arrays
+    alone = Arguments({name: _take(axes[name], axis, entry, array) for name, array in arrays.items()}, trial.arguments.parameters)
+    whole, part = trial.reply(trial.arguments), trial.reply(alone)
+    for name in trial.operation.results:
+        value = trial.values(trial.arguments, name)
+        kept = _take(trial.operation.results[name], axis, entry, value)
+        yield from _equal_but_for_noise(trial, alone, (kept, trial.values(alone, name)), name, (whole, part))
+
+
+def _independent_axis(trial: Trial) -> str | None:
+    """Return the axis along which results don't depend on each other, the batch where there is one."""
+    if trial.operation.arrays.get("relative_positions"):
+        return "..."
+    results = " ".join(trial.operation.results.values()).replace("[", "").replace("]", "").split()
+    candidates = [axis for axis in ("batch", "token", "offset", "query") if axis in results and _has(trial, axis)]
+    return candidates[0] if candidates else None
+
+
+def _has(trial: Trial, axis: str) -> bool:
+    return any(axis in (axis_names(axes, trial.arguments.arrays[name].ndim) or ()) for name, axes in trial.operation.arrays.items())
+
+
+def _take(axes: str, axis: str, entry: int, array: np.ndarray) -> np.ndarray:
+    """Return the last entry along an axis (or the first), keeping the axis."""
+    names = ("...",) if axes == "..." else axis_names(axes, array.ndim) or ()
+    return np.take(array, [entry], axis=names.index(axis)) if axis in names else array
+
+
+def _equal_but_for_noise(
+    trial: Trial, call: Arguments, sides: tuple[np.ndarray, np.ndarray], name: str, replies: tuple[Reply, Reply]
+) -> Iterator[Sides]:
+    """Yield nothing for the same bits, else both sides with what computing twice may differ by."""
+    if not same_bits(*sides):
+        one, other = replies
+        changed = one.dtypes.get(name) != other.dtypes.get(name)
+        allowed = np.zeros(sides[0].shape) if changed else np.broadcast_to(noise(trial, call, name), sides[0].shape)
+        yield Sides(sides[0], sides[1], allowed, name)
+
+
+def history_independence(trial: Trial) -> Iterator[Sides]:
+    """A call gives the same before and after calls with other parameters and longer inputs."""
+    before = trial.reply(trial.arguments)
+    with contextlib.suppress(CallRefusedError):
+        trial.ask(interlude(trial))
+    after = trial.ask(trial.arguments)
+    for name in trial.operation.results:
+        value = trial.values(trial.arguments, name)
+        again = np.asarray(after.values[name], dtype=np.float64)
+        if again.shape != value.shape:
+            message = f"{name} must keep shape {value.shape} whatever was called before, got {again.shape}"
+            raise Violation(Reason.HISTORY, message)
+        yield from _equal_but_for_noise(trial, trial.arguments, (value, again), name, (before, after))
+
+
+def interlude(trial: Trial) -> Arguments:
+    """Return a call of the same width with other parameters and longer inputs."""
+    call, drawn = trial.arguments, trial.example.parameters
+    kept = {name: value for name, value in call.parameters.items() if name in SIZES}
+    parameters = {**drawn, **kept}
+    arrays = {name: _longer(trial, name, array) for name, array in call.arrays.items()}
+    return _visible(Arguments(arrays, parameters if agree(parameters) else call.parameters))
+
+
+def _visible(call: Arguments) -> Arguments:
+    return Arguments(seen_by_all(call.arrays), call.parameters) if call.parameters.get("causal") else call
+
+
+def _longer(trial: Trial, name: str, array: np.ndarray) -> np.ndarray:
+    """Return twice the array along the axis of tokens; positions go on where they ended."""
+    axes = trial.operation.arrays[name]
+    names = ("token",) if axes == "..." else axis_names(axes, array.ndim) or ()
+    grows = [axis for axis in names if axis in GROWING]
+    if not grows:
+        return array
+    more = array + (array.max() - array.min() + 1) if name.endswith("positions") and name != "relative_positions" else array
+    return np.concatenate([array, more], axis=names.index(grows[0]))

@@ -1,0 +1,124 @@
+"""Correct implementations that round at every step, as models do: written out here, sharing nothing with the reference."""
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+
+
+def tables(positions: Array, head_dim: int, base: float) -> tuple[Array, Array]:
+    """Return cosine and sine in float32 throughout, as Llama's rotary module does."""
+    powers = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
+    theta = np.float32(1.0) / np.float32(base) ** powers
+    angles = positions.astype(np.float32)[..., None] * theta
+    return np.cos(angles), np.sin(angles)
+
+
+def turned(x: Array, cos: Array, sin: Array, layout: str, direction: str) -> Array:
+    """Return pairs turned in the arithmetic of their dtype."""
+    sine = -sin if direction == "negative" else sin
+    cos, sine = (t[:, None] if t.ndim == 3 else t for t in (cos, sine))
+    half = layout == "half"
+    a, b = (x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]) if half else (x[..., 0::2], x[..., 1::2])
+    first, second = a * cos - b * sine, b * cos + a * sine
+    if layout == "interleaved":
+        return np.stack([first, second], axis=-1).reshape(x.shape)
+    return np.concatenate([first, second], axis=-1)
+
+
+def rotate(x: Array, positions: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
+    """Turn in the dtype of ``x``, with tables computed in float32 and stored in it."""
+    cos, sin = tables(positions, head_dim, base)
+    return turned(x, cos.astype(x.dtype), sin.astype(x.dtype), layout, direction)
+
+
+def rotate_stored(x: Array, positions: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
+    """Turn in float32 with tables stored in the dtype of ``x``."""
+    cos, sin = (table.astype(x.dtype).astype(np.float32) for table in tables(positions, head_dim, base))
+    return turned(x.astype(np.float32), cos, sin, layout, direction).astype(x.dtype)
+
+
+def rotate_running(x: Array, positions: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
+    """Turn by angles that are a running product, as ggml does."""
+    scale = np.float32(base) ** (np.float32(-2.0) / np.float32(head_dim))
+    angles = [positions.astype(np.float32)]
+    for _ in range(head_dim // 2 - 1):
+        angles.append(angles[-1] * scale)
+    angle = np.stack(angles, axis=-1)
+    return turned(x, np.cos(angle), np.sin(angle), layout, direction)
+
+
+def rotate_query_key(q: Array, k: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> tuple[Array, Array]:
+    """Turn both."""
+    return rotate(q, query_positions, **parameters), rotate(k, key_positions, **parameters)
+
+
+def weights(q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool, **parameters: Any) -> Array:
+    """Return attention weights in the dtype of ``q``, step by step."""
+    query, key = rotate_query_key(q, k, query_positions, key_positions, **parameters)
+    key = np.repeat(key, q.shape[1] // k.shape[1], axis=1)
+    scores = (query[..., :, None, :] * key[..., None, :, :]).sum(axis=-1) / np.asarray(np.sqrt(q.shape[-1]), dtype=q.dtype)
+    seen = key_positions[..., None, :] <= query_positions[..., :, None]
+    seen = seen if seen.ndim == 2 else seen[:, None]
+    hidden = np.where(seen | (not causal), scores, np.asarray(-np.inf, dtype=q.dtype))
+    powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def attend(q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
+    """Return the average of the values."""
+    shares = weights(q, k, query_positions, key_positions, **parameters)
+    values = np.repeat(v, q.shape[1] // k.shape[1], axis=1)
+    return (shares[..., None] * values[..., None, :, :]).sum(axis=-2)
+
+
+def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str, odd: str, scale: float) -> Array:  # noqa: ARG001
+    """Return the sinusoid by an exponential of a logarithm, in float32."""
+    steps = np.float32(dim / 2 if spacing == "paper" else max(1, dim // 2 - 1))
+    theta = np.exp(np.arange(dim // 2, dtype=np.float32) * -(np.log(np.float32(base)) / steps))
+    angles = positions.astype(np.float32)[:, None] * theta
+    sine, cosine = np.sin(angles), np.cos(angles)
+    joined = {
+        "interleaved": np.stack([sine, cosine], axis=-1).reshape(positions.size, -1),
+        "halves": np.concatenate([sine, cosine], axis=-1),
+        "halves_cosine_first": np.concatenate([cosine, sine], axis=-1),
+    }[layout]
+    return np.pad(joined * np.float32(scale), [(0, 0), (0, dim % 2)])
+
+
+def frequencies(*, head_dim: int, base: float) -> Array:
+    """Return frequencies by a quotient of a power, in float32."""
+    return np.float32(1.0) / np.float32(base) ** (np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim))
+
+
+def slopes(*, num_heads: int, max_bias: float) -> Array:
+    """Return slopes as powers of a rounded root, as BLOOM does."""
+    whole = 2 ** int(np.floor(np.log2(num_heads)))
+    root = np.float32(2.0 ** (-max_bias / whole))
+    half = np.float32(2.0 ** (-max_bias / (2 * whole)))
+    first, rest = np.arange(1, whole + 1, dtype=np.float32), np.arange(1, 2 * (num_heads - whole), 2, dtype=np.float32)
+    return np.concatenate([root**first, half**rest])
+
+
+def bias(query_positions: Array, key_positions: Array, *, num_heads: int, max_bias: float, form: str) -> Array:
+    """Return slopes times distances, in float32."""
+    query, key = query_positions[:, None], key_positions[None, :]
+    distance = {
+        "row": key - query,
+        "column": key + 0 * query,
+        "reversed": key - key.max() + 0 * query,
+        "symmetric": -np.abs(key - query),
+    }[form]
+    return slopes(num_heads=num_heads, max_bias=max_bias)[:, None, None] * distance.astype(np.float32)
+
+
+def bucket(relative_positions: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Return buckets by a float32 logarithm, as T5's own code does."""
+    buckets = num_buckets // 2 if bidirectional else num_buckets
+    start = np.where(relative_positions > 0, buckets, 0) if bidirectional else 0
+    distance = np.abs(relative_positions) if bidirectional else np.maximum(-relative_positions, 0)
+    exact = buckets // 2
+    ratio = np.log(np.maximum(distance, 1).astype(np.float32) / np.float32(exact)) / np.float32(np.log(max_distance / exact))
+    large = np.minimum(exact + (ratio * np.float32(buckets - exact)).astype(np.int64), buckets - 1)
+    return start + np.where(distance < exact, distance, large)

@@ -1,0 +1,145 @@
+"""The bundled adapters, each in its worker: what they offer, what of it is right, and the two deviations that are real."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from conformance.judge import Judgement, compare, exact_in
+from conformance.outcomes import Failed, NotJudged, Passed
+from conformance.session import Descriptor, Session
+from conformance.subject import CallRefusedError
+from conformance.targets import BUNDLED, LibraryMissing
+from conformance.vectors import Vector, load
+from refimpl.schemes import operations
+
+VECTORS = [vector for vector in load() if vector.error is None]
+OFFERED = {
+    "numpy": set(operations()),
+    "array_api_strict": set(operations()),
+    "ggml": {"rope.rotate", "rope.gradient", "yarn.rotate"},
+    "transformers": set(operations()) - {"sinusoidal.shift_matrix"},
+    "equinox": {"rope.rotate"},
+}
+
+
+Start = Callable[[str], Session]
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Start]:
+    """Start each target once, or skip where its library is absent."""
+    running: dict[str, Session] = {}
+
+    def started(target: str) -> Session:
+        session = running.setdefault(target, Session(target))
+        try:
+            assert session.implementations
+        except LibraryMissing as missing:
+            pytest.skip(str(missing))
+        return session
+
+    yield started
+    for session in running.values():
+        session.close()
+
+
+@pytest.fixture(params=BUNDLED)
+def session(request: pytest.FixtureRequest, start: Start) -> Session:
+    return start(request.param)
+
+
+def judged(session: Session, implementation: Descriptor, dtype: str, vector: Vector) -> Judgement | None:
+    profile = implementation.profile[dtype]
+    try:
+        reply = session.subject(implementation, dtype, profile).call(list(vector.inputs.values()), vector.parameters)
+    except CallRefusedError:
+        return None
+    return compare(vector, reply, dtype, profile)
+
+
+def judgements(session: Session, implementation: Descriptor) -> dict[str, Judgement]:
+    chosen = [vector for vector in VECTORS if vector.operation == implementation.operation]
+    asked = [(dtype, vector) for dtype in implementation.dtypes for vector in chosen if exact_in(vector, dtype)]
+    found = {f"{vector.id} at {dtype}": judged(session, implementation, dtype, vector) for dtype, vector in asked}
+    return {name: judgement for name, judgement in found.items() if judgement is not None}
+
+
+def test_every_adapter_offers_what_it_says(session: Session) -> None:
+    assert {implementation.operation for implementation in session.implementations} == OFFERED[session.target]
+
+
+def test_every_adapter_reports_the_version_of_its_library(session: Session) -> None:
+    assert session.about["versions"][session.target][0].isdecimal()
+
+
+@pytest.mark.parametrize("session", [name for name in BUNDLED if name != "equinox"], indirect=True)
+def test_every_implementation_but_falcon_and_the_forgetful_layer_meets_the_vectors(session: Session) -> None:
+    wrong, right = [], 0
+    for implementation in session.implementations:
+        found = judgements(session, implementation) if implementation.label != "falcon" else {}
+        right += sum(isinstance(judgement.outcome, Passed) for judgement in found.values())
+        wrong += [f"{implementation.label}: {name}" for name, one in found.items() if not isinstance(one.outcome, Passed | NotJudged)]
+
+    assert wrong == []
+    assert right >= 20
+
+
+def only(session: Session, operation: str, label: str) -> Descriptor:
+    return next(one for one in session.implementations if (one.operation, one.label) == (operation, label))
+
+
+def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(start: Start) -> None:
+    falcon, bloom = (judgements(start("transformers"), only(start("transformers"), "alibi.bias", label)) for label in ("falcon", "bloom"))
+    name = "alibi.bias/column-twelve-heads at float32"
+
+    assert isinstance(falcon[name].outcome, Failed)
+    assert isinstance(bloom[name].outcome, Passed)
+
+
+def turned_by_equinox(session: Session, base: float) -> np.ndarray:
+    parameters = {"head_dim": 8, "base": base, "layout": "half", "direction": "positive"}
+    subject = session.subject(only(session, "rope.rotate", "equinox"), "float32", "float32")
+    return subject.call([np.ones((1, 1, 4, 8)), np.arange(4)], parameters).values["result"][0, 0]
+
+
+def turned_exactly(base: float) -> np.ndarray:
+    angles = np.arange(4)[:, None] * base ** (-2 * np.arange(4) / 8)
+    return np.concatenate([np.cos(angles) - np.sin(angles), np.cos(angles) + np.sin(angles)], axis=-1)
+
+
+def test_equinox_uses_the_base_of_whichever_layer_was_called_first(start: Start) -> None:
+    with start("equinox").fresh() as session:
+        first, second = turned_by_equinox(session, 500_000.0), turned_by_equinox(session, 10_000.0)
+
+    assert np.abs(first - turned_exactly(500_000.0)).max() < 1e-6
+    assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("label", "operation", "arrays", "parameters"),
+    [
+        ("gpt-j", "rope.tables", [np.array([-1])], {"head_dim": 4, "base": 10_000.0}),
+        ("gpt-j", "rope.tables", [np.array([1 << 20])], {"head_dim": 128, "base": 10_000.0}),
+        ("gpt-j", "rope.tables", [np.array([1])], {"head_dim": 4, "base": 500_000.0}),
+        (
+            "mpt",
+            "alibi.bias",
+            [np.array([1]), np.array([-1])],
+            {"num_heads": 2, "max_bias": 8.0, "form": "reversed"},
+        ),
+        (
+            "musicgen",
+            "sinusoidal.encode",
+            [np.array([1])],
+            {"dim": 2, "base": 1e4, "layout": "halves_cosine_first", "spacing": "endpoint", "odd": "error", "scale": 1.0},
+        ),
+    ],
+)
+def test_what_a_library_can_not_do_is_unsupported_not_wrong(
+    start: Start, label: str, operation: str, arrays: list[np.ndarray], parameters: dict[str, object]
+) -> None:
+    session = start("transformers")
+
+    with pytest.raises(CallRefusedError):
+        session.subject(only(session, operation, label), "float32", "float32").call(arrays, parameters)

@@ -1,0 +1,162 @@
+"""The paper's equivalent forms and the schemes' identities, written from the formulas and compared with the reference."""
+
+import math
+
+import numpy as np
+import pytest
+
+from refimpl.schemes import alibi, rope, sinusoidal, t5, yarn
+
+WIDTH = 12
+BASE = 10_000.0
+POSITIONS = np.array([0, 1, 2, 9, 257, 2049, 131_071, -5])
+X = np.random.default_rng(7).integers(-32, 33, (2, 3, len(POSITIONS), WIDTH)) / 16
+#: Three products and a sum of numbers up to 2 in float64, of angles that agree to the bit.
+ROUNDING = 4e-15
+
+
+def angles(position: int) -> np.ndarray:
+    return position * rope.frequencies(head_dim=WIDTH, base=BASE, like=np.empty(0))
+
+
+def interleaved(x: np.ndarray = X, **parameters: object) -> np.ndarray:
+    return rope.rotate(x, POSITIONS, head_dim=WIDTH, base=BASE, layout="interleaved", **parameters)
+
+
+def permutation() -> np.ndarray:
+    return np.concatenate([np.arange(0, WIDTH, 2), np.arange(1, WIDTH, 2)])
+
+
+def sparse_matrix(position: int) -> np.ndarray:
+    matrix = np.zeros((WIDTH, WIDTH))
+    for pair, angle in enumerate(angles(position)):
+        block = slice(2 * pair, 2 * pair + 2)
+        matrix[block, block] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
+    return matrix
+
+
+def test_rotation_is_the_sparse_block_matrix_of_equation_15() -> None:
+    turned = np.stack([X[:, :, token] @ sparse_matrix(position).T for token, position in enumerate(POSITIONS)], axis=2)
+
+    assert np.abs(interleaved() - turned).max() < ROUNDING
+
+
+def test_rotation_is_the_complex_product_of_equation_12() -> None:
+    turns = np.exp(1j * np.stack([angles(position) for position in POSITIONS]))
+    turned = (X[..., 0::2] + 1j * X[..., 1::2]) * turns
+
+    assert np.abs(interleaved()[..., 0::2] - turned.real).max() < ROUNDING
+    assert np.abs(interleaved()[..., 1::2] - turned.imag).max() < ROUNDING
+
+
+def test_rotation_is_the_hadamard_form_of_equation_34() -> None:
+    repeated = np.repeat(np.stack([angles(position) for position in POSITIONS]), 2, axis=-1)
+    swapped = np.empty_like(X)
+    swapped[..., 0::2], swapped[..., 1::2] = -X[..., 1::2], X[..., 0::2]
+
+    assert np.abs(interleaved() - (X * np.cos(repeated) + swapped * np.sin(repeated))).max() < ROUNDING
+
+
+def test_half_layout_is_the_interleaved_one_with_permuted_channels() -> None:
+    order = permutation()
+    half = rope.rotate(X[..., order], POSITIONS, head_dim=WIDTH, base=BASE, layout="half")
+
+    assert np.array_equal(half, interleaved()[..., order])
+
+
+def test_deepseek_reads_interleaved_and_writes_halves() -> None:
+    deepseek = rope.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, layout="interleaved_to_half")
+
+    assert np.array_equal(deepseek, interleaved()[..., permutation()])
+
+
+def test_layouts_give_the_same_dot_products_of_queries_and_keys() -> None:
+    q, k = X[0], X[1]
+    plain = interleaved(q[None])[0] @ interleaved(k[None])[0].transpose(0, 2, 1)
+    both = [rope.rotate(x[None], POSITIONS, head_dim=WIDTH, base=BASE, layout="interleaved_to_half")[0] for x in (q, k)]
+
+    assert np.abs(both[0] @ both[1].transpose(0, 2, 1) - plain).max() < WIDTH * 4 * ROUNDING
+
+
+def test_negative_direction_is_the_rotation_to_the_negated_position() -> None:
+    negated = rope.rotate(X, -POSITIONS, head_dim=WIDTH, base=BASE, layout="interleaved")
+
+    assert np.array_equal(interleaved(direction="negative"), negated)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+@pytest.mark.parametrize("direction", ["positive", "negative"])
+def test_gradient_is_the_transposed_map(layout: str, direction: str) -> None:
+    cotangent = X[:, ::-1]
+    parameters = {"head_dim": WIDTH, "base": BASE, "layout": layout, "direction": direction}
+    forward = np.sum(rope.rotate(X, POSITIONS, **parameters) * cotangent, axis=-1)
+    backward = np.sum(X * rope.gradient(X, POSITIONS, cotangent, **parameters), axis=-1)
+
+    assert np.abs(forward - backward).max() < WIDTH * 4 * ROUNDING
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+def test_yarn_without_stretching_is_rope(layout: str) -> None:
+    plain = rope.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, layout=layout)
+    stretched = yarn.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, layout=layout, factor=1.0, original_length=4096)
+
+    assert np.abs(stretched - plain)[:, :, np.abs(POSITIONS) < 2**17 - 1].max() < 4096 * ROUNDING
+
+
+def test_position_zero_changes_nothing_but_the_layout() -> None:
+    assert np.array_equal(interleaved()[:, :, 0], X[:, :, 0])
+
+
+def test_yarn_at_position_zero_multiplies_by_the_attention_factor() -> None:
+    turned = yarn.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, factor=16.0, original_length=4096)
+
+    assert np.array_equal(turned[:, :, 0], X[:, :, 0] * (0.1 * math.log(16.0) + 1.0))
+
+
+def test_dot_product_of_sinusoids_is_the_sum_of_cosines_of_the_difference() -> None:
+    places = np.array([0, 1, 2, 9, 257, 2049])
+    encoded = sinusoidal.encode(places, dim=WIDTH)
+    frequencies = np.array([BASE ** (-2.0 * pair / WIDTH) for pair in range(WIDTH // 2)])
+    sums = np.cos((places[:, None] - places[None, :])[..., None] * frequencies).sum(axis=-1)
+
+    assert np.abs(encoded @ encoded.T - sums).max() < 4096 * ROUNDING
+
+
+def test_shift_matrix_moves_sine_and_cosine_by_the_offset() -> None:
+    offset, places = 37, np.array([0, 1, 9, 257])
+    before, after = (sinusoidal.encode(p, dim=WIDTH).reshape(-1, WIDTH // 2, 2) for p in (places, places + offset))
+    matrix = sinusoidal.shift_matrix(np.array([offset]), dim=WIDTH)[0]
+
+    assert np.abs(np.einsum("pij,tpj->tpi", matrix, before) - after).max() < 512 * ROUNDING
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("form", ["column", "reversed", "symmetric"])
+@pytest.mark.parametrize("heads", [1, 6, 8, 12])
+def test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax(form: str, heads: int) -> None:
+    places = np.arange(24)
+    hidden = np.where(places[None, :] > places[:, None], -np.inf, 0.0)
+    row, other = (softmax(alibi.bias(places, places, num_heads=heads, form=f) + hidden) for f in ("row", form))
+
+    assert np.abs(row - other).max() < ROUNDING
+
+
+def test_alibi_slopes_of_other_head_counts_interleave_two_geometric_series() -> None:
+    for heads in range(1, 129):
+        whole = 2 ** math.floor(math.log2(heads))
+        first, second = (alibi.slopes(num_heads=count, like=np.empty(0)) for count in (whole, 2 * whole))
+
+        assert np.array_equal(alibi.slopes(num_heads=heads, like=np.empty(0)), np.concatenate([first, second[0::2][: heads - whole]]))
+
+
+def test_t5_bias_looks_up_the_bucket_of_key_minus_query() -> None:
+    table = np.arange(32.0 * 5).reshape(32, 5)
+    queries, keys = np.array([0, 7, 300]), np.array([2, 0, 7, 1000])
+    bias = t5.bias(table, queries, keys, bidirectional=True)
+    buckets = t5.bucket(keys[None, :] - queries[:, None], bidirectional=True)
+
+    assert np.array_equal(bias, np.moveaxis(table[buckets], -1, 0))

@@ -1,0 +1,89 @@
+"""Correct implementations break no law, whatever they round and wherever."""
+
+from collections.abc import Callable
+from typing import Any
+
+import law_implementations as rounding
+import pytest
+from law_subjects import DTYPES, OPERATIONS, findings, reference, subject
+
+from conformance.laws import Finding
+from refimpl.schemes import SCHEMES
+
+
+def broken(found: dict[str, Finding]) -> dict[str, str]:
+    """Return what the laws say is wrong."""
+    return {name: finding.failure for name, finding in found.items() if finding.failure is not None}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_reference_breaks_no_law(name: str, dtype: str) -> None:
+    found = findings(reference(name, dtype), seed=1)
+
+    scheme, _, short = name.partition(".")
+    assert not broken(found)
+    assert len(found) == 6 + len(SCHEMES[scheme].laws[short])
+    assert min(finding.examples for finding in found.values()) >= 5
+
+
+@pytest.mark.parametrize("seed", range(2, 6))
+@pytest.mark.parametrize("name", ["rope.rotate", "rope.attend", "sinusoidal.encode", "alibi.bias", "t5.bucket", "yarn.rotate"])
+def test_the_reference_breaks_no_law_on_other_seeds(name: str, seed: int) -> None:
+    assert not broken(findings(reference(name, "float32"), seed=seed))
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "dtype", "profile"),
+    [
+        ("rope.rotate", rounding.rotate, "float32", "float32"),
+        ("rope.rotate", rounding.rotate, "float16", "float16-model"),
+        ("rope.rotate", rounding.rotate, "bfloat16", "bfloat16-model"),
+        ("rope.rotate", rounding.rotate_stored, "float16", "float16-table"),
+        ("rope.rotate", rounding.rotate_stored, "bfloat16", "bfloat16-table"),
+        ("rope.rotate", rounding.rotate_running, "float32", "float32-loose-frequencies"),
+        ("rope.rotate_query_key", rounding.rotate_query_key, "float32", "float32"),
+        ("rope.rotate_query_key", rounding.rotate_query_key, "bfloat16", "bfloat16-model"),
+        ("rope.weights", rounding.weights, "float32", "float32"),
+        ("rope.weights", rounding.weights, "float16", "float16-model"),
+        ("rope.attend", rounding.attend, "float32", "float32"),
+        ("rope.attend", rounding.attend, "bfloat16", "bfloat16-model"),
+        ("rope.frequencies", rounding.frequencies, "float32", "float32"),
+        ("sinusoidal.encode", rounding.encode, "float32", "float32"),
+        ("alibi.slopes", rounding.slopes, "float32", "float32"),
+        ("alibi.bias", rounding.bias, "float32", "float32"),
+        ("t5.bucket", rounding.bucket, "float32", "float32"),
+    ],
+)
+def test_code_that_rounds_at_every_step_breaks_no_law(name: str, function: Callable[..., Any], dtype: str, profile: str) -> None:
+    assert not broken(findings(subject(name, function, dtype, profile), examples=60, seed=3))
+
+
+def test_tables_stored_in_half_break_laws_at_a_profile_without_them() -> None:
+    found = findings(subject("rope.rotate", rounding.rotate_stored, "bfloat16", "float32"))
+
+    assert "linear" not in broken(found)
+    assert "isometry" in broken(found)
+
+
+@pytest.mark.parametrize(("declared", "actual"), [("half", "interleaved"), ("interleaved", "half")])
+def test_a_clean_swap_of_layouts_is_for_vectors_to_see(declared: str, actual: str) -> None:
+    def swapped(*arrays: Any, layout: str, **parameters: Any) -> Any:
+        assert layout == declared
+        return rounding.rotate(*arrays, layout=actual, **parameters)
+
+    put = subject("rope.rotate", swapped, "float32", restrictions={"layout": declared})
+    assert not broken(findings(put, examples=100))
+
+
+def test_a_direction_that_is_turned_everywhere_is_for_vectors_to_see() -> None:
+    def backwards(*arrays: Any, direction: str, **parameters: Any) -> Any:
+        return rounding.rotate(*arrays, direction={"positive": "negative", "negative": "positive"}[direction], **parameters)
+
+    assert not broken(findings(subject("rope.rotate", backwards, "float32")))
+
+
+@pytest.mark.parametrize("positions", ["from_zero", "consecutive"])
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_code_that_counts_its_positions_breaks_no_law(name: str, positions: str) -> None:
+    assert not broken(findings(reference(name, "float32", positions=positions), examples=8))
