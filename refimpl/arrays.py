@@ -1,6 +1,6 @@
 """Array code that every scheme needs, written with the array API standard only; the one importer of array-api-compat."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from array_api_compat import array_namespace, device
@@ -17,6 +17,7 @@ __all__ = [
     "constant",
     "exact_float64",
     "integers",
+    "one_library",
     "outer",
     "row",
 ]
@@ -54,6 +55,22 @@ def arange(count: int, *, like: Array) -> Array:
     """Return ``0, 1, ..., count - 1`` in float64 on the library and device of ``like``."""
     xp = array_namespace(like)
     return xp.arange(count, dtype=_float64(xp), device=device(like))
+
+
+def one_library(arrays: Mapping[str, Array]) -> None:
+    """Raise unless every argument is an array, and all are arrays of one library."""
+    libraries = {name: _library(name, array) for name, array in arrays.items()}
+    if len(set(libraries.values())) > 1:
+        message = f"arrays must come from one library, got {', '.join(f'{name} from {library}' for name, library in libraries.items())}"
+        raise SpecificationError(message)
+
+
+def _library(name: str, x: Array) -> str:
+    try:
+        return str(array_namespace(x).__name__).removeprefix("array_api_compat.")
+    except TypeError:
+        message = f"{name} must be an array, got {type(x).__name__}"
+        raise SpecificationError(message) from None
 
 
 def integers(name: str, x: Array) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from refimpl.arrays import Array, integers
+from refimpl.arrays import Array, integers, one_library
 from refimpl.errors import SpecificationError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -319,9 +319,10 @@ def check(contract: Operation, arrays: tuple[Array, ...], parameters: Mapping[st
         if parameter.required and parameter.name not in parameters:
             message = f"{contract.name} must get {parameter.name}, got nothing"
             raise SpecificationError(message)
-    for name, array in zip(contract.arrays, arrays, strict=True):
-        if name in contract.integers:
-            integers(name, array)
-    shapes = {name: tuple(array.shape) for name, array in zip(contract.arrays, arrays, strict=True)}
+    named = dict(zip(contract.arrays, arrays, strict=True))
+    one_library(named)
+    for name in contract.integers & named.keys():
+        integers(name, named[name])
+    shapes = {name: tuple(array.shape) for name, array in named.items()}
     defaults = {name: parameter.default for name, parameter in contract.parameters.items()}
     bind(contract.arrays, shapes, {**defaults, **parameters})

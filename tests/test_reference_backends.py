@@ -10,7 +10,7 @@ import pytest
 
 from conformance.vectors import Vector, load
 from refimpl.errors import SpecificationError
-from refimpl.schemes import SCHEMES, operations
+from refimpl.schemes import SCHEMES, operations, rope
 from tools import gpu
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -129,6 +129,18 @@ def test_jax_with_float64_meets_a_vector_of_every_operation() -> None:
     pytest.importorskip("jax", reason="JAX is not installed")
 
     assert run(JAX_WITH_FLOAT64) == f"{len(operations())} compared"
+
+
+def test_what_is_no_array_is_refused_by_name() -> None:
+    with pytest.raises(SpecificationError, match=r"^positions must be an array, got list$"):
+        rope.rotate(np.ones((1, 1, 1, 4)), [0], head_dim=4)
+
+
+def test_arrays_of_two_libraries_are_refused() -> None:
+    positions = pytest.importorskip("array_api_strict", reason="array-api-strict is not installed").asarray([0])
+
+    with pytest.raises(SpecificationError, match=r"^arrays must come from one library, got x from numpy, positions from array_api_strict$"):
+        rope.rotate(np.ones((1, 1, 1, 4)), positions, head_dim=4)
 
 
 def test_jax_without_float64_is_refused() -> None:

@@ -269,6 +269,8 @@ def pair_cases(name: str) -> tuple[Case, ...]:
              query_positions=[2], key_positions=[0, 9]),
         Case(f"{name}/negative-direction", exposes="queries and keys turned in opposite directions", head_dim=4, direction="negative",
              query_positions=[9], key_positions=[1, 2]),
+        Case(f"{name}/half-negative", exposes="direction ignored in one layout", head_dim=4, layout="half", direction="negative",
+             query_positions=[9, 1], key_positions=[2]),
         Case(f"{name}/decoding", exposes="the query at 0 instead of after the cache", head_dim=4, layout="half", query_positions=[257],
              key_positions=[255, 256, 257]),
         Case(f"{name}/half-boundary", exposes="half positions", head_dim=4, query_positions=[2049], key_positions=[2047, 2048, 2049]),
