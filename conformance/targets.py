@@ -94,7 +94,7 @@ def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
         message = f"{target}: {error}"
         raise TargetError(message) from error
     except ModuleNotFoundError as error:
-        if target.partition(":")[0] == error.name:
+        if target not in BUNDLED and target.partition(":")[0] == error.name:
             message = f"target must name a module that exists, got {target!r}"
             raise TargetError(message) from error
         raise LibraryMissing(_needs(target, error)) from error

@@ -93,6 +93,25 @@ def test_an_absent_framework_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_
         targets.framework(adapter)
 
 
+@pytest.mark.parametrize(
+    ("bundled", "library"),
+    [
+        ("equinox", "equinox"),
+        ("equinox", "jax"),
+        ("transformers", "transformers"),
+        ("transformers", "torch"),
+        ("array_api_strict", "array_api_strict"),
+    ],
+)
+def test_a_bundled_adapter_without_its_library_is_told_apart(bundled: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("conformance.adapters.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+
+    with pytest.raises(LibraryMissing, match=f"^{bundled} needs "):
+        targets.load(bundled)
+
+
 def test_a_module_that_does_not_exist_is_a_bad_target() -> None:
     assert refusal("nosuchmodule:adapter") == "target must name a module that exists, got 'nosuchmodule:adapter'"
 
