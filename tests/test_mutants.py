@@ -10,7 +10,7 @@ from conformance import laws
 from conformance.declarations import operations
 from conformance.judge import compare
 from conformance.mutant import Mutant
-from conformance.mutants import MUTANTS, alibi, for_operation, rope, rope_attention, sinusoidal, t5, yarn
+from conformance.mutants import MUTANTS, alibi, for_operation, rope, rope_attention, rope_lanes, sinusoidal, t5, yarn
 from conformance.mutants.building import altered
 from conformance.mutants.convictions import CONVICTED_BY
 from conformance.mutants.rounding import rounded
@@ -19,7 +19,7 @@ from conformance.subject import Reply, Subject
 from conformance.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 
-FAMILIES = (rope, rope_attention, sinusoidal, alibi, t5, yarn)
+FAMILIES = (rope, rope_attention, rope_lanes, sinusoidal, alibi, t5, yarn)
 BY_VECTOR = [(name, claim) for name, claims in CONVICTED_BY.items() for claim in claims if not claim.startswith("law:")]
 BY_LAW = [(name, claim.removeprefix("law:")) for name, claims in CONVICTED_BY.items() for claim in claims if claim.startswith("law:")]
 
@@ -147,3 +147,37 @@ def test_half_rounding_agrees_with_the_formats(name: str, dtype: Any) -> None:
 
 def test_half_rounding_overflows_to_infinity() -> None:
     assert rounded(np.array([-65_520.0, 65_519.0]), "float16").tolist() == [-np.inf, 65_504.0]
+
+
+LISTED = {0, 1, 2, 9, 255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576}
+
+
+def killed(vector: Vector) -> frozenset[str]:
+    """Return the mutants that a vector convicts at float32."""
+    return frozenset(mutant.name for mutant in for_operation(vector.operation) if kills(vector, mutant))
+
+
+def kills(vector: Vector, mutant: Mutant) -> bool:
+    """Return whether a mutant's answer fails, or it has none."""
+    try:
+        answer = mutant.function(*read_only(vector), **vector.parameters)
+    except (ArithmeticError, IndexError, ValueError):
+        return True
+    return isinstance(compare(vector, float32_reply(vector.operation, answer), "float32", "float32").outcome, Failed)
+
+
+def covered(vector: Vector) -> tuple[frozenset[int], tuple[object, ...]]:
+    """Return the listed positions that a vector visits, and the branches that its parameters choose."""
+    parameters = operations()[vector.operation].parameters
+    choices = [vector.parameters[name] for name, parameter in parameters.items() if parameter.choices or parameter.kind is bool]
+    choices += [bool(vector.parameters[name]) for name, parameter in parameters.items() if parameter.optional]
+    whole = [array for array in vector.inputs.values() if array.dtype.kind == "i"]
+    return frozenset(LISTED.intersection(int(p) for array in whole for p in array.ravel())), tuple(choices)
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_at_least_twelve_cases_convict_other_mutants_or_visit_other_positions_and_branches(operation: str) -> None:
+    with np.errstate(all="ignore"):
+        different = {(killed(vector), covered(vector)) for vector in vectors().values() if vector.operation == operation}
+
+    assert len(different) >= 12

@@ -1,10 +1,10 @@
 """Known mistakes, runnable: what a suite must convict, and what a diagnosis can name."""
 
 from conformance.mutant import Mutant
-from conformance.mutants import alibi, rope, rope_attention, sinusoidal, t5, yarn
+from conformance.mutants import alibi, rope, rope_attention, rope_lanes, sinusoidal, t5, yarn
 
 MUTANTS: dict[str, Mutant] = {
-    mutant.name: mutant for module in (rope, rope_attention, sinusoidal, alibi, t5, yarn) for mutant in module.mutants()
+    mutant.name: mutant for module in (rope, rope_attention, rope_lanes, sinusoidal, alibi, t5, yarn) for mutant in module.mutants()
 }
 
 

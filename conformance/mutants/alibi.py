@@ -1,5 +1,6 @@
 """What goes wrong with ALiBi: slopes, distances, and the half formats they are kept in."""
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
@@ -59,6 +60,25 @@ def even_rest(num_heads: int, max_bias: float) -> Array:
 def half_of_the_heads(num_heads: int, max_bias: float) -> Array:
     """Use the slopes of half the heads twice, as two devices do that count their own heads only."""
     return np.resize(right_slopes(max(1, num_heads // 2), max_bias), num_heads)
+
+
+def reversed_rest(num_heads: int, max_bias: float) -> Array:
+    """Append the remaining heads' slopes in reverse."""
+    first, rest = np.split(right_slopes(num_heads, max_bias), [whole(num_heads)])
+    return np.concatenate([first, rest[::-1]])
+
+
+def nearest_logarithm(num_heads: int, max_bias: float) -> Array:
+    """Take the nearest power of two, in place of the largest up to the number of heads."""
+    nearest = 1 << round(math.log2(num_heads))
+    return right_slopes(num_heads, max_bias) if nearest < num_heads else power(heads(num_heads) / nearest, max_bias)
+
+
+def integer_ratio(num_heads: int, max_bias: float) -> Array:
+    """Divide integers in the exponent of the ratio."""
+    first = whole(num_heads)
+    rest = power(heads(2 * first)[::2], max_bias // (2 * first))[: num_heads - first]
+    return np.concatenate([power(heads(first), max_bias // first), rest])
 
 
 SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
@@ -132,6 +152,48 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
             origin="in the style of slopes that are sorted",
         ),
         lambda count, max_bias: right_slopes(count, max_bias)[::-1].copy(),
+    ),
+    (
+        Mistake(
+            "rest-in-reverse",
+            does="gives the remaining heads their slopes in reverse",
+            should="give the steeper slopes to the earlier heads, in both sequences",
+            fix="take s[0::2] of the longer sequence from its start",
+            threads=("https://github.com/huggingface/transformers/pull/28380",),
+            origin="in the style of: the strided concatenation of the thread",
+        ),
+        reversed_rest,
+    ),
+    (
+        Mistake(
+            "logarithm-rounded",
+            does="rounds log2(heads) to the nearest integer, and cuts where that is too many",
+            should="round it down: the largest power of two up to the number of heads",
+            fix="use floor(log2(heads)), or the bit length",
+            threads=("https://github.com/ml-explore/mlx/pull/3071",),
+            origin="in the style of the thread: right for powers of two only",
+        ),
+        nearest_logarithm,
+    ),
+    (
+        Mistake(
+            "ratio-in-integers",
+            does="divides integers in the exponent of the ratio: 2^-(8 // c)",
+            should="divide real numbers: 2^(-8 / c)",
+            fix="divide real numbers",
+            origin="in the style of C, where / of integers cuts",
+        ),
+        integer_ratio,
+    ),
+    (
+        Mistake(
+            "heads-from-64-flat",
+            does="leaves the slopes of heads 64 and up at 0",
+            should="give every head a slope",
+            fix="size the table by the number of heads",
+            origin="in the style of kernels with a table of fixed size",
+        ),
+        lambda count, max_bias: np.where(heads(count) <= 64.0, right_slopes(count, max_bias), 0.0),
     ),
 )
 

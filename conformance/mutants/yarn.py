@@ -10,7 +10,7 @@ from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, convention, conventions, forcing
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
-from conformance.mutants.yarn_factor import FACTOR_MISTAKES, SHRINKS, Size, factor_function, with_logarithm
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, Size, factor_function
 from refimpl.arrays import Array
 from refimpl.schemes import rope, yarn
 
@@ -312,5 +312,6 @@ def mutants() -> Iterator[Mutant]:
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))
         yield mistake.at(ROTATE, rotation(size=size))
-    yield SHRINKS.at(FACTOR, factor_function(with_logarithm(math.log, shrinks=True)))
+    for mistake, size in FACTOR_ONLY_MISTAKES:
+        yield mistake.at(FACTOR, factor_function(size))
     yield from rotate_mutants()

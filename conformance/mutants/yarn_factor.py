@@ -103,6 +103,17 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
     ),
     (
         Mistake(
+            "mscales-win",
+            does="lets mscale and mscale_all_dim win over an attention_factor that is given",
+            should="let attention_factor win over everything else",
+            fix="look for attention_factor first",
+            threads=("https://github.com/vllm-project/vllm/pull/46280",),
+            origin="in the style of the thread, where both mscales are set",
+        ),
+        lambda factor, mscale, all_dim, given: yarn.chosen_factor(factor, mscale, all_dim, None if mscale and all_dim else given),
+    ),
+    (
+        Mistake(
             "factor-squared",
             does="multiplies by the factor twice",
             should="multiply once",
@@ -142,12 +153,41 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         with_logarithm(math.log, 0.07),
     ),
 )
-SHRINKS = Mistake(
-    "grows-below-one",
-    does="uses 0.1 ln(factor) + 1 for factors below 1 too",
-    should="return 1 where nothing is stretched",
-    fix="return 1 if factor <= 1",
-    origin="keras-hub",
+FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
+    (
+        Mistake(
+            "grows-below-one",
+            does="uses 0.1 ln(factor) + 1 for factors below 1 too",
+            should="return 1 where nothing is stretched",
+            fix="return 1 if factor <= 1",
+            origin="keras-hub",
+        ),
+        with_logarithm(math.log, shrinks=True),
+    ),
+    (
+        Mistake(
+            "zero-counts-as-set",
+            does="divides the growths where an mscale is 0, as if it were set",
+            should="use the default unless both are set and not 0",
+            fix="test both for truth, not for None",
+            origin="in the style of `is not None` where released code tests for truth",
+        ),
+        override(
+            lambda factor, mscale, all_dim: (
+                yarn.growth(factor) if mscale is None or all_dim is None else right_ratio(factor, mscale, all_dim)
+            )
+        ),
+    ),
+    (
+        Mistake(
+            "factor-cut-to-integer",
+            does="cuts factor to an integer before the logarithm",
+            should="use the factor that is given",
+            fix="keep factor a real number",
+            origin="in the style of configurations that declare the factor as an integer",
+        ),
+        lambda factor, *others: yarn.chosen_factor(float(int(factor)), *others),
+    ),
 )
 
 
