@@ -169,7 +169,7 @@ class Parameter:
             message = f"{self.name} must be {article} {self.kind.__name__}, got {value!r}"
             raise SpecificationError(message)
         if self.rule is not None:
-            self.rule.check(self.name, value)  # type: ignore[arg-type]
+            self.rule.check(self.name, value)  # type: ignore[arg-type]  # a number, as checked above
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def _parameter(argument: inspect.Parameter, hint: object) -> Parameter:
     choices = tuple(str(c) for c in get_args(inner)) if get_origin(inner) is Literal else ()
     return Parameter(
         name=argument.name,
-        kind=str if choices else inner,  # type: ignore[arg-type]
+        kind=str if choices else inner,  # type: ignore[arg-type]  # what is left of the hint is a class
         default=None if argument.default is inspect.Parameter.empty else argument.default,
         required=argument.default is inspect.Parameter.empty,
         optional=optional,
@@ -301,7 +301,7 @@ def operation(function: Function) -> Function:
         check(contract, arrays, parameters)
         return function(*arrays, **parameters)
 
-    return checked  # type: ignore[return-value]
+    return checked  # type: ignore[return-value]  # wraps keeps the signature
 
 
 def check(contract: Operation, arrays: tuple[Array, ...], parameters: Mapping[str, Any]) -> None:

@@ -73,7 +73,7 @@ def attend(q: Array, k: Array, v: Array, query_positions: Array, key_positions: 
     return (shares[..., None] * values[..., None, :, :]).sum(axis=-2)
 
 
-def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str, odd: str, scale: float) -> Array:  # noqa: ARG001
+def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str, odd: str, scale: float) -> Array:
     """Return the sinusoid by an exponential of a logarithm, in float32."""
     steps = np.float32(dim / 2 if spacing == "paper" else max(1, dim // 2 - 1))
     theta = np.exp(np.arange(dim // 2, dtype=np.float32) * -(np.log(np.float32(base)) / steps))

@@ -32,25 +32,25 @@ def connected(function: Rotation, **said: Any) -> Adapter:
     return adapter
 
 
-def exits(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:  # noqa: ARG001
+def exits(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
     """End the process with a last word."""
     sys.stderr.write("out of luck\n")
     sys.stderr.flush()
     os._exit(7)
 
 
-def is_killed(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:  # noqa: ARG001
+def is_killed(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
     """Die of a signal."""
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def hangs(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:  # noqa: ARG001
+def hangs(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
     """Never come back."""
     while True:
         time.sleep(1.0)
 
 
-def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:  # noqa: ARG001
+def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
     """Raise."""
     message = "no such kernel"
     raise RuntimeError(message)

@@ -89,7 +89,7 @@ def test_code_that_counts_gets_positions_that_count(taken: str, first: set[int] 
 def test_restricted_parameters_stay_inside(restriction: object) -> None:
     calls = drawn(draw.arguments(OPERATIONS["rope.rotate"], restrictions={"layout": restriction, "head_dim": 64}))
 
-    allowed = {restriction} if isinstance(restriction, str) else set(restriction)  # type: ignore[call-overload]
+    allowed = {restriction} if isinstance(restriction, str) else set(restriction)  # type: ignore[call-overload]  # a set, a list or a tuple
     assert {call.parameters["layout"] for call in calls} == allowed
     assert {call.arrays["x"].shape[-1] for call in calls} == {64}
 

@@ -22,7 +22,7 @@ def filled(case: Case) -> dict[str, inputs.Filled]:
 
 
 def rotation(**arguments: object) -> Case:
-    return Case("rotate/x", exposes="nothing", **{"head_dim": 8, "positions": [0, 1], **arguments})  # type: ignore[arg-type]
+    return Case("rotate/x", exposes="nothing", **{"head_dim": 8, "positions": [0, 1], **arguments})  # type: ignore[arg-type]  # keywords are whatever a case takes
 
 
 @pytest.mark.parametrize("name", ["alibi.slopes", "yarn.attention_factor"])

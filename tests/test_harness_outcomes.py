@@ -202,7 +202,7 @@ def test_nothing_judged_is_no_success() -> None:
 
 
 def test_an_interruption_returns_what_there_is() -> None:
-    def interrupt(done: int, total: int, text: str) -> None:  # noqa: ARG001
+    def interrupt(done: int, total: int, text: str) -> None:
         if done == 2:
             raise KeyboardInterrupt
 

@@ -184,7 +184,7 @@ def test_a_wrong_question_is_convicted(operation: str, law: str, alter: Callable
 
 def test_every_claimed_law_of_every_operation_is_convicted_here() -> None:
     marks = (test_a_wrong_result_is_convicted, test_a_wrong_question_is_convicted)
-    shown = {law for test in marks for _, law, _ in test.pytestmark[0].args[1]}  # type: ignore[attr-defined]
+    shown = {law for test in marks for _, law, _ in test.pytestmark[0].args[1]}  # type: ignore[attr-defined]  # pytest puts its marks there
     claimed = {law.name.lower().replace("_", " ") for scheme in SCHEMES.values() for laws in scheme.laws.values() for law in laws}
 
     assert shown == claimed

@@ -143,7 +143,7 @@ def attention(
     """Return output and weights of Llama's eager attention over queries and keys turned by the model."""
     q, k = rotate_query_key(model, q, k, query_positions, key_positions, **parameters)
     layer = SimpleNamespace(num_key_value_groups=q.shape[1] // k.shape[1], training=False)
-    hidden = key_positions[..., None, :] > query_positions[..., :, None] if causal else torch.tensor(False)  # noqa: FBT003
+    hidden = key_positions[..., None, :] > query_positions[..., :, None] if causal else torch.tensor(False)  # noqa: FBT003  a mask that hides nothing
     mask = hidden * torch.finfo(q.dtype).min
     mask = mask.to(q.dtype)[:, None] if mask.ndim == 3 else mask.to(q.dtype)
     output, weights = llama.eager_attention_forward(layer, q, k, v, mask, scaling=q.shape[-1] ** -0.5)
