@@ -24,7 +24,7 @@ from refimpl.spec import Law
 Line = tuple[str, str]
 WIDTH = 80
 IN_FULL = 2
-REPRODUCTION_LINES = 14
+REPRODUCTION_LINES = 20
 REPRODUCTION_COLUMNS = 400
 REASONS = 4
 THREADS = 3

@@ -1,5 +1,6 @@
 """Python that a person can paste: the call, or the two calls, that show a failure."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,6 +9,7 @@ from conformance.declarations import operations
 from conformance.journal import Call
 
 LARGEST = 400
+COLUMNS = 74
 IMPORTS = "import numpy as np\n\nfrom conformance.session import Session\n"
 
 
@@ -15,7 +17,7 @@ def of_calls(target: str, calls: Sequence[Call]) -> str | None:
     """Return a script that makes calls and prints what comes back, or ``None`` where the arrays are too long to read."""
     if sum(array.size for call in calls for array in call.arrays) > LARGEST:
         return None
-    prints = "".join(f"    print(session.call({_arguments(call)}))\n" for call in calls)
+    prints = "".join(f"    print({_call(call, '    ')})\n" for call in calls)
     return f"{IMPORTS}\nwith Session({target!r}) as session:\n{prints}"
 
 
@@ -23,8 +25,8 @@ def of_history(target: str, earlier: Call, call: Call) -> str:
     """Return a script that makes a call alone, and once more after the earlier one, and prints both answers."""
     return (
         f"{IMPORTS}\n\n"
-        f"def earlier(session):\n    return session.call({_arguments(earlier)})\n\n\n"
-        f"def call(session):\n    return session.call({_arguments(call)})\n\n\n"
+        f"def earlier(session):\n    return {_call(earlier, '    ')}\n\n\n"
+        f"def call(session):\n    return {_call(call, '    ')}\n\n\n"
         f"with Session({target!r}) as alone, Session({target!r}) as after:\n"
         f'    print("alone:", call(alone))\n'
         f"    earlier(after)\n"
@@ -39,11 +41,21 @@ def words(call: Call) -> str:
     return f"{call.task.operation}({parameters}){' at ' + ', '.join(places) if places else ''}"
 
 
-def _arguments(call: Call) -> str:
+def _call(call: Call, indent: str) -> str:
+    """Return the call over several lines, none wider than a screen but for what can't be broken."""
+    inner = indent + "    "
     arrays = ", ".join(_array(array) for array in call.arrays)
     parameters = ", ".join(f"{name!r}: {value!r}" for name, value in call.parameters.items())
-    label, dtype = call.task.descriptor.label, call.task.dtype
-    return f"{call.task.operation!r}, [{arrays}], {{{parameters}}}, label={label!r}, dtype={dtype!r}"
+    parts = [repr(call.task.operation), _wrapped(f"[{arrays}]", inner), _wrapped(f"{{{parameters}}}", inner)]
+    parts += [f"label={call.task.descriptor.label!r}, dtype={call.task.dtype!r}"]
+    return "session.call(\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent})"
+
+
+def _wrapped(text: str, indent: str) -> str:
+    """Break at spaces between numbers and names; a text with a space inside is left whole."""
+    if ".split()" in text:
+        return text
+    return f"\n{indent} ".join(textwrap.wrap(text, COLUMNS - len(indent), break_long_words=False, break_on_hyphens=False))
 
 
 def _array(array: np.ndarray) -> str:
