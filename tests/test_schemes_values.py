@@ -15,9 +15,14 @@ HALF_AT_3 = [-1.6955925369, 0.1375517383, 2.7886815998, 3.975982036, -4.80884247
 PAPER_AT_3 = [0.1411200081, -0.9899924966, 0.2955202067, 0.9553364891, 0.0299955002, 0.9995500337, 0.0029999955, 0.9999955]
 ENDPOINT_AT_3 = [0.1411200081, 0.1387981011, 0.0064632591, 0.0003, -0.9899924966, 0.9903206991, 0.9999791129, 0.999999955]
 
+# Half a unit of the last digit that is printed, and the rounding of binary64.
+TEN_DIGITS, THREE_DIGITS = 6e-11, 5e-4
+# Two ways to one real number, each with some dozen roundings of binary64; and one rounding to float32.
+ROUNDINGS, FLOAT32 = 1e-14, 1e-7
+
 
 def close(actual: object, expected: object) -> bool:
-    return np.allclose(np.asarray(actual), np.asarray(expected), rtol=0, atol=6e-11)
+    return np.allclose(np.asarray(actual), np.asarray(expected), rtol=0, atol=TEN_DIGITS)
 
 
 @pytest.mark.parametrize(("layout", "expected"), [("interleaved", INTERLEAVED_AT_3), ("half", HALF_AT_3)])
@@ -85,7 +90,7 @@ def doubled(heads: int) -> list[float]:
 
 @pytest.mark.parametrize("heads", range(1, 130))
 def test_slopes_of_any_number_of_heads_follow_the_recursion(heads: int) -> None:
-    assert np.allclose(alibi.slopes(num_heads=heads, like=ANYTHING), doubled(heads), rtol=1e-14, atol=0)
+    assert np.allclose(alibi.slopes(num_heads=heads, like=ANYTHING), doubled(heads), rtol=ROUNDINGS, atol=0)
 
 
 def test_a_row_of_alibi_counts_down_to_zero_at_the_query() -> None:
@@ -158,7 +163,7 @@ def test_a_default_table_size_is_checked() -> None:
     [(128, 1e4, True, (20, 46)), (128, 1e4, False, (20.944, 45.027)), (64, 1e4, True, (10, 23)), (64, 150_000.0, False, (8.0928, 17.3980))],
 )
 def test_the_yarn_band_of_known_models_is_as_published(head_dim: int, base: float, truncate: bool, expected: tuple[float, float]) -> None:  # noqa: FBT001  # a column of the table
-    assert np.allclose(yarn.band(head_dim, base, 4_096, (32.0, 1.0), truncate=truncate), expected, rtol=0, atol=5e-4)
+    assert np.allclose(yarn.band(head_dim, base, 4_096, (32.0, 1.0), truncate=truncate), expected, rtol=0, atol=THREE_DIGITS)
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(16.0, 1.27725887), (40.0, 1.36888795), (32.0, 1.34657359), (1.0, 1.0), (0.5, 1.0)])
@@ -184,7 +189,7 @@ def test_parameters_of_the_attention_factor_override_each_other_in_order(paramet
 def test_the_ratio_of_yarn_to_rope_falls_as_published() -> None:
     stretched = yarn.frequencies(head_dim=64, factor=40.0, original_length=4_096, like=ANYTHING)
     ratio = stretched / rope.frequencies(head_dim=64, like=ANYTHING)
-    assert np.allclose(ratio[[0, 5, 10, 16, 23, 31]], [1, 1, 1, 0.55, 0.025, 0.025], rtol=1e-14, atol=0)
+    assert np.allclose(ratio[[0, 5, 10, 16, 23, 31]], [1, 1, 1, 0.55, 0.025, 0.025], rtol=ROUNDINGS, atol=0)
 
 
 def test_yarn_without_stretch_is_rope() -> None:
@@ -196,4 +201,4 @@ def test_yarn_at_the_origin_multiplies_by_the_attention_factor() -> None:
     x = np.ones((1, 1, 1, 4), dtype=np.float32)
     turned = yarn.rotate(x, np.array([0]), head_dim=4, factor=16.0, original_length=4_096)
     assert turned.dtype == np.float32
-    assert np.allclose(turned, 1.27725887, rtol=1e-7, atol=0)
+    assert np.allclose(turned, 1.27725887, rtol=FLOAT32, atol=0)
