@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from conformance.suited import agreed, suited
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, Parameter, axis_names, fixed_size
 
@@ -92,7 +93,8 @@ def parameters(operation: Operation, restrictions: Mapping[str, object] | None =
     def chosen(drawn: bytes) -> dict[str, object]:
         return {name: values[choice % len(values)] for choice, (name, values) in zip(drawn, every.items(), strict=True)}
 
-    return st.binary(min_size=len(every), max_size=len(every)).map(chosen).filter(agree)
+    every_choice = st.binary(min_size=len(every), max_size=len(every)).map(chosen)
+    return every_choice.filter(lambda drawn: agree(drawn) and agreed(operation.name, drawn))
 
 
 def candidates(parameter: Parameter, restriction: object = None) -> tuple[object, ...]:
@@ -169,7 +171,8 @@ def arguments(
         choices = draw(SIZE_CHOICES)
         sizes, reach = axis_sizes(operation, drawn, choices[1:]), reaches[choices[0] % len(reaches)]
         arrays = {name: draw(_array(operation, name, sizes, reach, positions)) for name in operation.arrays}
-        return Arguments(seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
+        fitted = suited(operation.name, seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
+        return Arguments(fitted, drawn)
 
     return draw_call()
 

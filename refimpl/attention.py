@@ -1,9 +1,29 @@
 """Scaled dot-product attention, the place where positional encodings act (Vaswani et al. 2017, eq. 1)."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from refimpl.arrays import Array, array_namespace, cast_like, constant, exact_float64
 from refimpl.errors import SpecificationError
+
+
+@dataclass(frozen=True)
+class Layer:
+    """How a scheme acts in attention; what it doesn't say stays as it is.
+
+    ``embed(x, positions)`` acts on the input, so on queries, keys and values; ``turn_query(q, query_positions)`` and
+    ``turn_key(k, key_positions)`` act in every layer, and a cache keeps the turned key; ``logits(q, k, query_positions, key_positions)``
+    replaces the scaled dot product; ``mix(weights, v, query_positions, key_positions)`` replaces the average of values. ``learned`` counts
+    its trained numbers.
+    """
+
+    embed: Callable[[Array, Array], Array] | None = None
+    turn_query: Callable[[Array, Array], Array] | None = None
+    turn_key: Callable[[Array, Array], Array] | None = None
+    logits: Callable[[Array, Array, Array, Array], Array] | None = None
+    mix: Callable[[Array, Array, Array, Array], Array] | None = None
+    learned: int = 0
 
 
 def grouped(q: Array, k: Array) -> Array:

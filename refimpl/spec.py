@@ -6,11 +6,12 @@ import math
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from refimpl.arrays import Array, integers, one_library
+from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -132,7 +133,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Scheme:
-    """All that a scheme file says beyond its functions."""
+    """All that a scheme file says beyond its functions.
+
+    ``meanings`` says of every array and parameter what it is, with its unit; ``conventions`` says of every choice (``layout=half``) who
+    uses it; ``notes`` are the sentences that a reader of the literature needs, where it errs or code departs from it, with the evidence;
+    ``layer`` returns how the scheme acts in attention (``refimpl.attention.Layer``).
+    """
 
     name: str
     operations: tuple[Callable[..., Any], ...]
@@ -140,6 +146,10 @@ class Scheme:
     laws: Mapping[str, tuple[Law, ...]]
     cases: tuple[Case, ...]
     summary: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    layer: Callable[..., Layer] | None = None
 
 
 @dataclass(frozen=True)

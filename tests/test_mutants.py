@@ -10,7 +10,7 @@ from conformance import laws
 from conformance.declarations import operations
 from conformance.judge import compare
 from conformance.mutant import Mutant
-from conformance.mutants import MUTANTS, alibi, for_operation, rope, rope_attention, rope_lanes, sinusoidal, t5, yarn
+from conformance.mutants import FAMILIES, MUTANTS, for_operation
 from conformance.mutants.building import altered
 from conformance.mutants.convictions import CONVICTED_BY
 from conformance.mutants.rounding import rounded
@@ -19,7 +19,6 @@ from conformance.subject import Reply, Subject
 from conformance.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 
-FAMILIES = (rope, rope_attention, rope_lanes, sinusoidal, alibi, t5, yarn)
 BY_VECTOR = [(name, claim) for name, claims in CONVICTED_BY.items() for claim in claims if not claim.startswith("law:")]
 BY_LAW = [(name, claim.removeprefix("law:")) for name, claims in CONVICTED_BY.items() for claim in claims if claim.startswith("law:")]
 

@@ -1,13 +1,14 @@
 """Laws of sinusoidal encodings: they hold for every order of channels and every spacing of frequencies."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.draw import Arguments
 from conformance.laws.budget import TABLE, angle_noise
-from conformance.laws.trial import Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial
+from refimpl.spec import Law
 
 
 def wave_frequencies(trial: Trial) -> np.ndarray:
@@ -123,3 +124,18 @@ def matrix_addition(trial: Trial) -> Iterator[Sides]:
     left = trial.values(calls[0]) @ trial.values(calls[1])
     allowed = np.broadcast_to((noise + tables + roundings)[..., None, None], left.shape)
     yield Sides(left, trial.values(calls[2]), allowed)
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.SHIFT_MATRIX: shift_matrix,
+    Law.CONSTANT_NORM: constant_norm,
+    Law.DOT_PRODUCT: dot_product,
+    Law.BOUNDED: bounded,
+    Law.ORTHOGONAL: orthogonal,
+}
+
+#: The same law where an operation's arguments or results have another form.
+SPECIAL: Mapping[tuple[str, Law], Checker] = {
+    ("sinusoidal.shift_matrix", Law.IDENTITY_AT_ORIGIN): matrix_at_origin,
+    ("sinusoidal.shift_matrix", Law.COMPOSITION): matrix_addition,
+}

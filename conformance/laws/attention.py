@@ -1,14 +1,15 @@
 """Laws of attention over turned queries and keys."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from conformance.draw import Arguments, seen_by_all
 from conformance.laws.budget import angle_noise, dot_noise, frequencies, norm
-from conformance.laws.trial import Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial
+from refimpl.spec import Law
 
 WIDEST = 20.0
 
@@ -147,3 +148,16 @@ def _repeated(trial: Trial, call: Arguments, values: np.ndarray) -> np.ndarray:
     """Return what the same weights may differ by when the exponentials, sums and products are made again."""
     keys = call.arrays["k"].shape[-2]
     return np.asarray((2 * keys + 10) * trial.units.product * np.abs(values) + 2 * trial.rounding(call) + keys * 8 * trial.units.least)
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.WEIGHTS_SUM_TO_ONE: weights_sum_to_one,
+    Law.CONSTANT_VALUES: constant_values,
+    Law.CAUSAL: causal,
+}
+
+#: The same law where an operation's arguments or results have another form.
+SPECIAL: Mapping[tuple[str, Law], Checker] = {
+    ("rope.weights", Law.TRANSLATION): weights_translation,
+    ("rope.attend", Law.TRANSLATION): average_translation,
+}

@@ -1,13 +1,14 @@
 """Laws of biases: ALiBi's slopes and distances, T5's buckets and table."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.draw import Arguments
 from conformance.laws.budget import compounded
-from conformance.laws.trial import Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial
+from refimpl.spec import Law
 
 
 def slope_exponents(trial: Trial) -> np.ndarray:
@@ -225,3 +226,24 @@ def bias_saturation(trial: Trial) -> Iterator[Sides]:
     one, other = (call.with_arrays(query_positions=call.arrays["query_positions"] + far + more) for more in (0, trial.example.shift))
     left = trial.values(one)
     yield Sides(left, trial.values(other), np.zeros_like(left))
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.TRANSLATION: alibi_translation,
+    Law.ROW_CONSTANT: row_constant,
+    Law.HOMOGENEOUS: homogeneous,
+    Law.MONOTONE: alibi_monotone,
+    Law.ZERO_AT_ORIGIN: alibi_zero_at_origin,
+    Law.SATURATION: bucket_saturation,
+    Law.MIRROR: mirror,
+    Law.LOOKUP: lookup,
+    Law.SLOPES_IN_UNIT_INTERVAL: slopes_in_unit_interval,
+}
+
+#: The same law where an operation's arguments or results have another form.
+SPECIAL: Mapping[tuple[str, Law], Checker] = {
+    ("t5.bucket", Law.ZERO_AT_ORIGIN): bucket_zero_at_origin,
+    ("t5.bucket", Law.MONOTONE): bucket_monotone,
+    ("t5.bias", Law.TRANSLATION): bias_translation,
+    ("t5.bias", Law.SATURATION): bias_saturation,
+}

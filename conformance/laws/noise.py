@@ -1,6 +1,7 @@
 """What the same values may differ by when they are computed again in another place of an array: no angle term."""
 
 from collections.abc import Callable, Mapping
+from types import ModuleType
 
 import numpy as np
 
@@ -15,7 +16,8 @@ Noise = Callable[[Trial, Arguments, str], np.ndarray]
 
 def noise(trial: Trial, call: Arguments, result: str) -> np.ndarray:
     """Return both sides' allowances for one result, without the angle term."""
-    return np.asarray(2 * (NOISE[trial.operation.name](trial, call, result)) + 2 * trial.rounding(call, result))
+    computed = NOISE.get(trial.operation.name, _number)
+    return np.asarray(2 * computed(trial, call, result) + 2 * trial.rounding(call, result))
 
 
 def _turned(trial: Trial, call: Arguments, result: str) -> np.ndarray:
@@ -69,6 +71,9 @@ def _averages(trial: Trial, call: Arguments, _: str) -> np.ndarray:
     return attention.average_error(trial, call, angles=False)
 
 
+#: Schemes that say in their own module of laws what computing twice may change.
+FAMILIES: tuple[ModuleType, ...] = ()
+
 NOISE: Mapping[str, Noise] = {
     "rope.frequencies": _frequencies,
     "rope.tables": _tables,
@@ -87,4 +92,5 @@ NOISE: Mapping[str, Noise] = {
     "yarn.frequencies": _frequencies,
     "yarn.attention_factor": _number,
     "yarn.rotate": _turned,
+    **{name: computed for family in FAMILIES for name, computed in family.NOISE.items()},
 }

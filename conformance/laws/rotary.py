@@ -4,13 +4,13 @@ A clean swap of layouts, or of the direction everywhere, breaks none of them: wh
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.draw import Arguments
 from conformance.laws.budget import dot_noise, norm
-from conformance.laws.trial import Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import (
     STREAMS,
     Stream,
@@ -26,6 +26,7 @@ from conformance.laws.turning import (
     turning_error,
 )
 from conformance.subject import CallRefusedError
+from refimpl.spec import Law
 
 
 def linear(trial: Trial) -> Iterator[Sides]:
@@ -187,3 +188,14 @@ def _products(q: np.ndarray, k: np.ndarray) -> np.ndarray:
 def _grouped(q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Repeat keys for the consecutive query heads that share them."""
     return q, np.repeat(k, q.shape[1] // k.shape[1], axis=1)
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.LINEAR: linear,
+    Law.ISOMETRY: isometry,
+    Law.IDENTITY_AT_ORIGIN: identity_at_origin,
+    Law.COMPOSITION: composition,
+    Law.RELATIVE: relative,
+    Law.INVERSE: inverse,
+}
+SPECIAL: Mapping[tuple[str, Law], Checker] = {}

@@ -1,14 +1,15 @@
 """Laws of operations that are given their cosines and sines, or return them: no angle is rounded where tables are given."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.draw import Arguments
 from conformance.laws.budget import TABLE, TURN, angle_noise, frequencies, norm
-from conformance.laws.trial import Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import arithmetic_error, given_gain, in_pairs, reread, rewritten
+from refimpl.spec import Law
 
 QUARTER_TURNS = ((0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
@@ -98,3 +99,18 @@ def addition(trial: Trial) -> Iterator[Sides]:
 
 def _roundings(trial: Trial, calls: list[Arguments]) -> np.ndarray:
     return np.asarray(sum(trial.rounding(call, name) for call in calls for name in ("cos", "sin")))
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.TABLES_ON_CIRCLE: on_circle,
+}
+
+#: The same law where an operation's arguments or results have another form.
+SPECIAL: Mapping[tuple[str, Law], Checker] = {
+    ("rope.apply", Law.ISOMETRY): isometry,
+    ("rope.apply", Law.IDENTITY_AT_ORIGIN): identity_at_origin,
+    ("rope.apply", Law.COMPOSITION): composition,
+    ("rope.apply", Law.INVERSE): inverse,
+    ("rope.tables", Law.IDENTITY_AT_ORIGIN): tables_at_origin,
+    ("rope.tables", Law.COMPOSITION): addition,
+}

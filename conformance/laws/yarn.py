@@ -1,14 +1,15 @@
 """Laws of frequencies, plain and stretched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.draw import agree
 from conformance.laws.budget import angle_noise, frequencies, frequency_error
-from conformance.laws.trial import Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import STREAMS, noise_of, stretch, turning_error
 from conformance.subject import CallRefusedError
+from refimpl.spec import Law
 
 #: Quotient by the factor, two products and a sum, each one unit but the quotient, which has two.
 BLEND = 5
@@ -87,3 +88,18 @@ def override(trial: Trial) -> Iterator[Sides]:
     call = trial.arguments.with_parameters(attention_factor=1.0 + trial.example.shift % 16 / 16)
     right = np.asarray(call.parameters["attention_factor"], dtype=np.float64)
     yield Sides(trial.values(call), right, trial.rounding(call))
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.GEOMETRIC: geometric,
+    Law.REDUCES_TO_ROPE: frequencies_reduce_to_rope,
+    Law.BETWEEN: between,
+    Law.RATIO_FALLS: ratio_falls,
+    Law.OVERRIDE: override,
+}
+
+#: The same law where an operation's arguments or results have another form.
+SPECIAL: Mapping[tuple[str, Law], Checker] = {
+    ("yarn.attention_factor", Law.REDUCES_TO_ROPE): factor_reduces_to_rope,
+    ("yarn.rotate", Law.REDUCES_TO_ROPE): rotation_reduces_to_rope,
+}

@@ -3,9 +3,8 @@
 from conformance.mutant import Mutant
 from conformance.mutants import alibi, rope, rope_attention, rope_lanes, sinusoidal, t5, yarn
 
-MUTANTS: dict[str, Mutant] = {
-    mutant.name: mutant for module in (rope, rope_attention, rope_lanes, sinusoidal, alibi, t5, yarn) for mutant in module.mutants()
-}
+FAMILIES = (rope, rope_attention, rope_lanes, sinusoidal, alibi, t5, yarn)
+MUTANTS: dict[str, Mutant] = {mutant.name: mutant for family in FAMILIES for mutant in family.mutants()}
 
 
 def for_operation(operation: str) -> tuple[Mutant, ...]:

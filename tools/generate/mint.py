@@ -9,7 +9,7 @@ from refimpl.schemes import SCHEMES, operations
 from tools.generate.document import Task, document, tasks, tensor
 from tools.generate.errors import GenerationError
 from tools.generate.writer import Tree, write
-from tools.oracle import OPERATIONS, Answer, Refused, Tensor, answer
+from tools.oracle import Answer, Refused, Tensor, UnknownError, answer, implementation
 
 NOTICE = "# Written by `python -m tools.generate`. README.md in this folder explains the format; schema.json states it.\n"
 
@@ -22,9 +22,10 @@ def chosen(only: str | None) -> list[str]:
         raise GenerationError(message)
     names = every if only is None else [only]
     for name in names:
-        if name not in OPERATIONS:
-            message = f"{name}: the oracle must know every operation, got none of that name"
-            raise GenerationError(message)
+        try:
+            implementation(name)
+        except UnknownError as unknown:
+            raise GenerationError(str(unknown)) from None
     return names
 
 

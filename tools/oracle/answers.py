@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 from flint import ctx
 
-from tools.oracle import alibi, rope, sinusoidal, t5, yarn
 from tools.oracle.arithmetic import Ball, Exact, UndecidedError, Widened
 from tools.oracle.budget import PROFILES
 from tools.oracle.tensor import Tensor
@@ -21,25 +21,20 @@ Elements = tuple[tuple[int, ...], list[Any]]
 Allowed = dict[str, tuple[float | None, ...]]
 Also = dict[str, dict[int, tuple[int, ...]]]
 
-OPERATIONS: Mapping[str, Callable[..., Mapping[str, Elements]]] = {
-    "rope.frequencies": rope.frequencies,
-    "rope.tables": rope.tables,
-    "rope.apply": rope.apply,
-    "rope.rotate": rope.rotate,
-    "rope.rotate_query_key": rope.rotate_query_key,
-    "rope.gradient": rope.gradient,
-    "rope.weights": rope.weights,
-    "rope.attend": rope.attend,
-    "sinusoidal.encode": sinusoidal.encode,
-    "sinusoidal.shift_matrix": sinusoidal.shift_matrix,
-    "alibi.slopes": alibi.slopes,
-    "alibi.bias": alibi.bias,
-    "t5.bucket": t5.bucket,
-    "t5.bias": t5.bias,
-    "yarn.frequencies": yarn.frequencies,
-    "yarn.attention_factor": yarn.attention_factor,
-    "yarn.rotate": yarn.rotate,
-}
+
+
+def implementation(operation: str) -> Callable[..., Mapping[str, Elements]]:
+    """Return the function of an operation: ``rope.rotate`` is ``rotate`` in ``rope.py`` of this package."""
+    scheme, _, name = operation.partition(".")
+    try:
+        return getattr(import_module(f"tools.oracle.{scheme}"), name)  # type: ignore[no-any-return]  # every operation has this type
+    except (ModuleNotFoundError, AttributeError):
+        message = f"tools/oracle/{scheme}.py must say {operation}, got no function {name}"
+        raise UnknownError(message) from None
+
+
+class UnknownError(Exception):
+    """An operation that the oracle does not say."""
 
 
 class Refused(Exception):  # noqa: N818 - its name is part of the contract with the generator
@@ -66,7 +61,7 @@ def answer(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[str
     expected = _golden(operation, inputs, parameters)
     arithmetics = {profile: Widened(profile) for profile in PROFILES}
     with ctx.workprec(FIRST_PRECISION):
-        widened = {profile: OPERATIONS[operation](a, dict(inputs), **parameters) for profile, a in arithmetics.items()}
+        widened = {profile: implementation(operation)(a, dict(inputs), **parameters) for profile, a in arithmetics.items()}
         straddles = any(a.straddled for a in arithmetics.values())
         if _whole(expected):
             return Answer(expected, also={profile: _also(expected, got) for profile, got in widened.items()}, straddles=straddles)
@@ -78,7 +73,7 @@ def _golden(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[st
     while True:
         with ctx.workprec(precision):
             try:
-                results = OPERATIONS[operation](Exact(), dict(inputs), **parameters)
+                results = implementation(operation)(Exact(), dict(inputs), **parameters)
                 return {name: _settled(name, *elements) for name, elements in results.items()}
             except UndecidedError as undecided:
                 if precision >= LAST_PRECISION:

@@ -2,6 +2,5 @@
 
 from conformance.mutants.convictions import alibi, rope, sinusoidal, t5, yarn
 
-CONVICTED_BY: dict[str, tuple[str, ...]] = {
-    name: convicted for scheme in (rope, sinusoidal, alibi, t5, yarn) for name, convicted in scheme.CONVICTED_BY.items()
-}
+SCHEMES = (rope, sinusoidal, alibi, t5, yarn)
+CONVICTED_BY: dict[str, tuple[str, ...]] = {name: convicted for scheme in SCHEMES for name, convicted in scheme.CONVICTED_BY.items()}
