@@ -42,7 +42,8 @@ def posenc() -> None:
 
 
 @posenc.command()
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="[TARGET...]")
+@click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the line protocol (docs/protocol.md).")
 @click.option("--scheme", "schemes", multiple=True, help="Only this scheme; may be repeated.")
 @click.option("--operation", "operations", multiple=True, help="Only this operation; may be repeated.")
 @click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; may be repeated.")
@@ -56,6 +57,7 @@ def check(
     context: click.Context,
     *,
     targets: tuple[str, ...],
+    commands: tuple[str, ...],
     schemes: tuple[str, ...],
     operations: tuple[str, ...],
     cases: tuple[str, ...],
@@ -67,10 +69,15 @@ def check(
 ) -> None:
     """Judge each TARGET: a file, module:object, or the name of a bundled adapter (see `posenc list`)."""
     from conformance import run, selection, terminal
+    from conformance.targets import COMMAND
 
+    every = (*targets, *(COMMAND + command for command in commands))
+    if not every:
+        message = "check must get a TARGET or a --command, got neither"
+        raise click.UsageError(message)
     selection.verify(schemes, operations, cases, profile)
     statuses = []
-    for target in targets:
+    for target in every:
         progress = terminal.Progress(target)
         try:
             report = run.check(
@@ -166,6 +173,27 @@ def export(path: Path) -> None:
     click.echo(f"wrote {path}")
 
 
+@posenc.group()
+def protocol() -> None:
+    """Talk to a program by hand over the line protocol."""
+
+
+@protocol.command()
+@click.argument("cases", nargs=-1, required=True, metavar="CASE...")
+@click.option("--dtype", type=click.Choice(["float64", "float32", "float16"]), default="float32", show_default=True, help="Of real arrays.")
+@click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
+def replay(cases: tuple[str, ...], dtype: str, command: str | None) -> None:
+    """Put CASES to a program without the harness."""
+    from conformance.protocol import replay
+
+    vectors = replay.chosen(cases)
+    if command is None:
+        for line in replay.requests(vectors, dtype):
+            sys.stdout.write(line.decode())
+        return
+    _write(("", line) for line in replay.answers(command, vectors, dtype))
+
+
 @posenc.command()
 @click.option("--target", default="numpy", show_default=True, help="What to judge.")
 def bench(target: str) -> None:
@@ -211,11 +239,12 @@ def _escape_what_the_terminal_lacks() -> None:
 def _told(error: Exception) -> tuple[str, int]:
     """Say whose fault an exception is, and in which words."""
     from conformance.adapter import AdapterError
+    from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
     from conformance.selection import SelectionError
     from conformance.targets import TargetError
     from conformance.vectors import VectorError
 
-    if isinstance(error, AdapterError | SelectionError | TargetError):
+    if isinstance(error, AdapterError | CommandError | ProgramEndedError | ProtocolError | SelectionError | TargetError):
         return str(error), WRONG_USAGE
     if isinstance(error, VectorError):
         return f"vectors: {error}", HARNESS_FAILED

@@ -11,6 +11,7 @@ from typing import Any
 from conformance.adapter import Adapter, AdapterError, Implementation, near_miss
 from conformance.declarations import operations
 from conformance.frameworks import DISTRIBUTIONS, FRAMEWORKS, NumPy
+from conformance.protocol.errors import CommandError, ProgramEndedError
 from refimpl.spec import Operation, Parameter
 
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
@@ -21,6 +22,9 @@ BUNDLED = {
     "transformers": "conformance.adapters.transformers_models",
     "equinox": "conformance.adapters.equinox_layers",
 }
+
+#: What a target that is a program starts with.
+COMMAND = "command:"
 
 
 class TargetError(Exception):
@@ -53,6 +57,8 @@ def framework(adapter: Adapter) -> NumPy:
 def _adapter(target: str) -> Adapter:
     if target in BUNDLED:
         return _named(target, _imported(target, lambda: importlib.import_module(BUNDLED[target])), "adapter")
+    if target.startswith(COMMAND):
+        return _program(target.removeprefix(COMMAND))
     if target.endswith(".py") or Path(target).is_file():
         return _only(target, _imported(target, lambda: _execute(Path(target))))
     module, colon, name = target.partition(":")
@@ -61,6 +67,18 @@ def _adapter(target: str) -> Adapter:
         return _named(target, _imported(target, lambda: importlib.import_module(module)), name)
     message = f"target must be a file, module:object or one of {', '.join(BUNDLED)}, got {target!r}{near_miss(target, BUNDLED)}"
     raise TargetError(message)
+
+
+def _program(words: str) -> Adapter:
+    from conformance.protocol import command
+
+    try:
+        return command.adapter(words)
+    except (AdapterError, CommandError) as error:
+        raise TargetError(str(error)) from error
+    except ProgramEndedError as error:
+        message = f"command {words!r} must answer describe, got nothing usable: {error}"
+        raise TargetError(message) from error
 
 
 def _execute(path: Path) -> ModuleType:

@@ -18,9 +18,12 @@ from conformance.adapter import Adapter, Implementation, Unsupported
 from conformance.channel import Channel, ChannelClosedError
 from conformance.declarations import features, operations
 from conformance.frameworks import MalformedError, NumPy, exact, version
+from conformance.protocol.errors import ProgramEndedError
 from refimpl.spec import Operation
 
 Answer = tuple[dict[str, Any], list[np.ndarray]]
+#: The exit status of a worker whose program is gone (EX_SOFTWARE).
+PROGRAM_ENDED = 70
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ class Worker:
         named = dict(zip(runner.operation.arrays, arrays, strict=True))
         try:
             return runner.run(named, request["parameters"], request["dtype"])
+        except ProgramEndedError:
+            raise
         except Unsupported as refusal:
             return {"status": "unsupported", "reason": str(refusal)}, []
         except MalformedError as error:
@@ -142,13 +147,18 @@ def main(descriptor: int, target: str) -> None:
     """Serve on an inherited socket."""
     warnings.filterwarnings("error", message=".*will be truncated to dtype.*")
     channel = Channel(socket.socket(fileno=descriptor))
+    status = 0
     try:
         serve(channel, target)
     except ChannelClosedError:
         pass
+    except ProgramEndedError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.stderr.flush()
+        status = PROGRAM_ENDED
     finally:
         sys.stdout.flush()
-        os._exit(0)
+        os._exit(status)
 
 
 def _runner(implementation: Implementation, framework: NumPy) -> Runner:

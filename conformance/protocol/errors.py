@@ -1,0 +1,13 @@
+"""What can go wrong with a program, light enough for every worker to import."""
+
+
+class ProtocolError(Exception):
+    """A line that isn't what the protocol asks for."""
+
+
+class ProgramEndedError(Exception):
+    """The program is gone, or what it sends can't be followed any more."""
+
+
+class CommandError(Exception):
+    """The command can't be started, and why, in one line."""

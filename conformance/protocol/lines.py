@@ -1,0 +1,104 @@
+"""What is said on a line: requests and replies as JSON, tensors as dtype, shape and base64 of little-endian bytes."""
+
+import base64
+import binascii
+import functools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from conformance.protocol.errors import ProtocolError
+
+VERSION = 1
+LARGEST_LINE = 64 << 20
+WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1}
+SHOWN = 60
+
+
+@functools.cache
+def _validator(kind: str) -> Draft202012Validator:
+    schema = json.loads(resources.files("conformance.protocol").joinpath("schema.json").read_text(encoding="utf-8"))
+    return Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]})
+
+
+def message(kind: str, line: bytes) -> dict[str, Any]:
+    """Return what a line says, or raise where it is no such message (``describe_reply``, ``call_reply``, ...)."""
+    try:
+        said = json.loads(line.decode(), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"a line must be one JSON object, got {_shown(line)}") from error  # noqa: TRY003, EM102  the line is the reason
+    wrong = best_match(_validator(kind).iter_errors(said))
+    if wrong is not None:
+        where = "/".join(map(str, wrong.absolute_path)) or "the line"
+        reason = f"{where} must obey {kind} of the schema: {' '.join(wrong.message.split())[:200]}"
+        raise ProtocolError(reason)
+    return dict(said)
+
+
+def _no_constant(name: str) -> float:
+    reason = f"numbers must be finite, got {name}"
+    raise ValueError(reason)
+
+
+def _shown(line: bytes) -> str:
+    text = line[:SHOWN].decode(errors="replace").strip()
+    return repr(text + ("..." if len(line) > SHOWN else "")) + " (a program prints its log on stderr)"
+
+
+def line(said: Mapping[str, object]) -> bytes:
+    """Return a message as one line."""
+    return json.dumps(said, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def describe_request(identity: int) -> dict[str, object]:
+    """Return the question that opens a conversation."""
+    return {"posenc": VERSION, "id": identity, "method": "describe"}
+
+
+def call_request(identity: int, calls: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the request for some calls, to be answered in their order."""
+    return {"posenc": VERSION, "id": identity, "method": "call", "calls": list(calls)}
+
+
+def call(operation: str, label: str, dtype: str, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return one call: its real arrays in the dtype asked for, integers as int64."""
+    named = {name: tensor(array) for name, array in arrays.items()}
+    return {"operation": operation, "label": label, "dtype": dtype, "arrays": named, "parameters": dict(parameters)}
+
+
+def tensor(array: np.ndarray) -> dict[str, object]:
+    """Return an array as data."""
+    contiguous = np.ascontiguousarray(array)
+    little = contiguous.astype(contiguous.dtype.newbyteorder("<"), copy=False)
+    return {"dtype": array.dtype.name, "shape": list(array.shape), "base64": base64.b64encode(little.tobytes()).decode()}
+
+
+def array(name: str, said: Mapping[str, Any]) -> np.ndarray:
+    """Return data as an array, or raise where its bytes don't fit its shape."""
+    dtype, shape = str(said["dtype"]), tuple(said["shape"])
+    try:
+        data = base64.b64decode(said["base64"], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ProtocolError(f"{name} must be base64, got {said['base64'][:SHOWN]!r}") from error  # noqa: TRY003, EM102  the text is the reason
+    needed = WIDTHS[dtype] * math.prod(shape)
+    if len(data) != needed:
+        reason = f"{name} must hold {needed} bytes for {dtype} of shape {shape}, got {len(data)}"
+        raise ProtocolError(reason)
+    return np.frombuffer(data, dtype=_numpy(name, dtype)).reshape(shape).copy()
+
+
+def _numpy(name: str, dtype: str) -> np.dtype[Any]:
+    if dtype != "bfloat16":
+        return np.dtype(dtype).newbyteorder("<")
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError as error:
+        raise ProtocolError(f"{name}: bfloat16 needs ml_dtypes: pip install ml-dtypes") from error  # noqa: TRY003, EM102  one place
+    half: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return half

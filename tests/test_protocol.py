@@ -1,0 +1,298 @@
+"""The line protocol: its page, its examples in other languages, and everything that a program may do wrong."""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.cli import main
+from conformance.outcomes import Crashed, Errored, Failed, Reason, Report, TimedOut, Unsupported
+from conformance.protocol import lines
+from conformance.protocol.errors import CommandError, ProtocolError
+from conformance.protocol.program import split
+from conformance.run import check
+from conformance.session import Session
+from conformance.subject import CallFailedError, CallRefusedError
+from conformance.summary import convictions
+from conformance.targets import COMMAND
+
+ROOT = Path(__file__).parents[1]
+LANGUAGES = ROOT / "examples" / "languages"
+PAGE = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+ARRAYS = [np.ones((1, 1, 1, 4)), np.array([1])]
+PARAMETERS = {"head_dim": 4, "base": 10_000.0, "layout": "half", "direction": "positive"}
+
+#: A program that answers ``describe`` and leaves calls to what the test puts in: an expression for the reply to ``request``.
+PROGRAM = """
+import json, os, signal, sys, time
+x = {"dtype": "float32", "shape": [1, 1, 1, 4], "base64": "AACAPwAAgD8AAIA/AACAPw=="}
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["method"] == "describe":
+        offered = [{"operation": "rope.rotate", "restrictions": {"layout": ["half"]}}]
+        reply = {"id": request["id"], "protocol": 1, "name": "miniature", "implementations": offered}
+    else:
+        reply = REPLY
+    print(reply if isinstance(reply, str) else json.dumps(reply), flush=True)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[[str], Session]:
+    def made(reply: str) -> Session:
+        path = tmp_path / "miniature.py"
+        path.write_text(PROGRAM.replace("REPLY", reply), encoding="utf-8")
+        return Session(f"{COMMAND}{sys.executable} {path}", call_seconds=2.0)
+
+    return made
+
+
+def outcome(session: Session, **changed: object) -> object:
+    with session:
+        (offered,) = session.implementations
+        try:
+            return session.request(offered, "float32", ARRAYS, {**PARAMETERS, **changed}).values
+        except CallFailedError as error:
+            return error.outcome
+        except CallRefusedError as refusal:
+            return Unsupported(str(refusal))
+
+
+@pytest.fixture(scope="module")
+def c_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]:
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler is installed")
+    folder = tmp_path_factory.mktemp("c")
+
+    def judged(*flags: str) -> Report:
+        binary = folder / f"rope{len(flags)}"
+        warnings = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror")
+        subprocess.run([compiler, *warnings, *flags, "-o", str(binary), str(LANGUAGES / "rope.c"), "-lm"], check=True)
+        return check(f"{COMMAND}{binary}")
+
+    return judged
+
+
+@pytest.fixture(scope="module")
+def node_program() -> Callable[..., Report]:
+    if shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    return lambda *flags: check(f"{COMMAND}node {LANGUAGES / 'alibi.js'} {' '.join(flags)}")
+
+
+def passed(report: Report) -> int:
+    return sum(result.kind == "vector" and not result.convicts for result in report.results)
+
+
+def test_the_c_example_conforms(c_program: Callable[..., Report]) -> None:
+    report = c_program()
+
+    assert report.exit_status() == 0
+    assert passed(report) >= 12
+
+
+def test_the_wrong_c_example_is_convicted_and_its_mistake_named(c_program: Callable[..., Report]) -> None:
+    found = convictions(c_program("-DFROM_ONE"))
+
+    assert [conviction.diagnosis.mutants for conviction in found if conviction.diagnosis] == [("rope.rotate/positions-from-one",)]
+
+
+def test_the_javascript_example_conforms(node_program: Callable[..., Report]) -> None:
+    report = node_program()
+
+    assert report.exit_status() == 0
+    assert {result.operation for result in report.results} == {"alibi.slopes", "alibi.bias"}
+
+
+def test_the_wrong_javascript_example_is_convicted_and_its_mistake_named(node_program: Callable[..., Report]) -> None:
+    named = {name for conviction in convictions(node_program("--naive")) if conviction.diagnosis for name in conviction.diagnosis.mutants}
+
+    assert named == {"alibi.slopes/one-sequence-for-any-heads", "alibi.bias/one-sequence-for-any-heads"}
+
+
+def test_the_conversation_on_the_page_is_in_the_schema() -> None:
+    said = re.findall(r"^    [<>] (.*)$", PAGE, re.MULTILINE)
+    kinds = ("describe_request", "describe_reply", "call_request", "call_reply")
+
+    assert len(said) == len(kinds)
+    assert all(lines.message(kind, line.encode()) for kind, line in zip(kinds, said, strict=True))
+
+
+def test_what_the_harness_writes_is_in_the_schema() -> None:
+    call = lines.call("rope.rotate", "x", "float32", {"x": np.ones((1, 2), np.float32), "positions": np.array([3])}, {"base": 1e4})
+
+    assert lines.message("call_request", lines.line(lines.call_request(7, [call])))["id"] == 7
+    assert lines.message("describe_request", lines.line(lines.describe_request(0)))["method"] == "describe"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "uint8", "bool"])
+def test_a_tensor_survives_the_line(dtype: str) -> None:
+    values = np.array([[0, 1, -0.0], [2, 5, 1]]).astype(dtype)
+
+    read = lines.array("x", json.loads(json.dumps(lines.tensor(values[:, ::-1]))))
+
+    assert read.dtype == dtype
+    assert np.array_equal(read, values[:, ::-1])
+
+
+def test_a_tensor_in_bfloat16_survives_the_line() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    values = np.array([1.5, -3.0]).astype(ml_dtypes.bfloat16)
+
+    assert lines.tensor(values)["base64"] == base64.b64encode(b"\xc0\x3f\x40\xc0").decode()
+    assert np.array_equal(lines.array("x", lines.tensor(values)), values)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ('{"id": request["id"], "replies": [{"unsupported": "too wide"}]}', Unsupported("too wide")),
+        (
+            '{"id": request["id"], "replies": [{"results": {"y": x}}]}',
+            Failed(Reason.SHAPE, "results must be result, got y"),
+        ),
+        (
+            '{"id": request["id"], "replies": [{"results": {"result": {**x, "shape": [1, 1, 1, 5]}}}]}',
+            Failed(Reason.SHAPE, "result must hold 20 bytes for float32 of shape (1, 1, 1, 5), got 16"),
+        ),
+        (
+            '{"id": request["id"], "replies": [{"results": {"result": {**x, "base64": "?"}}}]}',
+            Failed(Reason.SHAPE, "result must be base64, got '?'"),
+        ),
+    ],
+    ids=["unsupported", "another-result", "another-shape", "no-base64"],
+)
+def test_an_answer_that_is_no_result_gets_its_own_outcome(program: Callable[[str], Session], reply: str, expected: object) -> None:
+    assert outcome(program(reply)) == expected
+
+
+def test_an_error_of_the_program_is_an_error(program: Callable[[str], Session]) -> None:
+    found = outcome(program('{"id": request["id"], "replies": [{"error": "out of tables"}]}'))
+
+    assert isinstance(found, Errored)
+    assert "out of tables" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ('"loading weights"', "a line must be one JSON object, got 'loading weights'"),
+        ('"[1, 2"', "a line must be one JSON object"),
+        ('"[" * 100000 + "]" * 100000', "a line must be one JSON object"),
+        ('"{\\"id\\": NaN}"', "a line must be one JSON object"),
+        ('{"id": request["id"] + 1, "replies": [{"unsupported": ""}]}', "must carry the id of its request (1), got 2"),
+        ('{"id": request["id"], "replies": [{"unsupported": ""}] * 2}', "a reply must answer 1 calls, got 2"),
+        ('{"id": request["id"], "replies": [{"results": {"result": 1.5}}]}', "must obey call_reply of the schema"),
+        ('{"id": request["id"], "replies": [{"results": {"result": {**x, "shape": [-4]}}}]}', "must obey call_reply of the schema"),
+        ("os._exit(7)", "the program ended with exit status 7"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "the program ended with signal SIGSEGV"),
+        ("os.close(1) or time.sleep(60)", "the program closed its output"),
+    ],
+    ids=["log", "truncated", "deep", "nan", "other-id", "too-many", "no-tensor", "negative-shape", "exit", "signal", "closed"],
+)
+def test_a_program_that_can_t_be_followed_has_crashed(program: Callable[[str], Session], reply: str, words: str) -> None:
+    found = outcome(program(reply))
+
+    assert isinstance(found, Crashed)
+    assert words in str(found)
+
+
+def test_a_program_that_hangs_has_timed_out_and_leaves_nothing_behind(program: Callable[[str], Session], tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    assert isinstance(outcome(program(f"open({str(note)!r}, 'w').write(str(os.getpid())) and time.sleep(60)")), TimedOut)
+    assert not runs(int(note.read_text()))
+
+
+def runs(pid: int) -> bool:
+    """Return whether a process still runs; one that nobody has buried yet doesn't."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_restriction_keeps_a_call_from_the_program(program: Callable[[str], Session]) -> None:
+    assert isinstance(outcome(program("os._exit(1)"), layout="interleaved"), Unsupported)
+
+
+@pytest.mark.parametrize("command", ["", "no-such-program-anywhere", "'unbalanced"])
+def test_a_command_that_can_t_be_started_is_refused(command: str) -> None:
+    with pytest.raises(CommandError, match=r"^command must"):
+        split(command)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check"], "check must get a TARGET or a --command, got neither"),
+        (["check", "--command", "no-such-program-anywhere"], "command must start with a program that can be run"),
+        (["check", "--command", f"{sys.executable} -c pass"], "must answer describe, got nothing usable: the program ended with exit"),
+        (["protocol", "replay", "rope.rotate/no-such-case"], "case must be one that `posenc list` names"),
+    ],
+)
+def test_what_is_wrong_with_a_command_is_said_in_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+
+
+def test_replay_prints_lines_that_are_in_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["protocol", "replay", "rope.rotate/first-positions", "t5.bucket/near-causal"]) == 0
+
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert lines.message("describe_request", first.encode())
+    assert [lines.message("call_request", line.encode())["calls"][0]["operation"] for line in rest] == ["rope.rotate", "t5.bucket"]
+
+
+def test_replay_shows_got_beside_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", '{"id": request["id"], "replies": [{"results": {"result": x}}]}'), encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "rope.rotate/half-layout: wrong shape" in shown
+    assert "got      result 1 1 1 1" in shown
+
+
+LINE = lines.line({"id": 1, "replies": [{"results": {"result": lines.tensor(np.arange(4.0))}}]})
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "replies", "results", "result", "shape"]), inner),
+    max_leaves=12,
+)
+BROKEN = st.one_of(
+    st.binary(max_size=200),
+    st.integers(0, len(LINE)).map(lambda end: LINE[:end]),
+    st.tuples(st.integers(0, len(LINE) - 1), st.binary(max_size=3)).map(lambda cut: LINE[: cut[0]] + cut[1] + LINE[cut[0] + 1 :]),
+    st.permutations(list(LINE.decode())).map(lambda letters: "".join(letters).encode()),
+    JSON.map(lambda said: json.dumps(said).encode()),
+)
+
+
+@settings(max_examples=2_000)
+@given(line=BROKEN)
+def test_whatever_a_line_holds_it_is_a_reply_or_a_clear_error(line: bytes) -> None:
+    told = read(line)
+
+    assert isinstance(told, list) or ("must" in told and "\n" not in told)
+
+
+def read(line: bytes) -> list[np.ndarray] | str:
+    """Return the tensors of a reply, or the error."""
+    try:
+        reply = lines.message("call_reply", line)
+        return [lines.array(*tensor) for answer in reply["replies"] for tensor in answer.get("results", {}).items()]
+    except ProtocolError as error:
+        return str(error)
