@@ -50,6 +50,7 @@ def posenc() -> None:
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
+@click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
 @click.option("--verbose", is_flag=True, help="Everything, not one screen.")
 @click.pass_context
@@ -64,6 +65,7 @@ def check(
     profile: str | None,
     level: str,
     seed: int,
+    folder: Path | None,
     as_json: bool,
     verbose: bool,
 ) -> None:
@@ -76,7 +78,7 @@ def check(
         message = "check must get a TARGET or a --command, got neither"
         raise click.UsageError(message)
     selection.verify(schemes, operations, cases, profile)
-    statuses = []
+    reports = []
     for target in every:
         progress = terminal.Progress(target)
         try:
@@ -92,9 +94,18 @@ def check(
             )
         finally:
             progress.clear()
+        reports.append(report)
+        _keep(reports, folder)
         _write_report(report, as_json=as_json, verbose=verbose)
-        statuses.append(report.exit_status() if report.complete else INTERRUPTED)
-    context.exit(max(statuses))
+    context.exit(max(report.exit_status() if report.complete else INTERRUPTED for report in reports))
+
+
+def _keep(reports: "Sequence[Report]", folder: Path | None) -> None:
+    """Write what is known after every target, so that an interruption leaves the targets before it."""
+    if folder is not None:
+        from conformance.reports import files
+
+        files.write(reports, folder)
 
 
 def _write_report(report: "Report", *, as_json: bool, verbose: bool) -> None:
@@ -174,6 +185,47 @@ def export(path: Path) -> None:
 
 
 @posenc.group()
+def report() -> None:
+    """Render a record that `posenc check --report DIR` wrote, or compare two."""
+
+
+@report.command()
+@click.argument("record", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--format", "name", type=click.Choice(["screen", "junit", "markdown", "badge"]), default="screen", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of on the terminal.")
+def render(record: Path, name: str, output: Path | None) -> None:
+    """Render RECORD."""
+    from conformance import files, terminal
+    from conformance import report as screen
+    from conformance.reports import lines
+    from conformance.reports.files import FORMATS
+
+    reports = lines.read(record)
+    if name == "screen" and output is None:
+        for told in reports:
+            terminal.write(screen.lines(told, width=terminal.width(sys.stdout)), sys.stdout)
+        return
+    text = "".join(map(screen.text, reports)) if name == "screen" else FORMATS[name][1](reports)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        files.write(output, text)
+
+
+@report.command()
+@click.argument("old", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("new", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.pass_context
+def diff(context: click.Context, old: Path, new: Path) -> None:
+    """Say what changed from OLD to NEW; exit status 1 if something fails that didn't."""
+    from conformance.reports import changes, lines
+
+    found = changes.between(lines.read(old), lines.read(new))
+    _write(changes.lines(found))
+    context.exit(DIFFERS if found.worse else CONFORMS)
+
+
+@posenc.group()
 def protocol() -> None:
     """Talk to a program by hand over the line protocol."""
 
@@ -240,11 +292,13 @@ def _told(error: Exception) -> tuple[str, int]:
     """Say whose fault an exception is, and in which words."""
     from conformance.adapter import AdapterError
     from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
+    from conformance.reports.lines import RecordError
     from conformance.selection import SelectionError
     from conformance.targets import TargetError
     from conformance.vectors import VectorError
 
-    if isinstance(error, AdapterError | CommandError | ProgramEndedError | ProtocolError | SelectionError | TargetError):
+    ours = AdapterError | CommandError | ProgramEndedError | ProtocolError | RecordError | SelectionError | TargetError
+    if isinstance(error, ours):
         return str(error), WRONG_USAGE
     if isinstance(error, VectorError):
         return f"vectors: {error}", HARNESS_FAILED

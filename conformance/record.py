@@ -18,7 +18,7 @@ def text(report: Report) -> str:
 
 def document(report: Report) -> dict[str, Any]:
     """Return everything that the report holds, and what follows from it."""
-    found: dict[str, Any] = _finite(
+    found: dict[str, Any] = finite(
         {
             "format": FORMAT,
             "target": report.target,
@@ -60,26 +60,27 @@ def _precision(row: Precision) -> dict[str, Any]:
 
 def _result(result: Result) -> dict[str, Any]:
     plain = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "outcome"}
-    return {**plain, "outcome": _outcome(result.outcome)}
+    return {**plain, "outcome": outcome(result.outcome)}
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    said = {field.name: getattr(outcome, field.name) for field in fields(outcome)}
-    if isinstance(outcome, Failed):
-        said["reason"] = outcome.reason.value
-    return {"kind": _snake(type(outcome).__name__), **said}
+def outcome(came: Outcome) -> dict[str, Any]:
+    """Return an outcome as data, with the name of its type."""
+    said = {field.name: getattr(came, field.name) for field in fields(came)}
+    if isinstance(came, Failed):
+        said["reason"] = came.reason.value
+    return {"kind": _snake(type(came).__name__), **said}
 
 
 def _snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
 
 
-def _finite(value: object) -> Any:
+def finite(value: object) -> Any:
     """Return JSON's own types: numbers that aren't finite become null, what JSON lacks becomes its text."""
     if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)

@@ -112,9 +112,9 @@ def _shown(conviction: Conviction, target: str, width: int, *, verbose: bool) ->
     yield from _field("shown by", f"{shown.check} in {shown.dtype}", width)
     yield from _field("look for", _hints(conviction), width) if _hints(conviction) else ()
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
-    yield from _field("got", _message(shown.outcome), width)
+    yield from _field("got", message(shown.outcome), width)
     yield from _field("how bad", _badness(conviction), width) if conviction.worst not in {None, shown} else ()
-    yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in _message(shown.outcome) else ()
+    yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
     yield from _reproduction(shown, target, verbose=verbose)
     yield from _others(conviction, shown, width, verbose=verbose)
 
@@ -130,7 +130,7 @@ def _in_short(conviction: Conviction, target: str, width: int) -> Iterator[Line]
     if conviction.diagnosis is not None:
         yield from _field("mistake", " + ".join(conviction.diagnosis.mutants), width)
     else:
-        yield from _field("shown by", f"{shown.check}: {_message(shown.outcome)}", width)
+        yield from _field("shown by", f"{shown.check}: {message(shown.outcome)}", width)
     yield "quiet", f"  in full    posenc check {clean(target)} --operation {conviction.operation} --verbose"
 
 
@@ -143,7 +143,8 @@ def _kind(outcome: Outcome) -> str:
     return outcome.reason.value if isinstance(outcome, Failed) else type(outcome).__name__
 
 
-def _message(outcome: Outcome) -> str:
+def message(outcome: Outcome) -> str:
+    """Return an outcome in words."""
     match outcome:
         case Failed(reason, message):
             return f"{reason.value}: {message}"
@@ -186,7 +187,7 @@ def _others(conviction: Conviction, shown: Result, width: int, *, verbose: bool)
     others = [failure for failure in conviction.failures if failure is not shown]
     if verbose:
         for other in others:
-            yield from _field("also", f"{other.check} ({other.dtype}): {_message(other.outcome)}", width, style="quiet")
+            yield from _field("also", f"{other.check} ({other.dtype}): {message(other.outcome)}", width, style="quiet")
     elif others:
         names = list(dict.fromkeys(other.check for other in others if other.check != shown.check))
         if names:

@@ -1,0 +1,26 @@
+"""Write reports into a folder, and render a record."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from conformance import files
+from conformance.outcomes import Report
+from conformance.reports import badge, junit, lines, markdown
+
+#: What a report can be rendered as, and the file that it becomes.
+FORMATS: Mapping[str, tuple[str, Callable[[Sequence[Report]], str]]] = {
+    "record": ("record.jsonl", lines.text),
+    "junit": ("junit.xml", junit.text),
+    "markdown": ("summary.md", markdown.text),
+    "badge": ("badge.svg", badge.text),
+}
+
+
+def write(reports: Sequence[Report], folder: Path) -> list[Path]:
+    """Write every format into the folder, the record first, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, render in FORMATS.values():
+        files.write(folder / name, render(reports))
+        written.append(folder / name)
+    return written

@@ -1,0 +1,155 @@
+"""The record: a header, one line per result and diagnosis, and a footer, without which it was cut off."""
+
+import functools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from conformance.outcomes import Diagnosis, Failed, Outcome, Reason, Report, Result
+from conformance.record import finite, outcome
+from conformance.summary import VERDICTS
+
+FORMAT = 1
+INFINITE = "infinite"
+LARGEST = 256 << 20
+KINDS: Mapping[str, type] = {kind.__name__: kind for kind in Outcome.__args__}
+
+
+class RecordError(Exception):
+    """A file that is no record, or not a whole one."""
+
+
+def text(reports: Sequence[Report]) -> str:
+    """Return the record of some targets."""
+    return "".join(f"{json.dumps(line, allow_nan=False)}\n" for report in reports for line in _lines(report))
+
+
+def _lines(report: Report) -> Iterator[dict[str, Any]]:
+    yield {"line": "header", "format": FORMAT, "target": report.target, "header": finite(report.header)}
+    for result in report.results:
+        yield _said(result)
+    for name, diagnosis in report.diagnoses.items():
+        yield finite({"line": "diagnosis", "of": name, **asdict(diagnosis)})
+    status = report.exit_status()
+    yield {
+        "line": "footer",
+        "results": len(report.results),
+        "verdict": VERDICTS[status],
+        "exit_status": status,
+        "complete": report.complete,
+    }
+
+
+def _said(result: Result) -> dict[str, Any]:
+    plain = {field.name: getattr(result, field.name) for field in fields(result)}
+    positions = [[position, _ratio(ratio)] for position, ratio in result.errors_by_position]
+    ours = {"outcome": outcome(result.outcome), "ratio": _ratio(result.ratio), "errors_by_position": positions}
+    return dict(finite({"line": "result", **plain, **ours}))
+
+
+def _ratio(ratio: float | None) -> float | str | None:
+    """Return a multiple of the allowed error; nothing allowed and something wrong is infinite, which JSON lacks."""
+    return ratio if ratio is None or math.isfinite(ratio) else INFINITE
+
+
+def _number(said: float | str | None) -> float | None:
+    return math.inf if said == INFINITE else said  # type: ignore[return-value]  # the schema admits no other string
+
+
+@functools.cache
+def _validator() -> Draft202012Validator:
+    schema = resources.files("conformance.reports").joinpath("schema.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(schema))
+
+
+def read(path: Path) -> list[Report]:
+    """Return the reports of a record; one that was cut off is marked incomplete."""
+    if path.stat().st_size > LARGEST:
+        message = f"{path} must stay below {LARGEST} bytes, got {path.stat().st_size}"
+        raise RecordError(message)
+    reports: list[_Unfinished] = []
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        said = _parsed(path, number, line)
+        if said is None:
+            break
+        if said["line"] == "header":
+            reports.append(_Unfinished(said))
+        elif reports and not reports[-1].footer:
+            reports[-1].add(said)
+        else:
+            message = f"{path}:{number} must be a header, got a {said['line']}"
+            raise RecordError(message)
+    if not reports:
+        message = f"{path} must be a record that `posenc check --report` wrote, got no header"
+        raise RecordError(message)
+    return [unfinished.report() for unfinished in reports]
+
+
+def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
+    """Return what a line says, ``None`` where writing was cut off in its middle."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        if not line.endswith(b"}") and number > 1:
+            return None
+        message = f"{path}:{number} must be a JSON object, got {line[:40]!r}"
+        raise RecordError(message) from error
+    wrong = best_match(_validator().iter_errors(said))
+    if wrong is not None:
+        message = f"{path}:{number} must obey the schema of records: {' '.join(wrong.message.split())[:200]}"
+        raise RecordError(message)
+    return dict(said)
+
+
+class _Unfinished:
+    """A report while its lines are read."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        self.header = header
+        self.results: list[Result] = []
+        self.diagnoses: dict[str, Diagnosis] = {}
+        self.footer: Mapping[str, Any] = {}
+
+    def add(self, said: Mapping[str, Any]) -> None:
+        """Take one line."""
+        if said["line"] == "result":
+            self.results.append(_result(said))
+        elif said["line"] == "diagnosis":
+            self.diagnoses[said["of"]] = _diagnosis(said)
+        else:
+            self.footer = said
+
+    def report(self) -> Report:
+        """Return the report; it is complete only if its footer says so and counts what is there."""
+        complete = bool(self.footer.get("complete")) and self.footer.get("results") == len(self.results)
+        return Report(self.header["target"], dict(self.header["header"]), tuple(self.results), self.diagnoses, complete)
+
+
+def _result(said: Mapping[str, Any]) -> Result:
+    values = {field.name: said[field.name] for field in fields(Result)}
+    positions = tuple((int(position), _number(ratio) or 0.0) for position, ratio in said["errors_by_position"])
+    return Result(**{**values, "outcome": _outcome(said["outcome"]), "ratio": _number(said["ratio"]), "errors_by_position": positions})
+
+
+def _outcome(said: Mapping[str, Any]) -> Outcome:
+    kind = KINDS["".join(part.title() for part in said["kind"].split("_"))]
+    values = {field.name: said.get(field.name) for field in fields(kind)}
+    if kind is Failed:
+        values["reason"] = next(reason for reason in Reason if reason.value == said["reason"])
+    made: Outcome = kind(**values)
+    return made
+
+
+def _diagnosis(said: Mapping[str, Any]) -> Diagnosis:
+    values: dict[str, Any] = {field.name: said[field.name] for field in fields(Diagnosis)}
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Diagnosis(**values)
+
+

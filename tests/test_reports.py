@@ -1,0 +1,257 @@
+"""Reports in files: what is written is read again, what comes from an implementation is only ever text, what was cut off is seen."""
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_report import DIAGNOSIS, a_report, result, right, wrong
+
+from conformance.cli import main
+from conformance.outcomes import (
+    Advisory,
+    Crashed,
+    Errored,
+    Failed,
+    HarnessError,
+    NotJudged,
+    Outcome,
+    Passed,
+    Reason,
+    Report,
+    Result,
+    TimedOut,
+    Unsupported,
+)
+from conformance.reports import badge, changes, files, junit, lines, markdown
+
+OUTCOMES: tuple[Outcome, ...] = (
+    Passed(),
+    *(Failed(reason, "so") for reason in Reason),
+    Errored("ValueError: no"),
+    Crashed("signal SIGSEGV"),
+    TimedOut(30.0),
+    Unsupported("layout='half'"),
+    NotJudged("too wide"),
+    Advisory("wider"),
+    HarnessError("ours"),
+)
+HOSTILE = "]]><script>alert(1)</script>\x1b[31m\x00|`*_@team\ud800 & \"'\n# x"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "numpy_wrong.py"
+
+
+def everything() -> Report:
+    """Return a report with every outcome, an infinite ratio and a diagnosis."""
+    checks = [result(outcome, f"rope.rotate/{index}") for index, outcome in enumerate(OUTCOMES)]
+    far = wrong("rope.rotate/inf", ratio=math.inf, errors_by_position=((0, 0.5), (9, math.inf)), reproduction="print(1)\n")
+    return a_report(*checks, far, diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "record.jsonl"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    reports = [everything(), a_report(right(), complete=False)]
+
+    assert lines.read(written(tmp_path, lines.text(reports))) == reports
+
+
+def test_every_line_of_a_record_is_one_json_object_with_finite_numbers() -> None:
+    said = [json.loads(line, parse_constant=pytest.fail) for line in lines.text([everything()]).splitlines()]
+
+    assert [line["line"] for line in said] == ["header", *["result"] * (len(OUTCOMES) + 1), "diagnosis", "footer"]
+
+
+@pytest.mark.parametrize("kept", [1, 4, 12])
+def test_a_record_without_its_footer_is_incomplete(tmp_path: Path, kept: int) -> None:
+    whole = lines.text([everything()]).splitlines(keepends=True)
+
+    (read,) = lines.read(written(tmp_path, "".join(whole[:kept])))
+
+    assert not read.complete
+    assert len(read.results) == kept - 1
+
+
+def test_a_record_cut_off_in_the_middle_of_a_line_is_incomplete(tmp_path: Path) -> None:
+    text = lines.text([everything()])
+
+    (read,) = lines.read(written(tmp_path, text[: len(text) // 2]))
+
+    assert not read.complete
+    assert 0 < len(read.results) < len(OUTCOMES)
+
+
+def test_a_record_that_lost_a_result_is_incomplete(tmp_path: Path) -> None:
+    whole = lines.text([everything()]).splitlines(keepends=True)
+
+    assert not lines.read(written(tmp_path, "".join(whole[:3] + whole[4:])))[0].complete
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "must be a record that `posenc check --report` wrote, got no header"),
+        ("hello\n", ":1 must be a JSON object, got b'hello'"),
+        ("[]\n", ":1 must obey the schema of records"),
+        ('{"line": "header", "format": 2, "target": "x", "header": {}}\n', ":1 must obey the schema of records"),
+        ('{"line": "footer", "results": 0, "verdict": "", "exit_status": 0, "complete": true}\n', ":1 must be a header, got a footer"),
+    ],
+    ids=["empty", "text", "list", "other-format", "no-header"],
+)
+def test_what_is_no_record_is_refused_by_file_and_line(
+    tmp_path: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, text)
+
+    assert main(["report", "render", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert str(path) in told
+    assert told.count("\n") == 1
+
+
+RECORD = lines.text([everything()])
+
+
+@given(start=st.integers(0, len(RECORD)), end=st.integers(0, len(RECORD)), patch=st.text(max_size=4))
+def test_a_damaged_record_is_read_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, start: int, end: int, patch: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.jsonl"
+    path.write_text(RECORD[: min(start, end)] + patch + RECORD[max(start, end) :], encoding="utf-8", errors="replace")
+
+    told = read_or_refused(path)
+
+    assert "\n" not in told
+    assert told == "read" or "must" in told
+
+
+def read_or_refused(path: Path) -> str:
+    try:
+        lines.read(path)
+    except lines.RecordError as error:
+        return str(error)
+    return "read"
+
+
+def test_junit_counts_what_failed_erred_and_was_skipped() -> None:
+    (suite,) = ET.fromstring(junit.text([everything()]).split("\n", 1)[1])  # noqa: S314  our own document
+
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": str(len(OUTCOMES) + 1),
+        "failures": str(len(Reason) + 4),
+        "errors": "1",
+        "skipped": "2",
+    }
+    assert len(suite.findall("testcase/failure")) == len(Reason) + 4
+
+
+def test_junit_groups_checks_by_implementation_operation_and_dtype() -> None:
+    document = junit.text([a_report(right(), right(dtype="float16"), right("t5.bucket/a", operation="t5.bucket"))])
+
+    assert document.count("<testsuite ") == 3
+
+
+def test_hostile_words_stay_words_in_every_format() -> None:
+    hostile = replace(wrong(HOSTILE, reproduction=HOSTILE + "```"), outcome=Errored(HOSTILE), implementation=HOSTILE)
+    report = Report(HOSTILE, {HOSTILE: HOSTILE}, (hostile,))
+
+    tree = ET.fromstring(junit.text([report]).split("\n", 1)[1])  # noqa: S314  our own document
+    page = markdown.text([report])
+    outside_code = re.sub(r"`[^`]*`", "", page.split("````")[0].replace("\\`", ""))
+
+    assert not tree.findall(".//script")
+    assert not re.search(r"(?<!\\)<script", outside_code)
+    assert "@team" not in outside_code
+    assert "\x1b" not in page
+    assert "<script>" not in badge.text([report])
+    assert json.loads(lines.text([report]).splitlines()[0])["target"] == HOSTILE
+
+
+def test_markdown_says_verdict_mistake_fix_and_thread() -> None:
+    page = markdown.text([a_report(wrong(), right(), diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})])
+
+    assert page.startswith("## ❌ mine.py does not conform\n")
+    assert "**rope.rotate/degrees**: takes the angle in degrees; should take the angle in radians" in page
+    assert "seen in <https://example.org/one>" in page
+    assert "2 checks: 1 passed, 1 failed." in page
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [((right(), right("b")), "conforms (2 of 2)"), ((right(), wrong()), "does not conform (1 of 2)"), ((), "no verdict (0 of 0)")],
+)
+def test_a_badge_says_the_verdict_and_its_denominator(results: tuple[Result, ...], words: str) -> None:
+    root = ET.fromstring(badge.text([a_report(*results)]))  # noqa: S314  our own document
+
+    assert root.get("aria-label") == f"posenc: {words}"
+
+
+def test_changes_tell_regressions_fixes_new_and_gone() -> None:
+    old = a_report(right("a"), wrong("b"), right("c"), result(Unsupported("x"), "e"))
+    new = a_report(wrong("a"), right("b"), wrong("d"), result(NotJudged("y"), "e"))
+
+    found = changes.between([old], [new])
+
+    assert [now.check for _, now in found.regressions] == ["a"]
+    assert [now.check for _, now in found.fixes] == ["b"]
+    assert [now.check for _, now in found.others] == ["e"]
+    assert [result.check for result in found.new] == ["d"]
+    assert [result.check for result in found.gone] == ["c"]
+    assert found.worse
+
+
+def test_the_same_twice_is_no_change() -> None:
+    found = changes.between([everything()], [everything()])
+
+    assert not found.worse
+    assert [line for _, line in changes.lines(found)] == ["0 worse, 0 fixed, 0 otherwise changed, 0 new, 0 gone"]
+
+
+def test_check_writes_every_format_and_render_reads_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "reports"
+
+    assert main(["check", str(EXAMPLE), "--level", "smoke", "--report", str(folder)]) == 1
+    shown = capsys.readouterr().out
+    assert {path.name for path in folder.iterdir()} == {name for name, _ in files.FORMATS.values()}
+
+    assert main(["report", "render", str(folder / "record.jsonl")]) == 0
+    assert capsys.readouterr().out == shown
+    for name, (file, _) in files.FORMATS.items():
+        if name != "record":
+            assert main(["report", "render", str(folder / "record.jsonl"), "--format", name, "--output", str(tmp_path / "again")]) == 0
+            assert (tmp_path / "again").read_bytes() == (folder / file).read_bytes()
+
+
+def test_diff_fails_where_something_got_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    old.write_text(lines.text([a_report(right("a"))]), encoding="utf-8")
+    new.write_text(lines.text([a_report(wrong("a"))]), encoding="utf-8")
+
+    assert main(["report", "diff", str(old), str(new)]) == 1
+    assert main(["report", "diff", str(new), str(old)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "worse  mine: rope.rotate/a in float32: passed -> wrong value: 8 of 12 differ"
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "record.jsonl"
+    path.write_text("before", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        files.files.write(path, "after")
+
+    assert [entry.name for entry in tmp_path.iterdir()] == ["record.jsonl"]
+    assert path.read_text(encoding="utf-8") == "before"
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
