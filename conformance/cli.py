@@ -13,6 +13,7 @@ from conformance.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from conformance.baseline import Baseline
     from conformance.outcomes import Report
     from conformance.report import Line
 
@@ -50,6 +51,8 @@ def posenc() -> None:
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
+@click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
+@click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
 @click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
 @click.option("--verbose", is_flag=True, help="Everything, not one screen.")
@@ -65,6 +68,8 @@ def check(
     profile: str | None,
     level: str,
     seed: int,
+    baseline: Path | None,
+    update: bool,
     folder: Path | None,
     as_json: bool,
     verbose: bool,
@@ -78,6 +83,7 @@ def check(
         message = "check must get a TARGET or a --command, got neither"
         raise click.UsageError(message)
     selection.verify(schemes, operations, cases, profile)
+    deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or level == "smoke"))
     reports = []
     for target in every:
         progress = terminal.Progress(target)
@@ -94,10 +100,23 @@ def check(
             )
         finally:
             progress.clear()
+        if deviations is not None:
+            report = deviations.applied(report, last=target == every[-1])
         reports.append(report)
         _keep(reports, folder)
         _write_report(report, as_json=as_json, verbose=verbose)
+    if deviations is not None and deviations.write():
+        click.echo(f"wrote {baseline}", err=True)
     context.exit(max(report.exit_status() if report.complete else INTERRUPTED for report in reports))
+
+
+def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | None":
+    from conformance.baseline import Baseline
+
+    if path is None and update:
+        message = "--update-baseline must come with --baseline FILE, got none"
+        raise click.UsageError(message)
+    return None if path is None else Baseline(path, update=update, whole=whole)
 
 
 def _keep(reports: "Sequence[Report]", folder: Path | None) -> None:
@@ -291,13 +310,14 @@ def _escape_what_the_terminal_lacks() -> None:
 def _told(error: Exception) -> tuple[str, int]:
     """Say whose fault an exception is, and in which words."""
     from conformance.adapter import AdapterError
+    from conformance.baseline import BaselineError
     from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
     from conformance.reports.lines import RecordError
     from conformance.selection import SelectionError
     from conformance.targets import TargetError
     from conformance.vectors import VectorError
 
-    ours = AdapterError | CommandError | ProgramEndedError | ProtocolError | RecordError | SelectionError | TargetError
+    ours = AdapterError | BaselineError | CommandError | ProgramEndedError | ProtocolError | RecordError | SelectionError | TargetError
     if isinstance(error, ours):
         return str(error), WRONG_USAGE
     if isinstance(error, VectorError):

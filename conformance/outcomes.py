@@ -16,6 +16,7 @@ class Reason(Enum):
     NOT_DETERMINISTIC = "not deterministic"
     LAW = "breaks a law"
     ACCEPTED_BAD_INPUT = "accepts bad input"
+    STALE = "is no known deviation any more"
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,22 @@ class Advisory:
 
 
 @dataclass(frozen=True)
+class Waived:
+    """Wrong in a way that is known: why, where it is told, and what came out."""
+
+    reason: str
+    link: str
+    message: str
+
+
+@dataclass(frozen=True)
 class HarnessError:
     """Our own fault."""
 
     message: str
 
 
-Outcome = Passed | Failed | Errored | Crashed | TimedOut | Unsupported | NotJudged | Advisory | HarnessError
+Outcome = Passed | Failed | Errored | Crashed | TimedOut | Unsupported | NotJudged | Advisory | Waived | HarnessError
 CONVICTIONS = (Failed, Errored, Crashed, TimedOut)
 
 

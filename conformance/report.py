@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 
-from conformance.outcomes import Crashed, Errored, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut
+from conformance.outcomes import Crashed, Errored, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
 from conformance.profiles import FORMATS, PROFILES
 from conformance.summary import (
     CLEAR,
@@ -18,6 +18,7 @@ from conformance.summary import (
     not_judged,
     precision,
     unsupported,
+    waived,
 )
 from refimpl.spec import Law
 
@@ -154,6 +155,8 @@ def message(outcome: Outcome) -> str:
             return f"a crash: {message}"
         case TimedOut(seconds):
             return f"no answer within {seconds:g} s"
+        case Waived(reason, _, message):
+            return f"waived ({reason}): {message}"
         case _:
             return str(outcome)
 
@@ -269,11 +272,12 @@ def _advisories(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 
 def _counts(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     yield "", ""
-    for kind, noun in (("vector", "vectors"), ("law", "laws")):
+    for kind, noun in (("vector", "vectors"), ("law", "laws"), ("baseline", "known deviations")):
         results = [result for result in report.results if result.kind == kind]
         if results:
             yield from _wrapped(f"{noun}: {_tally(results, examples=kind == 'law')}", width)
-    for label, reasons in (("unsupported", unsupported(report)), ("not judged", not_judged(report))):
+    every = (("waived", waived(report)), ("unsupported", unsupported(report)), ("not judged", not_judged(report)))
+    for label, reasons in every:
         yield from _reasons(label, reasons, width, verbose=verbose)
     yield from _wrapped(_header(report), width, style="quiet")
 
@@ -287,6 +291,8 @@ def _tally(results: list[Result], *, examples: bool) -> str:
         f"{found['Unsupported']} unsupported",
         f"{found['NotJudged']} not judged",
     ]
+    if found["Waived"]:
+        parts.append(f"{found['Waived']} waived")
     if found["Advisory"]:
         parts.append(f"{found['Advisory']} advisory")
     if examples:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported
+from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
 from conformance.profiles import PROFILES, REQUIRED
 
 NO_VERDICT = 3
@@ -163,6 +163,12 @@ def not_judged(report: Report) -> list[tuple[str, int]]:
         if isinstance(outcome, NotJudged)
     )
     return Counter(reasons).most_common()
+
+
+def waived(report: Report) -> list[tuple[str, int]]:
+    """Return why known deviations are waived, the most frequent reason first."""
+    outcomes = [result.outcome for result in report.results if isinstance(result.outcome, Waived)]
+    return Counter(f"{outcome.reason}{f' ({outcome.link})' if outcome.link else ''}" for outcome in outcomes).most_common()
 
 
 def advisories(report: Report) -> list[tuple[str, int]]:

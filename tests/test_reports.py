@@ -27,6 +27,7 @@ from conformance.outcomes import (
     Result,
     TimedOut,
     Unsupported,
+    Waived,
 )
 from conformance.reports import badge, changes, files, junit, lines, markdown
 
@@ -39,6 +40,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Unsupported("layout='half'"),
     NotJudged("too wide"),
     Advisory("wider"),
+    Waived("known", "https://example.org/1", "wrong value: so"),
     HarnessError("ours"),
 )
 HOSTILE = "]]><script>alert(1)</script>\x1b[31m\x00|`*_@team\ud800 & \"'\n# x"
@@ -149,7 +151,7 @@ def test_junit_counts_what_failed_erred_and_was_skipped() -> None:
         "tests": str(len(OUTCOMES) + 1),
         "failures": str(len(Reason) + 4),
         "errors": "1",
-        "skipped": "2",
+        "skipped": "3",
     }
     assert len(suite.findall("testcase/failure")) == len(Reason) + 4
 

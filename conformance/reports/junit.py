@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from conformance.outcomes import HarnessError, NotJudged, Report, Result, Unsupported
+from conformance.outcomes import HarnessError, NotJudged, Report, Result, Unsupported, Waived
 from conformance.report import message
 
 #: What XML 1.0 can't hold, not even escaped.
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-SKIPPED = (Unsupported, NotJudged)
+SKIPPED = (Unsupported, NotJudged, Waived)
 
 
 def text(reports: Sequence[Report]) -> str:
