@@ -315,7 +315,7 @@ def test_the_counts_of_the_document_add_up() -> None:
 
     assert found.pop("total") == 10
     assert set(found.values()) == {1}
-    assert len(found) == 9
+    assert len(found) == 10
 
 
 def test_a_refused_bad_input_says_nothing_about_precision() -> None:
