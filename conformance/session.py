@@ -120,7 +120,7 @@ class Session:
             raise CallFailedError(TimedOut(self.call_seconds)) from error
         except ChannelError as error:
             raise CallFailedError(Crashed(self._end_of(process, error))) from error
-        return _reply(reply, values)
+        return received(reply, values)
 
     def start(self) -> None:
         """Start the worker without waiting for it."""
@@ -242,7 +242,8 @@ def _status(status: int | None) -> str:
     return f"exit status {status}"
 
 
-def _reply(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
+def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
+    """Return what a worker answered, or raise where that is no result."""
     match reply.get("status"):
         case "ok":
             return Reply(dict(zip(reply["results"], values, strict=True)), reply["dtypes"], tuple(reply["modified"]))

@@ -41,9 +41,14 @@ def load(target: str) -> Adapter:
     if not adapter.implementations:
         message = f"{target} must offer at least one operation, got an adapter without implementations"
         raise TargetError(message)
+    verify(adapter)
+    return adapter
+
+
+def verify(adapter: Adapter) -> None:
+    """Raise ``TargetError`` where an adapter names an operation, parameter or value that doesn't exist."""
     for implementation in adapter.implementations:
         _check(implementation)
-    return adapter
 
 
 def framework(adapter: Adapter) -> NumPy:

@@ -10,7 +10,7 @@ from conformance.outcomes import Reason
 from conformance.subject import Subject
 from refimpl.spec import Law, Operation
 
-__all__ = ["LAWS", "SPECIAL", "UNIVERSAL", "Check", "Finding", "checker", "law_name", "run"]
+__all__ = ["LAWS", "SPECIAL", "UNIVERSAL", "Check", "Finding", "checker", "checks", "law_name", "run"]
 
 #: The families of laws; each module says which laws it falsifies, and for which operations in a form of its own.
 FAMILIES = (rotary, tabled, yarn, bias, attention, additive)
@@ -44,6 +44,10 @@ def checker(operation: Operation, law: Law) -> Checker:
 
 def run(subject: Subject, laws: Sequence[Law], *, examples: int, seed: int) -> Iterator[Finding]:
     """Put drawn examples to a subject and yield one finding per law, the universal ones first."""
+    yield from run_checks(subject, checks(subject.operation, laws), examples=examples, seed=seed)
+
+
+def checks(operation: Operation, laws: Sequence[Law]) -> list[Check]:
+    """Return what is checked of an operation that claims laws, the universal ones first."""
     universally = [Check(name, falsify, reason) for name, (falsify, reason) in UNIVERSAL.items()]
-    claimed = [Check(law_name(law), checker(subject.operation, law), Reason.LAW) for law in laws]
-    yield from run_checks(subject, [*universally, *claimed], examples=examples, seed=seed)
+    return [*universally, *(Check(law_name(law), checker(operation, law), Reason.LAW) for law in laws)]

@@ -1,0 +1,82 @@
+"""Judge a function inside the test that calls it: no worker, so a crash ends the test and what was called before can't be undone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance import targets
+from conformance.adapter import Adapter, Positions
+from conformance.one_by_one import SMOKE, Judge
+from conformance.outcomes import Diagnosis, HarnessError, Passed, Result
+from conformance.report import message
+from conformance.session import Descriptor, Session, received
+from conformance.subject import Reply
+from conformance.worker import Worker
+
+#: How many examples each law gets.
+EXAMPLES = {"smoke": 5, "core": 20, "full": 200}
+
+
+class InProcess(Session):
+    """An adapter in this process, with the face of a session."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        """Make every implementation ready."""
+        super().__init__(adapter.name)
+        self.adapter = adapter
+        self.worker = Worker(adapter, targets.framework(adapter))
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What a worker would say about itself."""
+        return self.worker.describe()
+
+    def fresh(self) -> "InProcess":
+        """Return the same functions: their memory can't be cleared from here."""
+        return InProcess(self.adapter)
+
+    def request(self, descriptor: Descriptor, dtype: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
+        """Make one call."""
+        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters)}
+        return received(*self.worker.answer(asked, arrays))
+
+
+def assert_conforms(
+    function: Callable[..., Any],
+    operation: str,
+    *,
+    framework: str = "numpy",
+    dtypes: tuple[str, ...] = ("float32",),
+    profile: str | None = None,
+    positions: Positions = "any",
+    level: str = "core",
+    seed: int = 0,
+    **restrictions: Any,
+) -> None:
+    """Raise ``AssertionError`` unless a function conforms to an operation, and say what, where, how bad, and which known mistake it is.
+
+    The function takes the operation's arrays by position, in the framework named, and its parameters by keyword; ``restrictions`` say
+    which parameters it can do (``layout="half"``), as in an adapter. ``TargetError`` says that an operation or parameter doesn't exist.
+    """
+    adapter = Adapter(getattr(function, "__name__", "function"), framework=framework, dtypes=dtypes, profile=profile, positions=positions)
+    adapter.implements(operation, **restrictions)(function)
+    targets.verify(adapter)
+    judge = Judge(InProcess(adapter), examples=EXAMPLES[level], seed=seed)
+    asked = [question for question in judge.questions if level != "smoke" or question.level == "smoke" or question.law]
+    answers = [(question, judge.answer(question)) for question in asked]
+    wrong = [(question, result) for question, result in answers if result.convicts or isinstance(result.outcome, HarnessError)]
+    if wrong:
+        first, _ = wrong[0]
+        raise AssertionError("\n".join(_told(operation, [result for _, result in wrong], len(answers), judge.diagnosis(first))))
+    if not any(isinstance(result.outcome, Passed) for _, result in answers):
+        reason = f"{operation} must be judged at least once, got {len(answers)} checks without a verdict"
+        raise AssertionError(reason)
+
+
+def _told(operation: str, wrong: Sequence[Result], count: int, diagnosis: Diagnosis | None) -> list[str]:
+    lines = [f"{operation} must conform, got {len(wrong)} of {count} checks wrong"]
+    if diagnosis is not None:
+        lines += [f"mistake: {' + '.join(diagnosis.mutants)}: {diagnosis.does}", f"should: {diagnosis.should}", f"fix: {diagnosis.fix}"]
+        lines += [f"seen in: {thread}" for thread in diagnosis.threads]
+    return lines + [f"{result.check} in {result.dtype}: {message(result.outcome)}" for result in wrong[:SMOKE]]

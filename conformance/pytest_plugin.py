@@ -1,0 +1,162 @@
+"""``pytest --posenc my_adapter.py``: one test per case and per law. Nothing heavy is imported until a target is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conformance.one_by_one import Judge, Question
+    from conformance.outcomes import Diagnosis, Result
+
+JUDGES = pytest.StashKey["list[Judge]"]()
+
+
+class Wrong(Exception):  # noqa: N818  a verdict on somebody else's code
+    """The implementation is wrong."""
+
+    def __init__(self, result: Result, diagnosis: Diagnosis | None, saved: Path | None) -> None:
+        """Carry what was found."""
+        super().__init__(result.check)
+        self.result, self.diagnosis, self.saved = result, diagnosis, saved
+
+
+class HarnessFailed(Exception):  # noqa: N818  nobody's code is wrong but ours
+    """The harness itself failed."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("posenc", "conformance of positional encodings")
+    group.addoption("--posenc", action="append", default=[], metavar="TARGET", help="Judge TARGET: a file, module:object, ...")
+    group.addoption("--posenc-examples", type=int, default=20, metavar="N", help="How many examples each law gets (default 20).")
+    group.addoption("--posenc-seed", type=int, default=0, metavar="N", help="What laws draw their inputs from (default 0).")
+    group.addoption("--save-failures", type=Path, metavar="DIR", help="Write the counterexamples of laws there, as candidates for vectors.")
+    parser.addini("posenc", type="args", default=[], help="Targets to judge in every run.")
+
+
+def _targets(config: pytest.Config) -> list[str]:
+    return [*config.getini("posenc"), *config.getoption("posenc")]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks, where there is something to mark."""
+    config.stash[JUDGES] = []
+    if _targets(config):
+        from refimpl.schemes import SCHEMES
+
+        config.addinivalue_line("markers", "posenc: a check of an implementation's conformance")
+        for level in ("smoke", "core"):
+            config.addinivalue_line("markers", f"level_{level}: posenc checks of level {level}")
+        for scheme in SCHEMES:
+            config.addinivalue_line("markers", f"scheme_{scheme}: posenc checks of {scheme}")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End every worker."""
+    for judge in config.stash.get(JUDGES, []):
+        judge.session.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add the checks of every target to what was collected, before anything is deselected."""
+    for target in _targets(config):
+        items.extend(_collected(session, config, target))
+
+
+def _collected(session: pytest.Session, config: pytest.Config, target: str) -> Iterator[pytest.Item]:
+    from conformance.one_by_one import Judge
+    from conformance.session import Session
+    from conformance.targets import TargetError
+
+    judge = Judge(Session(target), examples=config.getoption("posenc_examples"), seed=config.getoption("posenc_seed"))
+    config.stash[JUDGES].append(judge)
+    collector = Target.from_parent(session, name=target, judge=judge)
+    try:
+        yield from collector.collect()
+    except TargetError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+class Target(pytest.Collector):
+    """A target, whose checks are its tests."""
+
+    def __init__(self, *, judge: Judge, **settings: Any) -> None:
+        """Keep the judge."""
+        super().__init__(**settings)
+        self.judge = judge
+
+    def collect(self) -> Iterator[Check]:
+        """Yield one test per check, in the order of the specification."""
+        for question in self.judge.questions:
+            yield Check.from_parent(self, name=question.name, question=question)
+
+
+class Check(pytest.Item):
+    """One vector or law of one implementation."""
+
+    def __init__(self, *, question: Question, **settings: Any) -> None:
+        """Take the marks of the question."""
+        super().__init__(**settings)
+        self.question = question
+        self.judge: Judge = self.parent.judge  # type: ignore[union-attr]  # the parent is a Target
+        for mark in ("posenc", f"scheme_{question.scheme}", f"level_{question.level}"):
+            self.add_marker(mark)
+
+    def runtest(self) -> None:
+        """Judge; unsupported and not judged are skips with their reason."""
+        from conformance.outcomes import HarnessError, NotJudged, Unsupported
+
+        result = self.judge.answer(self.question)
+        if isinstance(result.outcome, Unsupported | NotJudged):
+            pytest.skip(result.outcome.reason)
+        if isinstance(result.outcome, HarnessError):
+            raise HarnessFailed(result.outcome.message)
+        if result.convicts:
+            raise Wrong(result, self.judge.diagnosis(self.question), self._saved(result))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Say what, where, how bad, and which mistake; a traceback of ours only where the fault is ours."""
+        if not isinstance(excinfo.value, Wrong):
+            return super().repr_failure(excinfo, style)
+        return "\n".join(told(excinfo.value))
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return the title of a failure."""
+        return Path(self.judge.session.target), None, self.name
+
+    def _saved(self, result: Result) -> Path | None:
+        folder: Path | None = self.config.getoption("save_failures")
+        if folder is None or result.kind != "law":
+            return None
+        from conformance.candidates import save
+
+        calls = self.judge.counterexamples.get(self.question.name, ())
+        return save(folder, result.check, calls, seed=self.judge.seed) if calls else None
+
+
+def told(wrong: Wrong) -> Iterator[str]:
+    """Yield the lines that a failing test shows."""
+    from conformance.report import clean, message
+
+    result, diagnosis = wrong.result, wrong.diagnosis
+    yield f"{clean(message(result.outcome))}"
+    if result.exposes:
+        yield f"exposes   {clean(result.exposes)}"
+    if diagnosis is not None:
+        yield f"mistake   {' + '.join(diagnosis.mutants)}: {diagnosis.does}"
+        yield f"should    {diagnosis.should}"
+        yield f"fix       {diagnosis.fix}"
+        yield from (f"seen in   {thread}" for thread in diagnosis.threads)
+        if diagnosis.also_fits:
+            yield f"also fits {', '.join(diagnosis.also_fits)}"
+    if wrong.saved is not None:
+        yield f"saved     {wrong.saved}"
+    if result.reproduction:
+        yield "reproduce:"
+        yield from (f"    {clean(line)}" for line in result.reproduction.rstrip().split("\n"))

@@ -1,0 +1,213 @@
+"""The plugin as its users meet it: other pytest processes, on examples that are right and wrong."""
+
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+
+from conformance import Adapter, Unsupported, assert_conforms, strategies
+from conformance.declarations import operations
+from conformance.in_process import InProcess
+from conformance.targets import TargetError
+from conformance.vectors import load
+from refimpl.schemes import alibi, rope
+
+ROOT = Path(__file__).parents[1]
+RIGHT, WRONG = (str(ROOT / "examples" / f"numpy_{name}.py") for name in ("right", "wrong"))
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in an empty folder, as a user's project would."""
+    plugin = () if installed() or environment else ("-p", "conformance.pytest_plugin")
+    command = [sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", *arguments]
+    around = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "100", **environment}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=around, check=False, timeout=300)
+
+
+def installed() -> bool:
+    from importlib.metadata import entry_points
+
+    return any(point.value == "conformance.pytest_plugin" for point in entry_points(group="pytest11"))
+
+
+def names(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def test_a_right_implementation_passes_one_test_per_case_and_law(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", RIGHT, "-rs")
+
+    vectors = [vector for vector in load(["rope.rotate"]) if vector.error is None]
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed, skipped = (int(n) for n in re.findall(r"(\d+) (?:passed|skipped)", done.stdout))
+    assert passed + skipped > len(vectors) + 6
+    assert "it declares 'half'" in done.stdout
+
+
+def test_a_wrong_implementation_fails_and_the_test_names_the_mistake(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", WRONG, "-k", "rope.rotate/half-layout")
+
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "wrong value: " in done.stdout
+    assert "times the allowed" in done.stdout
+    assert "mistake   rope.rotate/repeated-tables-half-rotation" in done.stdout
+    assert "https://github.com/raiyanyahya/how-to-train-your-gpt/issues/6" in done.stdout
+    assert "session.call(" in done.stdout
+    assert "conformance/pytest_plugin.py" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-k", "rope.rotate/far"), "/far"),
+        (("-m", "level_smoke"), "["),
+        (("-m", "scheme_rope and level_core", "-k", "law:relative"), "law:relative"),
+    ],
+)
+def test_names_and_marks_select(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    chosen = names(run(tmp_path, "--posenc", RIGHT, "--collect-only", *arguments))
+    every = names(run(tmp_path, "--posenc", RIGHT, "--collect-only"))
+
+    assert 0 < len(chosen) < len(every)
+    assert all(words in name for name in chosen)
+
+
+def test_every_name_is_unique(tmp_path: Path) -> None:
+    every = names(run(tmp_path, "--posenc", RIGHT, "--posenc", WRONG, "--collect-only"))
+
+    assert len(set(every)) == len(every) > 0
+
+
+def test_the_ini_file_can_name_targets(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nposenc = {RIGHT}\n", encoding="utf-8")
+
+    assert "rope.rotate/far" in "\n".join(names(run(tmp_path, "--collect-only")))
+
+
+def test_several_processes_share_the_tests(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", WRONG, "-n", "2", "-k", "layout")
+
+    assert done.returncode == 1
+    assert "failed" in done.stdout
+
+
+def test_a_target_that_doesn_t_exist_is_wrong_usage(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", "no_such_adapter.py")
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "target must be a file that exists, got no_such_adapter.py" in done.stderr + done.stdout
+
+
+def test_without_a_target_nothing_heavy_is_imported(tmp_path: Path) -> None:
+    heavy = "{'numpy', 'hypothesis', 'refimpl.schemes', 'click'}"
+    (tmp_path / "test_x.py").write_text(f"import sys\n\ndef test_x():\n    assert not {heavy} & set(sys.modules)\n", encoding="utf-8")
+
+    done = run(tmp_path, "-p", "conformance.pytest_plugin", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_counterexample_of_a_law_is_saved_as_a_candidate(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", WRONG, "--save-failures", "found", "-k", "law:isometry")
+
+    (path,) = (tmp_path / "found").iterdir()
+    said = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert f"saved     found/{path.name}" in done.stdout
+    assert (said["operation"], said["breaks"], said["seed"]) == ("rope.rotate", "isometry", 0)
+    assert set(said["cases"][0]["inputs"]) == {"x", "positions"}
+    assert json.dumps(said["cases"][0]["parameters"])
+
+
+def half_rope(x: np.ndarray, positions: np.ndarray, **parameters: object) -> np.ndarray:
+    return rope.rotate(x, positions, **parameters)
+
+
+def test_a_function_that_conforms_is_quiet() -> None:
+    assert_conforms(half_rope, "rope.rotate", dtypes=("float64", "float32"))
+
+
+def test_a_function_that_doesn_t_conform_is_told_what_it_does() -> None:
+    def naive(*, num_heads: int, max_bias: float) -> np.ndarray:
+        return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)
+
+    with pytest.raises(AssertionError) as verdict:
+        assert_conforms(naive, "alibi.slopes", dtypes=("float64",))
+
+    assert "alibi.slopes must conform, got" in str(verdict.value)
+    assert "mistake: alibi.slopes/one-sequence-for-any-heads" in str(verdict.value)
+
+
+def test_a_function_that_refuses_everything_is_no_success() -> None:
+    def refusing(*_: object, **__: object) -> None:
+        message = "not today"
+        raise Unsupported(message)
+
+    with pytest.raises(AssertionError, match=r"must be judged at least once, got \d+ checks without a verdict"):
+        assert_conforms(refusing, "rope.rotate", level="smoke")
+
+
+def test_a_parameter_that_doesn_t_exist_is_refused() -> None:
+    with pytest.raises(TargetError, match=r"rope.rotate must be restricted by .* got 'layuot' \(did you mean layout\?\)"):
+        assert_conforms(half_rope, "rope.rotate", layuot="half")
+
+
+def test_an_exception_of_the_function_is_a_failure() -> None:
+    def broken(*_: object, **__: object) -> None:
+        message = "base"
+        raise KeyError(message)
+
+    with pytest.raises(AssertionError, match=r"an exception: KeyError: 'base'"):
+        assert_conforms(broken, "rope.rotate", level="smoke")
+
+
+def test_a_session_in_process_offers_what_the_adapter_says() -> None:
+    adapter = Adapter("mine")
+    adapter.implements("alibi.slopes", label="a")(functools.partial(alibi.slopes, like=np.zeros(1)))
+    session = InProcess(adapter)
+
+    assert [offered.label for offered in session.implementations] == ["a"]
+    assert session.call("alibi.slopes", [], {"num_heads": 1, "max_bias": 8.0})["result"].tolist() == [2.0**-8]
+
+
+@settings(max_examples=30)
+@given(call=strategies.calls("rope.rotate", layout="half", head_dim={4, 6}))
+def test_drawn_calls_obey_the_operation_and_its_restrictions(call: strategies.Call) -> None:
+    arrays, parameters = call
+
+    assert rope.rotate(arrays["x"], arrays["positions"], **parameters).shape == arrays["x"].shape
+    assert parameters["layout"] == "half"
+    assert parameters["head_dim"] in {4, 6}
+
+
+@settings(max_examples=30)
+@given(
+    positions=strategies.positions(5, farthest=300, negative=True),
+    inputs=strategies.inputs((2, 3)),
+    length=strategies.lengths(longest=100),
+    width=strategies.head_dims(widest=16),
+    chosen=strategies.parameters("t5.bucket", bidirectional=False),
+)
+def test_drawn_parts_stay_in_their_range(
+    positions: np.ndarray, inputs: np.ndarray, length: int, width: int, chosen: dict[str, object]
+) -> None:
+    assert positions.shape == (5,)
+    assert np.abs(positions).max() <= 300
+    assert np.array_equal(inputs, inputs.astype(np.float16).astype(np.float64))
+    assert 1 <= length <= 100
+    assert width % 2 == 0
+    assert set(chosen) == set(operations()["t5.bucket"].parameters)
+    assert chosen["bidirectional"] is False
+
+
+def test_an_operation_that_doesn_t_exist_has_no_strategy() -> None:
+    with pytest.raises(ValueError, match=r"got 'rope.rotat' \(did you mean rope.rotate\?\)"):
+        strategies.calls("rope.rotat")
