@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: check test test-gpu style vectors vectors-check vectors-matrix bench seeds peers wheel-check clean help
+.PHONY: browser check test test-gpu style vectors vectors-check vectors-matrix bench seeds peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -39,6 +39,12 @@ seeds: $(VENV)/.peers ## judge the bundled adapters under 20 Hypothesis seeds an
 	$(RUN) -m tools.seeds --count 20 numpy array_api_strict ggml transformers
 
 peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
+
+browser: ## install the system's Chromium, in which the tests open the HTML report; needs root and apt, else those tests are skipped
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver >/dev/null; } || \
+	  echo "posenc: no Chromium could be installed; the browser tests will be skipped"
 
 wheel-check: $(VENV)/.runtime ## build the wheel, install it elsewhere, and use it outside the repository
 	$(RUN) -m tools.wheel

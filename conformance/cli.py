@@ -210,7 +210,7 @@ def report() -> None:
 
 @report.command()
 @click.argument("record", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--format", "name", type=click.Choice(["screen", "junit", "markdown", "badge"]), default="screen", show_default=True)
+@click.option("--format", "name", type=click.Choice(["screen", "html", "junit", "markdown", "badge"]), default="screen", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of on the terminal.")
 def render(record: Path, name: str, output: Path | None) -> None:
     """Render RECORD."""

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from conformance import files
 from conformance.outcomes import Report
-from conformance.reports import badge, junit, lines, markdown
+from conformance.reports import badge, junit, lines, markdown, page
 
 #: What a report can be rendered as, and the file that it becomes.
 FORMATS: Mapping[str, tuple[str, Callable[[Sequence[Report]], str]]] = {
     "record": ("record.jsonl", lines.text),
     "junit": ("junit.xml", junit.text),
     "markdown": ("summary.md", markdown.text),
+    "html": ("report.html", page.text),
     "badge": ("badge.svg", badge.text),
 }
 

@@ -1,0 +1,164 @@
+"""The HTML page: what it says as text, and what it does in a real browser."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_report import DIAGNOSIS, a_report, right, wrong
+from test_reports import HOSTILE, everything
+
+from conformance.outcomes import Errored, Report
+from conformance.reports import curve, page
+
+VOID = {"meta", "input", "wbr", "circle", "line", "polyline", "br"}
+CHROMIUM = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
+DRIVER = shutil.which("chromedriver")
+
+
+class Tags(HTMLParser):
+    """Collect tags, attributes and text, and see that tags nest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.every: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.every.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.every.append((tag, dict(attrs)))
+
+
+def parsed(text: str) -> Tags:
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    return tags
+
+
+def test_the_page_loads_nothing_from_anywhere() -> None:
+    tags = parsed(page.text([everything()])).every
+
+    assert not [tag for tag, attributes in tags if tag in {"link", "img", "iframe", "object"} or "src" in attributes]
+    assert [a["content"] for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy"] == [page.POLICY]
+    assert page.POLICY.startswith("default-src 'none'")
+
+
+def test_words_of_an_implementation_are_text_and_never_markup() -> None:
+    hostile = replace(wrong(HOSTILE, reproduction=HOSTILE, exposes=HOSTILE), outcome=Errored(HOSTILE), implementation=HOSTILE)
+    diagnosis = replace(DIAGNOSIS, threads=("javascript:alert(1)", "https://example.org/'\"><script>"))
+    text = page.text([Report(HOSTILE, {HOSTILE: HOSTILE}, (hostile,), {f"{HOSTILE}:rope.rotate:float32": diagnosis})])
+
+    tags = parsed(text).every
+    assert sum(tag == "script" for tag, _ in tags) == 1
+    assert all((attributes.get("href") or "https://").startswith("https://") for _, attributes in tags)
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on")]
+
+
+def test_every_control_has_a_name_and_every_drawing_words() -> None:
+    text = page.text([everything()])
+    tags = parsed(text).every
+
+    assert all(a.get("aria-label") for tag, a in tags if tag in {"svg", "form"})
+    assert len(re.findall(r"<label>[^<]+<(?:select|input)", text)) == sum(tag in {"select", "input"} for tag, _ in tags) == 3
+    identities = [a["id"] for _, a in tags if "id" in a]
+    assert len(identities) == len(set(identities))
+
+
+def test_two_targets_have_a_page_together() -> None:
+    tags = parsed(page.text([a_report(right()), a_report(wrong())])).every
+
+    assert sum(tag == "section" for tag, _ in tags) == 2
+
+
+def test_a_curve_puts_the_allowed_between_right_and_wrong() -> None:
+    drawn = curve.svg(((0, 0.5), (9, 20.0), (131_071, float("inf"))), "mine")
+
+    heights = [float(y) for y in re.findall(r'cy="([0-9.]+)"', drawn)]
+    allowed = float(re.findall(r'class="allowed"[^>]* y1="([0-9.]+)"', drawn)[0])
+    assert heights[0] > allowed > heights[1] > heights[2]
+    assert re.findall(r'circle class="(\w+)"', drawn) == ["right", "wrong", "wrong"]
+    assert "worst inf at position 131,071" in drawn
+
+
+def test_one_position_makes_no_curve() -> None:
+    assert curve.svg(((0, 0.5),), "mine") == ""
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("no Chromium with its driver is installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--window-size=1100,900"):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    yield driver
+    driver.quit()
+
+
+def shown(browser: Any) -> list[str]:
+    rows = browser.find_elements("css selector", "table.checks tbody tr")
+    return [row.get_attribute("data-outcome") for row in rows if row.is_displayed()]
+
+
+def test_a_person_with_a_keyboard_filters_and_opens_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    keys = pytest.importorskip("selenium.webdriver.common.keys", reason="selenium is not installed").Keys
+    path = tmp_path / "report.html"
+    path.write_text(page.text([everything()]), encoding="utf-8", errors="backslashreplace")
+    browser.get(path.as_uri())
+    every = shown(browser)
+    assert browser.find_element("tag name", "output").text == f"{len(every)} of {len(every)} checks"
+
+    browser.execute_script("document.querySelector('select[name=outcome]').focus()")
+    browser.switch_to.active_element.send_keys("w")
+    assert set(shown(browser)) == {"waived"}
+    browser.switch_to.active_element.send_keys("a")
+
+    browser.execute_script("document.querySelector('form').reset(); document.querySelector('input[type=search]').focus()")
+    browser.switch_to.active_element.send_keys("rope.rotate/inf")
+    assert shown(browser) == ["failed"]
+
+    browser.execute_script("document.querySelector('summary').focus()")
+    browser.switch_to.active_element.send_keys(keys.ENTER)
+    assert browser.find_element("tag name", "pre").is_displayed()
+    assert browser.find_element("tag name", "pre").text == "print(1)"
+    assert browser.get_log("browser") == []
+
+
+def test_the_page_follows_light_and_dark(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page.text([everything()]), encoding="utf-8", errors="backslashreplace")
+    browser.get(path.as_uri())
+
+    backs = []
+    for scheme in ("light", "dark"):
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        backs.append(browser.execute_script("return getComputedStyle(document.body).backgroundColor"))
+
+    light, dark = (sum(map(int, re.findall(r"\d+", back)[:3])) for back in backs)
+    assert light > 600
+    assert dark < 200
+
+
+def test_the_page_fits_a_narrow_screen(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page.text([everything()]), encoding="utf-8", errors="backslashreplace")
+    browser.set_window_size(500, 900)
+    browser.get(path.as_uri())
+
+    assert browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
