@@ -51,6 +51,8 @@ def posenc() -> None:
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
+@click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
 @click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
 @click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
@@ -68,6 +70,8 @@ def check(
     profile: str | None,
     level: str,
     seed: int,
+    shard: str | None,
+    jobs: int,
     baseline: Path | None,
     update: bool,
     folder: Path | None,
@@ -75,7 +79,7 @@ def check(
     verbose: bool,
 ) -> None:
     """Judge each TARGET: a file, module:object, or the name of a bundled adapter (see `posenc list`)."""
-    from conformance import run, selection, terminal
+    from conformance import run, selection, sharding, terminal
     from conformance.targets import COMMAND
 
     every = (*targets, *(COMMAND + command for command in commands))
@@ -83,7 +87,8 @@ def check(
         message = "check must get a TARGET or a --command, got neither"
         raise click.UsageError(message)
     selection.verify(schemes, operations, cases, profile)
-    deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or level == "smoke"))
+    part = sharding.parse(shard) if shard is not None else None
+    deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or shard or level == "smoke"))
     reports = []
     for target in every:
         progress = terminal.Progress(target)
@@ -96,6 +101,8 @@ def check(
                 profile=profile,
                 level=level,
                 seed=seed,
+                shard=part,
+                jobs=jobs,
                 progress=progress,
             )
         finally:

@@ -1,18 +1,20 @@
 """Judge a target: vectors, laws, history, diagnosis, one report."""
 
+import functools
 import hashlib
 import math
 import platform
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance import history, law_checks, vector_checks
+from conformance import history, law_checks, sharding, vector_checks
 from conformance.adapter import near_miss
 from conformance.declarations import features, operations
 from conformance.history import Case
 from conformance.journal import Journal, Task
 from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result
 from conformance.session import Descriptor, Session
+from conformance.sharding import Shard
 from conformance.vectors import MANIFEST, Vector, load, vectors_directory
 from conformance.version import __version__
 
@@ -37,10 +39,15 @@ class Selection:
     profile: str | None
     level: str
     seed: int
+    shard: Shard | None = None
 
     def tasks(self, implementations: Sequence[Descriptor]) -> list[Task]:
         """Return one task per implementation and dtype."""
-        return [task for descriptor in implementations if self._wants(descriptor.operation) for task in _tasks(descriptor, self.profile)]
+        tasks = [task for descriptor in implementations if self._wants(descriptor.operation) for task in _tasks(descriptor, self.profile)]
+        if self.shard is None:
+            return tasks
+        vectors = self.vectors(tasks, bad_input=False)
+        return self.shard.tasks(tasks, lambda task: len(vectors[task.operation]))
 
     def vectors(self, tasks: Sequence[Task], *, bad_input: bool) -> dict[str, list[Vector]]:
         """Return the vectors of every operation that a task offers."""
@@ -72,13 +79,20 @@ def check(
     profile: str | None = None,
     level: str = "core",
     seed: int = 0,
+    shard: Shard | None = None,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Report:
     """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete."""
     if level not in EXAMPLES:
         message = f"level must be one of {', '.join(EXAMPLES)}, got {level!r}{near_miss(level, EXAMPLES)}"
         raise ValueError(message)
-    selection = Selection(schemes, operations, cases, profile, level, seed)
+    if jobs > 1 and shard is None:
+        part = functools.partial(
+            check, target, schemes=schemes, operations=operations, cases=cases, profile=profile, level=level, seed=seed
+        )
+        return sharding.side_by_side(part, jobs, progress)
+    selection = Selection(schemes, operations, cases, profile, level, seed, shard)
     with Session(target) as session, session.fresh() as again:
         return _Run(session, again, selection, progress or _silent).report()
 
@@ -104,7 +118,8 @@ class _Run:
             self._explain()
         except KeyboardInterrupt:
             complete = False
-        return Report(self.session.target, self._header(), tuple(self._results()), self.diagnoses, complete)
+        results = sorted(self._results(), key=sharding.order)
+        return Report(self.session.target, self._header(), tuple(results), self.diagnoses, complete)
 
     def _judge(self) -> None:
         self.again.start()
@@ -167,6 +182,7 @@ class _Run:
             "platform": platform.platform(terse=True),
             "level": self.selection.level,
             "seed": self.selection.seed,
+            **({} if self.selection.shard is None else {"shard": f"{self.selection.shard.number}/{self.selection.shard.of}"}),
             "vectors": _revision(),
         }
 

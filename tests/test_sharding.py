@@ -1,0 +1,95 @@
+"""Parts of a run: together they are the whole, whatever their number, and the order of results doesn't depend on them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.cli import main
+from conformance.outcomes import Report, Result
+from conformance.reports import lines
+from conformance.run import check
+from conformance.selection import SelectionError
+from conformance.sharding import Shard, merged, parse
+
+ROOT = Path(__file__).parents[1]
+SCHEMES = ("alibi", "t5")
+
+
+def plain(report: Report) -> list[Result]:
+    """Return the results without the time that they took."""
+    return [replace(result, seconds=0.0) for result in report.results]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Report:
+    return check("numpy", schemes=SCHEMES, level="smoke")
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_parts_together_are_the_whole(whole: Report, count: int) -> None:
+    parts = [check("numpy", schemes=SCHEMES, level="smoke", shard=Shard(number, count)) for number in range(1, count + 1)]
+
+    assert plain(merged(parts)) == plain(whole)
+    assert sum(len(part.results) for part in parts) == len(whole.results)
+    assert merged(parts).header == whole.header
+
+
+def test_parts_are_of_similar_size() -> None:
+    parts = [len(check("numpy", schemes=SCHEMES, level="smoke", shard=Shard(number, 2)).results) for number in (1, 2)]
+
+    assert max(parts) <= 1.5 * min(parts)
+
+
+def test_parts_side_by_side_give_the_same_record(whole: Report) -> None:
+    together = check("numpy", schemes=SCHEMES, level="smoke", jobs=2)
+
+    assert undrawn(together) == undrawn(whole)
+    assert together.header == whole.header
+
+
+def undrawn(report: Report) -> list[Result]:
+    """Return the results without what depends on the draw: Hypothesis mixes in constants of whatever modules a process has loaded."""
+    return [replace(result, ratio=None, farthest=None) if result.kind == "law" else result for result in plain(report)]
+
+
+def test_a_part_without_anything_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "numpy", "--operation", "alibi.slopes", "--level", "smoke", "--shard", "40/40"]) == 3
+    assert "nothing was judged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_what_is_no_part_is_refused(text: str) -> None:
+    with pytest.raises(SelectionError, match=r"^shard must be NUMBER/COUNT"):
+        parse(text)
+
+
+def test_an_interruption_of_parts_side_by_side_leaves_an_incomplete_report(tmp_path: Path) -> None:
+    program = "import sys; from conformance.cli import main; sys.exit(main())"
+    arguments = ["check", "numpy", "--jobs", "2", "--level", "full", "--report", str(tmp_path)]
+    running = subprocess.Popen([sys.executable, "-c", program, *arguments], cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while len(children(running.pid)) < 7 and time.monotonic() < deadline:
+        os.sched_yield()
+
+    os.killpg(running.pid, signal.SIGINT)
+
+    assert running.wait(timeout=120) == 130
+    assert [report.complete for report in lines.read(tmp_path / "record.jsonl")] == [False]
+    assert children(running.pid) == []
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes below a process that run."""
+    import psutil
+
+    try:
+        below = psutil.Process(pid).children(recursive=True)
+        return [child.pid for child in below if child.status() != psutil.STATUS_ZOMBIE]
+    except psutil.NoSuchProcess:
+        return []
