@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The steps of the GitHub Action, in a file so that they can be run and tested anywhere. Inputs come as environment variables and are
+# never part of a command line that a shell reads.
+set -uo pipefail
+targets=()
+while IFS= read -r line; do [ -n "$line" ] && targets+=("$line"); done <<<"${POSENC_TARGET:-}"
+options=(--level "${POSENC_LEVEL:-core}" --jobs "${POSENC_JOBS:-2}" --report "${POSENC_REPORT:-posenc-report}")
+[ -n "${POSENC_COMMAND:-}" ] && options+=(--command "$POSENC_COMMAND")
+[ -n "${POSENC_BASELINE:-}" ] && options+=(--baseline "$POSENC_BASELINE")
+[ -n "${POSENC_SHARD:-}" ] && options+=(--shard "$POSENC_SHARD")
+"${POSENC_PYTHON:-python}" -m conformance check "${options[@]}" -- "${targets[@]}"
+status=$?
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "${POSENC_REPORT:-posenc-report}/summary.md" ]; then
+  cat "${POSENC_REPORT:-posenc-report}/summary.md" >>"$GITHUB_STEP_SUMMARY"
+fi
+exit "$status"
