@@ -18,7 +18,10 @@ LISTED = (255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_
 REACHES = (8, 300, 5_000, 131_072, 1_048_576)
 CONSECUTIVE_END = 131_071
 SIZE_CHOICES = st.binary(min_size=10, max_size=10)
-LARGEST_AXIS = {"batch": 2, "head": 3, "query_head": 2, "key_head": 2, "token": 3, "query": 3, "key": 4, "offset": 3, "pair": 4}
+LARGEST_AXIS = {
+    "batch": 2, "head": 3, "query_head": 2, "key_head": 2, "token": 3, "query": 3, "key": 4, "offset": 3,
+    "pair": 4, "length": 6, "head_dim": 6,
+}
 
 #: Values worth trying, all exact in float32; a parameter that isn't here is drawn from its rule.
 TYPICAL: dict[str, tuple[object, ...]] = {
@@ -26,17 +29,23 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
     "beta_fast": (32.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
+    "bits": (4, 8, 3, 21, 40, 62),
+    "clamp_length": (None, 2, 9, 4096),
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
     "head_dim": (2, 4, 6, 8, 16),
+    "length": (4096, 1_048_577, 4097, 131_072, 300),
     "max_bias": (8.0, 4.0, 16.0),
     "max_distance": (128, 64, 100, 256),
+    "max_length": (4096, 131_072, 8192, 1_048_576),
     "mscale": (None, 1.0, 0.75),
     "mscale_all_dim": (None, 1.0, 0.5),
     "num_buckets": (32, 16, 8, 20),
     "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
+    "offset": (0, 2, 1, 3),
     "original_length": (4096, 2048, 8192, 32_768),
     "scale": (1.0, 0.5, 2.0),
+    "start_tokens": (0, 4, 1, 256),
 }
 
 

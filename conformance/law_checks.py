@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance import laws, reproduction
+from conformance.declarations import operations
+from conformance.draw import candidates
 from conformance.journal import Call, Task
 from conformance.outcomes import Advisory, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Result
 from conformance.subject import CallFailedError, CallRefusedError, Subject
@@ -13,6 +15,7 @@ from refimpl.spec import Law
 HISTORY = "history independence"
 DETERMINISM = "determinism"
 UNMODIFIED = "inputs unmodified"
+OUTSIDE = laws.law_name(Law.OUTSIDE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +28,16 @@ class Found:
     @property
     def failed(self) -> bool:
         """Whether it convicts."""
-        declared = self.finding.law == UNMODIFIED and self.task.descriptor.modifies_inputs
-        return self.finding.failure is not None and not declared
+        return self.finding.failure is not None and not self.declared
+
+    @property
+    def declared(self) -> bool:
+        """Whether the adapter says itself that the law does not hold of it."""
+        descriptor = self.task.descriptor
+        if self.finding.law == OUTSIDE:
+            parameter = operations()[self.task.operation].parameters["outside"]
+            return "raise" not in candidates(parameter, descriptor.restrictions.get("outside"))
+        return self.finding.law == UNMODIFIED and descriptor.modifies_inputs
 
     def again(self, subject: Subject) -> bool:
         """Whether the same counterexample passes on another subject."""

@@ -24,6 +24,7 @@ class Number:
     minimum: float | None = None
     above: float | None = None
     multiple_of: int = 1
+    maximum: float | None = None
 
     def check(self, name: str, value: float) -> None:
         """Raise ``SpecificationError`` unless the value obeys."""
@@ -33,6 +34,8 @@ class Number:
             message = f"{name} must be greater than {self.above:g}, got {value!r}"
         elif self.minimum is not None and value < self.minimum:
             message = f"{name} must be at least {self.minimum:g}, got {value!r}"
+        elif self.maximum is not None and value > self.maximum:
+            message = f"{name} must be at most {self.maximum:g}, got {value!r}"
         elif value % self.multiple_of if self.multiple_of != 1 else False:
             message = f"{name} must be {'even' if self.multiple_of == 2 else f'a multiple of {self.multiple_of}'}, got {value!r}"
         else:
@@ -67,24 +70,45 @@ class Law(Enum):
     TRANSLATION = "a common shift of all positions changes nothing"
     ROW_CONSTANT = "the form equals the row form up to a constant per (head, query) row"
     HOMOGENEOUS = "twice the distance is twice the bias"
-    MONOTONE = "further away is never more"
+    MONOTONE = "further away is never more, or never less where a learned weight rewards distance"
     ZERO_AT_ORIGIN = "distance 0 is bucket or bias 0"
     SATURATION = "beyond the largest distance nothing changes any more"
     MIRROR = "a later key lands num_buckets / 2 above the earlier key at the same distance"
-    LOOKUP = "every bias is an entry of the table, and a constant added to the table is added to the bias"
+    LOOKUP = "every number is an entry of the table, and a constant added to the table is added to the result"
     WEIGHTS_SUM_TO_ONE = "every row of attention weights is non-negative and sums to 1"
     CONSTANT_VALUES = "attention over equal values returns that value"
     CAUSAL = "a hidden key changes nothing"
     SHIFT_MATRIX = "M(offset) encode(p) = encode(p + offset)"
     CONSTANT_NORM = "the squared norm of an encoding is half its width (times scale)"
     DOT_PRODUCT = "<encode(p), encode(q)> depends on p - q only"
-    BOUNDED = "every value lies between -1 and 1"
+    BOUNDED = "every value lies between -1 and 1, or between the bounds that a learned saturation sets"
     ORTHOGONAL = "the matrix times its transpose is the identity"
     REDUCES_TO_ROPE = "with factor 1 the scheme is plain rope"
+    REDUCES_TO_NONE = "with learned tables or weights of zeros positions change nothing"
     BETWEEN = "each frequency lies between theta / factor and theta"
     RATIO_FALLS = "the ratio to plain rope never rises with the pair"
+    INTERPOLATES = "stretched by s in every pair, position s p is what position p is unstretched"
+    SWITCHES = "up to the original length the short factors count and no others, beyond it the long ones"
+    INCONSISTENT_CACHE = "a key turned before the length switches factors does not fit a query turned after it"
+    GROWS = "a longer context never has a smaller attention factor"
+    STRETCHES_ADD = "the squares of the attention factors of two stretches, each less 1, add up to that of both together"
     SLOPES_IN_UNIT_INTERVAL = "slopes lie in (0, 1) and powers of two start at 2^(-max_bias / heads)"
     OVERRIDE = "an attention factor that is given is returned"
+    SYMMETRIC = "a query and a key that exchange places keep the value between them"
+    MEMORY = "a segment after its memory gives the rows of one long segment, whatever later keys hold"
+    ADDITIVE = "the logits of two queries with their biases add up"
+    GLOBAL_QUERY = "the global terms are the content terms of a query that equals the biases"
+    SHIFT_IS_GATHER = "every meaningful element of the shift is the score of its distance"
+    STEPWISE = "a step or a chunk alone gives its rows of the whole, with or without the keys that it can't see"
+    HEADS = "each head is alone what it is among others"
+    NESTED = "a ladder twice as fine holds every step of the coarser one"
+    REACH = "a ladder ends where its parameter says: frequencies at 1 / base, slopes at 2^(-max_bias)"
+    LOGARITHMIC = "doubling the factor adds a constant"
+    UNIQUE = "different positions have different codes"
+    PERIODIC = "channel k repeats after 2^(k + 1) positions, and not before"
+    BINARY_VALUE = "the sum of channel k times 2^k is the position"
+    OUTSIDE = "a position outside the table is refused"
+    PERMUTATION = "keys reordered with their values change nothing, queries reordered reorder the result"
 
 
 @dataclass(frozen=True)

@@ -113,8 +113,14 @@ def bias(query_positions: Array, key_positions: Array, *, num_heads: int, max_bi
     return slopes(num_heads=num_heads, max_bias=max_bias)[:, None, None] * distance.astype(np.float32)
 
 
-def bucket(relative_positions: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
-    """Return buckets by a float32 logarithm, as T5's own code does."""
+def bucket(relative_positions: Array, *, convention: str, **parameters: Any) -> Array:
+    """Return buckets by a float32 logarithm, as T5's own code does, or DeBERTa's; or none, clamped."""
+    conventions = {"t5": truncated_bucket, "deberta": signed_bucket, "clamped": clamped_bucket}
+    return conventions[convention](relative_positions, **parameters)
+
+
+def truncated_bucket(relative_positions: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Return T5's buckets."""
     buckets = num_buckets // 2 if bidirectional else num_buckets
     start = np.where(relative_positions > 0, buckets, 0) if bidirectional else 0
     distance = np.abs(relative_positions) if bidirectional else np.maximum(-relative_positions, 0)
@@ -122,3 +128,49 @@ def bucket(relative_positions: Array, *, bidirectional: bool, num_buckets: int, 
     ratio = np.log(np.maximum(distance, 1).astype(np.float32) / np.float32(exact)) / np.float32(np.log(max_distance / exact))
     large = np.minimum(exact + (ratio * np.float32(buckets - exact)).astype(np.int64), buckets - 1)
     return start + np.where(distance < exact, distance, large)
+
+
+def signed_bucket(relative_positions: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Return DeBERTa's buckets of query minus key, clamped to the table."""
+    assert bidirectional
+    middle, relative = num_buckets // 4, -relative_positions
+    distance = np.where(np.abs(relative) < middle, middle - 1, np.abs(relative)).astype(np.float32)
+    ratio = np.log(distance / np.float32(middle)) / np.log(np.float32((max_distance - 1) / middle))
+    far = np.ceil(ratio * np.float32(middle - 1)).astype(np.int64) + middle
+    signed = np.where(np.abs(relative) <= middle, relative, np.sign(relative) * far)
+    return np.clip(signed + num_buckets // 2, 0, num_buckets - 1)
+
+
+def clamped_bucket(relative_positions: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Return one bucket per offset, as Phi-4-multimodal's audio encoder does."""
+    assert max_distance
+    half = num_buckets // 2
+    return np.clip(relative_positions, -half, half - 1) + half if bidirectional else np.clip(-relative_positions, 0, num_buckets - 1)
+
+
+def rescale(query_positions: Array, key_positions: Array, distance_weight: Array, saturation: Array) -> Array:
+    """Return DA-Transformer's factors in the arithmetic of the weights, step by step, with the sigmoid that torch has."""
+    single, kind = np.float32, distance_weight.dtype
+    distance, limit = np.abs(query_positions[:, None] - key_positions).astype(single), saturation[:, None, None]
+    with np.errstate(over="ignore"):
+        exponent = (distance_weight.astype(single)[:, None, None] * distance).astype(kind) - limit
+        share = (1 / (1 + np.exp(-exponent.astype(single)))).astype(kind)
+    return (np.asarray(1, dtype=kind) + np.exp(limit)) * share
+
+
+def aware_weights(q: Array, k: Array, query_positions: Array, key_positions: Array, *learned: Array, causal: bool) -> Array:
+    """Return DA-Transformer's weights in the dtype of ``q``, step by step."""
+    key = np.repeat(k, q.shape[1] // k.shape[1], axis=1)
+    products = (q[..., :, None, :] * key[..., None, :, :]).sum(axis=-1)
+    scores = np.maximum(products, 0) * rescale(query_positions, key_positions, *learned) / np.asarray(np.sqrt(q.shape[-1]), dtype=q.dtype)
+    seen = (key_positions[None, :] <= query_positions[:, None]) | (not causal)
+    hidden = np.where(seen, scores, np.asarray(-np.inf, dtype=q.dtype))
+    powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def aware_attend(q: Array, k: Array, values: Array, *others: Array, causal: bool) -> Array:
+    """Return the average of the values."""
+    shares = aware_weights(q, k, *others, causal=causal)
+    repeated = np.repeat(values, q.shape[1] // k.shape[1], axis=1)
+    return (shares[..., None] * repeated[..., None, :, :]).sum(axis=-2)

@@ -97,15 +97,63 @@ def not_causal(call: Arguments) -> Arguments:
     return call.with_parameters(causal=False)
 
 
+def clamping(call: Arguments) -> Arguments:
+    """Ask for the nearest row where another should be refused."""
+    return call.with_parameters(outside="clamp")
+
+
 def length_on_length(call: Arguments) -> Arguments:
     """Ask for another factor when the original length is short."""
     return call.with_parameters(factor=float(str(call.parameters["original_length"])) / 1024)
+
+
+def one_token_longer(call: Arguments) -> Arguments:
+    """Ask for a sequence that is a token longer, so that the factors switch too early."""
+    return call.with_parameters(length=int(str(call.parameters["length"])) + 1)
+
+
+def without_factor(values: np.ndarray, call: Arguments) -> np.ndarray:
+    """Return frequencies that nothing stretches."""
+    return values * float(str(call.parameters["factor"]))
 
 
 def reversed_ramp(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return the ratio to the plain frequencies in the wrong order."""
     theta = float(str(call.parameters["base"])) ** (-np.arange(values.size) / values.size)
     return theta * (values / theta)[::-1]
+
+
+def positions_by_index(call: Arguments) -> Arguments:
+    """Ask for positions that are counted anew in every call, as where the cache's offset is lost."""
+    counted = {name: np.broadcast_to(np.arange(p.shape[-1]), p.shape).copy() for name, p in call.arrays.items() if is_position(name)}
+    return call.with_arrays(**counted)
+
+
+def mean_of_heads_leaks(values: np.ndarray, _: Arguments) -> np.ndarray:
+    """Return heads that see each other."""
+    return values + values.mean(axis=1, keepdims=True) / 16
+
+
+def mean_of_first_axis_leaks(values: np.ndarray, _: Arguments) -> np.ndarray:
+    """Return heads that see each other where they are the first axis."""
+    return values + values.mean(axis=0, keepdims=True) / 16
+
+
+def tiled_key_heads(call: Arguments) -> Arguments:
+    """Ask for key heads in the order that tiling gives them instead of repeating."""
+    groups = call.arrays["q"].shape[1] // call.arrays["k"].shape[1]
+    tiled = {name: np.tile(call.arrays[name], (1, groups, 1, 1)) for name in ("k", "v") if name in call.arrays}
+    return call.with_arrays(**tiled)
+
+
+def ladder_to_the_end(values: np.ndarray, call: Arguments) -> np.ndarray:
+    """Return frequencies that end at 1 / base, as sinusoids of another library do."""
+    return float(str(call.parameters["base"])) ** (-np.arange(values.size) / max(1, values.size - 1))
+
+
+def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
+    """Return slopes of one geometric series, whatever the number of heads."""
+    return 2.0 ** (-float(str(call.parameters["max_bias"])) * np.arange(1, values.size + 1) / values.size)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +175,15 @@ def reversed_ramp(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("sinusoidal.encode", "constant norm", grown),
         ("sinusoidal.encode", "bounded", grown),
         ("sinusoidal.shift_matrix", "orthogonal", grown),
+        ("binary.encode", "unique", lambda code, _: 0 * code),
+        ("binary.encode", "periodic", lambda code, _: code[:, ::-1]),
+        ("binary.encode", "binary value", lambda code, _: 1 - code),
+        ("learned.encode", "lookup", grown),
+        ("learned.encode", "linear", softened),
+        ("none.weights", "weights sum to one", squared_scores),
+        ("none.weights", "permutation", lambda weights, _: np.sort(weights)),
+        ("none.attend", "permutation", first_key_leaks),
+        ("none.attend", "constant values", one_off),
         ("sinusoidal.shift_matrix", "identity at origin", lambda m, _: np.swapaxes(m, -1, -2)[..., ::-1]),
         ("alibi.slopes", "slopes in unit interval", one_off),
         ("alibi.bias", "translation", with_positions),
@@ -141,12 +198,34 @@ def reversed_ramp(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("t5.bias", "lookup", grown),
         ("t5.bias", "translation", with_positions),
         ("t5.bias", "saturation", with_positions),
+        ("da_transformer.rescale", "symmetric", with_positions),
+        ("da_transformer.rescale", "bounded", lambda f, _: 2 * f),
+        ("da_transformer.rescale", "monotone", lambda f, _: 1 / f),
+        ("da_transformer.rescale", "identity at origin", grown),
+        ("da_transformer.rescale", "reduces to none", grown),
+        ("da_transformer.attend", "constant values", one_off),
+        ("relative_bias.bias", "lookup", grown),
         ("yarn.frequencies", "between", grown),
         ("yarn.frequencies", "reduces to rope", grown),
         ("yarn.frequencies", "ratio falls", reversed_ramp),
         ("yarn.attention_factor", "override", grown),
         ("yarn.attention_factor", "reduces to rope", one_off),
         ("yarn.rotate", "isometry", grown),
+        ("position_interpolation.frequencies", "interpolates", without_factor),
+        ("longrope.attention_factor", "grows", lambda factor, _: 1 / factor),
+        ("longrope.attention_factor", "stretches add", lambda factor, _: factor**2),
+        ("yarn.attention_factor", "logarithmic", lambda factor, _: factor**2),
+        ("rope.frequencies", "nested", ladder_to_the_end),
+        ("rope.frequencies", "reach", lambda theta, _: theta**2),
+        ("alibi.slopes", "nested", one_series),
+        ("alibi.slopes", "reach", lambda slopes, _: 2 * slopes),
+        ("rope.rotate", "heads", mean_of_heads_leaks),
+        ("rope.attend", "heads", mean_of_heads_leaks),
+        ("t5.bias", "heads", mean_of_first_axis_leaks),
+        ("rope.attend", "stepwise", first_key_leaks),
+        ("transformer_xl.logits", "additive", softened),
+        ("transformer_xl.terms", "global query", lambda terms, _: (*terms[:2], 2 * terms[2], terms[3])),
+        ("transformer_xl.shift", "shift is gather", lambda scores, _: scores[..., ::-1]),
     ],
 )
 def test_a_wrong_result_is_convicted(operation: str, law: str, change: Change) -> None:
@@ -172,10 +251,29 @@ def test_a_wrong_result_is_convicted(operation: str, law: str, change: Change) -
         ("rope.attend", "causal", not_causal),
         ("sinusoidal.encode", "shift matrix", half_positions),
         ("sinusoidal.encode", "dot product", half_positions),
+        ("sinusoidal.encode", "unique", half_positions),
+        ("learned.encode", "outside", clamping),
+        ("none.attend", "causal", not_causal),
         ("sinusoidal.shift_matrix", "composition", half_positions),
         ("yarn.rotate", "composition", half_positions),
         ("yarn.rotate", "relative", half_positions),
         ("yarn.rotate", "reduces to rope", length_on_length),
+        ("position_interpolation.rotate", "interpolates", half_positions),
+        ("longrope.frequencies", "switches", one_token_longer),
+        ("longrope.rotate", "switches", one_token_longer),
+        ("longrope.rotate", "inconsistent cache", one_token_longer),
+        ("rope.tables", "stepwise", positions_by_index),
+        ("rope.rotate", "stepwise", positions_by_index),
+        ("rope.rotate_query_key", "stepwise", positions_by_index),
+        ("rope.weights", "stepwise", positions_by_index),
+        ("rope.attend", "stepwise", positions_by_index),
+        ("sinusoidal.encode", "stepwise", positions_by_index),
+        ("sinusoidal.shift_matrix", "stepwise", positions_by_index),
+        ("alibi.bias", "stepwise", positions_by_index),
+        ("t5.bias", "stepwise", positions_by_index),
+        ("yarn.rotate", "stepwise", positions_by_index),
+        ("rope.weights", "heads", tiled_key_heads),
+        ("transformer_xl.attend", "memory", positions_by_index),
     ],
 )
 def test_a_wrong_question_is_convicted(operation: str, law: str, alter: Callable[[Arguments], Arguments]) -> None:

@@ -53,6 +53,14 @@ def test_the_reference_breaks_no_law_on_other_seeds(name: str, seed: int) -> Non
         ("alibi.slopes", rounding.slopes, "float32", "float32"),
         ("alibi.bias", rounding.bias, "float32", "float32"),
         ("t5.bucket", rounding.bucket, "float32", "float32"),
+        ("da_transformer.rescale", rounding.rescale, "float32", "float32"),
+        ("da_transformer.rescale", rounding.rescale, "float16", "float16-model"),
+        ("da_transformer.rescale", rounding.rescale, "bfloat16", "bfloat16-model"),
+        ("da_transformer.weights", rounding.aware_weights, "float32", "float32"),
+        ("da_transformer.weights", rounding.aware_weights, "float16", "float16-model"),
+        ("da_transformer.weights", rounding.aware_weights, "bfloat16", "bfloat16-model"),
+        ("da_transformer.attend", rounding.aware_attend, "float32", "float32"),
+        ("da_transformer.attend", rounding.aware_attend, "bfloat16", "bfloat16-model"),
     ],
 )
 def test_code_that_rounds_at_every_step_breaks_no_law(name: str, function: Callable[..., Any], dtype: str, profile: str) -> None:

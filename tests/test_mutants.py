@@ -14,9 +14,10 @@ from conformance.mutants import FAMILIES, MUTANTS, for_operation
 from conformance.mutants.building import altered
 from conformance.mutants.convictions import CONVICTED_BY
 from conformance.mutants.rounding import rounded
-from conformance.outcomes import Failed, Passed
-from conformance.subject import Reply, Subject
+from conformance.outcomes import Errored, Failed, Passed
+from conformance.subject import CallFailedError, Reply, Subject
 from conformance.vectors import Vector, load
+from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 
 BY_VECTOR = [(name, claim) for name, claims in CONVICTED_BY.items() for claim in claims if not claim.startswith("law:")]
@@ -46,8 +47,11 @@ def read_only(vector: Vector) -> list[np.ndarray]:
 
 def subject(operation: str, function: Any) -> Subject:
     def call(arrays: Any, parameters: Mapping[str, object]) -> Reply:
-        with np.errstate(all="ignore"):
-            return float32_reply(operation, function(*arrays, **parameters))
+        try:
+            with np.errstate(all="ignore"):
+                return float32_reply(operation, function(*arrays, **parameters))
+        except SpecificationError as error:
+            raise CallFailedError(Errored(str(error))) from error
 
     return Subject(operations()[operation], "float32", "float32", call)
 

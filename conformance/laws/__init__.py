@@ -2,7 +2,26 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from conformance.laws import additive, attention, bias, rotary, tabled, universal, yarn
+from conformance.laws import (
+    additive,
+    attention,
+    bias,
+    binary,
+    distance_aware,
+    interpolation,
+    ladders,
+    learned,
+    longrope,
+    relative_bias,
+    rotary,
+    shaw,
+    stepwise,
+    tabled,
+    transformer_xl,
+    unencoded,
+    universal,
+    yarn,
+)
 from conformance.laws.judging import Check
 from conformance.laws.running import Finding, run_checks
 from conformance.laws.trial import Checker
@@ -13,7 +32,10 @@ from refimpl.spec import Law, Operation
 __all__ = ["LAWS", "SPECIAL", "UNIVERSAL", "Check", "Finding", "checker", "checks", "law_name", "run"]
 
 #: The families of laws; each module says which laws it falsifies, and for which operations in a form of its own.
-FAMILIES = (rotary, tabled, yarn, bias, attention, additive)
+FAMILIES = (
+    rotary, tabled, yarn, bias, relative_bias, distance_aware, attention, additive, stepwise, transformer_xl, ladders, shaw,
+    binary, learned, unencoded, interpolation, longrope,
+)
 
 #: Every law, and what falsifies it.
 LAWS: Mapping[Law, Checker] = {law: checker for family in FAMILIES for law, checker in family.LAWS.items()}

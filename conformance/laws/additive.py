@@ -94,6 +94,17 @@ def _product_error(one: Inexact, other: Inexact) -> np.ndarray:
     return np.asarray(np.abs(one[0]) * other[1] + one[1] * np.abs(other[0]) + one[1] * other[1])
 
 
+def unique(trial: Trial) -> Iterator[Sides]:
+    """Two encodings lie at least as far apart as their first pairs, which turn by whole positions: ``2 |sin((p - q) / 2)|``."""
+    call, scale = trial.arguments, abs(trial.number("scale"))
+    values, positions = trial.values(call), call.arrays["positions"]
+    apart = np.sqrt(np.sum((values[:, None] - values[None]) ** 2, axis=-1))
+    least = 2 * scale * np.abs(np.sin((positions[:, None] - positions[None]) / 2))
+    # The first pair's angles are exact, so only two channels of either row err: their values, not their angles.
+    error = math.sqrt(2) * np.max(value_error(trial, call), axis=-1)
+    yield Sides(np.minimum(apart, least), least, error[:, None] + error[None])
+
+
 def orthogonal(trial: Trial) -> Iterator[Sides]:
     """The matrix times its transpose is the identity."""
     matrices = trial.values(trial.arguments)
@@ -136,6 +147,7 @@ LAWS: Mapping[Law, Checker] = {
 
 #: The same law where an operation's arguments or results have another form.
 SPECIAL: Mapping[tuple[str, Law], Checker] = {
+    ("sinusoidal.encode", Law.UNIQUE): unique,
     ("sinusoidal.shift_matrix", Law.IDENTITY_AT_ORIGIN): matrix_at_origin,
     ("sinusoidal.shift_matrix", Law.COMPOSITION): matrix_addition,
 }

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -136,13 +137,48 @@ def halves(trial: Trial) -> tuple[int, int]:
     return buckets, buckets // 2
 
 
+@dataclass(frozen=True)
+class Ladder:
+    """How earlier keys climb from the token itself to the last bucket: one by one at first, then by a logarithm, if there is one.
+
+    ``steps`` are the buckets of the logarithm, which ends at ``farthest``; beyond ``reach`` nothing changes.
+    """
+
+    origin: int
+    last: int
+    exact: int
+    steps: int
+    farthest: int
+    reach: int
+
+    @property
+    def up(self) -> int:
+        """Return 1 where earlier keys have higher buckets, else -1."""
+        return 1 if self.last > self.origin else -1
+
+
+def ladder(trial: Trial) -> Ladder:
+    """Return the ladder of the convention that is asked for."""
+    number, far = trial.whole("num_buckets"), trial.whole("max_distance")
+    buckets, exact = halves(trial)
+    middle, quarter = number // 2, number // 4
+    if trial.arguments.parameters["convention"] == "deberta":
+        return Ladder(middle, number - 1, quarter, quarter - 1, far - 1, far)
+    if trial.arguments.parameters["convention"] == "t5":
+        return Ladder(0, buckets - 1, exact, buckets - exact, far, far)
+    if trial.arguments.parameters["bidirectional"]:
+        return Ladder(middle, 0, middle, 0, middle, middle)
+    return Ladder(0, number - 1, number, 0, number, number)
+
+
 def tie(trial: Trial, distance: np.ndarray) -> np.ndarray:
     """Return where the logarithm lands so near an integer that the profile can't decide the bucket."""
-    buckets, exact = halves(trial)
-    span = buckets - exact
-    ratio = np.log(np.maximum(distance, exact) / exact) / math.log(trial.number("max_distance") / exact) * span
-    near = np.abs(ratio - np.round(ratio)) <= 16 * trial.units.step * (span + 1)
-    return np.asarray(near & (distance > exact) & (distance <= trial.number("max_distance")))
+    shared = ladder(trial)
+    if not shared.steps:
+        return np.zeros(distance.shape, dtype=bool)
+    ratio = np.log(np.maximum(distance, shared.exact) / shared.exact) / math.log(shared.farthest / shared.exact) * shared.steps
+    near = np.abs(ratio - np.round(ratio)) <= 16 * trial.units.step * (shared.steps + 1)
+    return np.asarray(near & (distance > shared.exact) & (distance <= shared.farthest))
 
 
 def bucket_distance(trial: Trial, relative: np.ndarray) -> np.ndarray:
@@ -157,38 +193,48 @@ def _buckets(trial: Trial, relative: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def bucket_zero_at_origin(trial: Trial) -> Iterator[Sides]:
-    """Distance 0 is bucket 0, and distances below the logarithmic part are their own buckets."""
-    exact = halves(trial)[1]
-    left, _ = _buckets(trial, -np.arange(exact))
-    yield Sides(left, np.arange(exact, dtype=np.float64), np.zeros(exact))
+    """Distance 0 has the first bucket, and every distance before the logarithm its own, one after another."""
+    shared = ladder(trial)
+    near = np.arange(shared.exact)
+    left, _ = _buckets(trial, -near)
+    yield Sides(left, (shared.origin + shared.up * near).astype(np.float64), np.zeros(shared.exact))
 
 
 def bucket_monotone(trial: Trial) -> Iterator[Sides]:
-    """A greater distance is never a lower bucket, and no bucket lies outside the range."""
-    buckets = halves(trial)[0]
+    """A greater distance is never a bucket nearer to the first, and no bucket lies beyond the last."""
+    shared = ladder(trial)
     distance = np.sort(np.abs(trial.arguments.arrays["relative_positions"]))
-    left, loose = _buckets(trial, -np.concatenate([distance, distance + 1]))
+    rows, loose = _buckets(trial, -np.concatenate([distance, distance + 1]))
+    left = shared.up * (rows - shared.origin)
     fall = np.where(distance[:, None] <= distance + 1, left[: distance.size, None] - left[None, distance.size :], 0.0)
     yield _no_violation(fall, loose[: distance.size, None] + loose[None, distance.size :])
-    yield _no_violation(np.maximum(left - (buckets - 1), -left), np.zeros_like(left))
+    yield _no_violation(np.maximum(left - abs(shared.last - shared.origin), -left), np.zeros_like(left))
 
 
 def bucket_saturation(trial: Trial) -> Iterator[Sides]:
     """Beyond the largest distance every distance has the last bucket."""
-    buckets, beyond = halves(trial)[0], np.abs(trial.arguments.arrays["relative_positions"])
-    left, _ = _buckets(trial, -(trial.whole("max_distance") + beyond))
-    yield Sides(left, np.full_like(left, buckets - 1), np.zeros_like(left))
+    shared, beyond = ladder(trial), np.abs(trial.arguments.arrays["relative_positions"])
+    left, _ = _buckets(trial, -(shared.reach + beyond))
+    yield Sides(left, np.full_like(left, shared.last), np.zeros_like(left))
 
 
 def mirror(trial: Trial) -> Iterator[Sides]:
-    """A later key lands as many buckets higher as one direction has; with one direction only, in bucket 0."""
+    """A later key lands as many buckets higher as one direction has, or as far on the other side of the middle; or in bucket 0."""
     distance = np.abs(trial.arguments.arrays["relative_positions"]) + 1
     left, loose = _buckets(trial, distance)
     if not trial.arguments.parameters["bidirectional"]:
         yield Sides(left, np.zeros_like(left), np.zeros_like(left))
         return
     right, _ = _buckets(trial, -distance)
-    yield Sides(left, right + halves(trial)[0], loose)
+    apart = trial.arguments.parameters["convention"] == "t5"
+    yield Sides(left, right + halves(trial)[0], loose) if apart else _opposite(trial, left, right)
+
+
+def _opposite(trial: Trial, later: np.ndarray, earlier: np.ndarray) -> Sides:
+    """Return that buckets lie as far above the middle as below it; the table ends one short above, so the upper side is held there."""
+    shared = ladder(trial)
+    lower, upper = (later, earlier) if shared.up > 0 else (earlier, later)
+    return Sides(upper, np.minimum(2 * shared.origin - lower, trial.whole("num_buckets") - 1), np.zeros_like(lower))
 
 
 def relative_of(call: Arguments) -> np.ndarray:
@@ -222,7 +268,7 @@ def bias_translation(trial: Trial) -> Iterator[Sides]:
 def bias_saturation(trial: Trial) -> Iterator[Sides]:
     """Beyond the largest distance the bias does not change any more."""
     call = trial.arguments
-    far = trial.whole("max_distance") + call.arrays["key_positions"].max()
+    far = ladder(trial).reach + call.arrays["key_positions"].max()
     one, other = (call.with_arrays(query_positions=call.arrays["query_positions"] + far + more) for more in (0, trial.example.shift))
     left = trial.values(one)
     yield Sides(left, trial.values(other), np.zeros_like(left))

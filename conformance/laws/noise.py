@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 
 from conformance.draw import Arguments
-from conformance.laws import additive, attention, bias
+from conformance.laws import additive, attention, bias, binary, distance_aware, learned, relative_bias, shaw, transformer_xl, unencoded
 from conformance.laws.budget import frequencies, frequency_error
 from conformance.laws.trial import Trial
 from conformance.laws.turning import STREAMS, arithmetic_error, given_gain, stretch, turning_error
@@ -62,17 +62,8 @@ def _looked_up(trial: Trial, call: Arguments, _: str) -> np.ndarray:
     return bias.undecided(trial, bias.relative_of(call))
 
 
-def _weights(trial: Trial, call: Arguments, _: str) -> np.ndarray:
-    relative = attention.share_error(trial, call, angles=False)
-    return np.asarray(np.minimum(1.0, trial.values(call) * relative) + attention.share_rounding(trial, call))
-
-
-def _averages(trial: Trial, call: Arguments, _: str) -> np.ndarray:
-    return attention.average_error(trial, call, angles=False)
-
-
 #: Schemes that say in their own module of laws what computing twice may change.
-FAMILIES: tuple[ModuleType, ...] = ()
+FAMILIES: tuple[ModuleType, ...] = (attention, transformer_xl, shaw, binary, learned, unencoded, relative_bias, distance_aware)
 
 NOISE: Mapping[str, Noise] = {
     "rope.frequencies": _frequencies,
@@ -81,8 +72,6 @@ NOISE: Mapping[str, Noise] = {
     "rope.rotate": _turned,
     "rope.rotate_query_key": _turned,
     "rope.gradient": _turned,
-    "rope.weights": _weights,
-    "rope.attend": _averages,
     "sinusoidal.encode": _encoding,
     "sinusoidal.shift_matrix": _tables,
     "alibi.slopes": _slopes,
@@ -92,5 +81,11 @@ NOISE: Mapping[str, Noise] = {
     "yarn.frequencies": _frequencies,
     "yarn.attention_factor": _number,
     "yarn.rotate": _turned,
+    "position_interpolation.frequencies": _frequencies,
+    "position_interpolation.rotate": _turned,
+    "longrope.frequencies": _frequencies,
+    "longrope.attention_factor": _number,
+    "longrope.rotate": _turned,
+    "longrope.rotate_searched": _turned,
     **{name: computed for family in FAMILIES for name, computed in family.NOISE.items()},
 }

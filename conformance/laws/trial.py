@@ -13,6 +13,9 @@ from conformance.outcomes import Reason
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from refimpl.spec import Operation, axis_names, bind, fixed_size
 
+#: For an axis of results that no array has: the axis that is as long.
+AS_LONG: Mapping[str, str] = {"key": "distance"}
+
 
 @dataclass(frozen=True)
 class Example:
@@ -121,7 +124,7 @@ class Trial:
 
     def shape(self, arguments: Arguments, name: str) -> tuple[int, ...]:
         """Return the shape that a result must have."""
-        key = name, *(array.shape for array in arguments.arrays.values())
+        key = name, *arguments.parameters.values(), *(array.shape for array in arguments.arrays.values())
         if key not in self.shapes:
             self.shapes[key] = result_shape(self.operation, arguments, name)
         return self.shapes[key]
@@ -150,4 +153,4 @@ def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple
 
 def _size(axis: str, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> int:
     fixed = fixed_size(axis, parameters)
-    return sizes[axis] if fixed is None else fixed
+    return sizes[axis if axis in sizes else AS_LONG[axis]] if fixed is None else fixed

@@ -1,6 +1,7 @@
 """What the rotary operations have in common: vectors that are turned, and what says how far."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,9 @@ STREAMS = {
     "rope.gradient": (Stream("cotangent", "positions", "result"),),
     "rope.rotate_query_key": (Stream("q", "query_positions", "query"), Stream("k", "key_positions", "key")),
     "yarn.rotate": (Stream("x", "positions", "result"),),
+    "position_interpolation.rotate": (Stream("x", "positions", "result"),),
+    "longrope.rotate": (Stream("x", "positions", "result"),),
+    "longrope.rotate_searched": (Stream("x", "positions", "result"),),
 }
 
 
@@ -36,16 +40,30 @@ class Stretch:
     error: float
 
 
-def stretch(trial: Trial) -> Stretch:
-    """Return the attention factor by the documented rule: the one given, a ratio of growths, or one growth; 1 where there is none."""
+def yarn_gain(trial: Trial) -> float:
+    """Return YaRN's attention factor by the documented rule: the one given, a ratio of growths, or one growth."""
     parameters = trial.arguments.parameters
-    if "factor" not in parameters:
-        return Stretch(1.0, 0.0)
-    units, given = trial.units, parameters["attention_factor"]
+    given = parameters["attention_factor"]
     scales = [float(str(parameters[name] or 0.0)) for name in ("mscale", "mscale_all_dim")]
     factor = trial.number("factor")
     ratio = growth(factor, scales[0]) / growth(factor, scales[1]) if all(scales) else growth(factor, 1.0)
-    gain = ratio if given is None else float(str(given))
+    return ratio if given is None else float(str(given))
+
+
+def longrope_gain(trial: Trial) -> float:
+    """Return LongRoPE's attention factor, ``sqrt(1 + ln s / ln L)``."""
+    original = trial.number("original_length")
+    return math.sqrt(1.0 + max(0.0, math.log(trial.number("max_length") / original)) / math.log(original))
+
+
+#: The attention factors of the operations that have one.
+GAINS: Mapping[str, Callable[[Trial], float]] = {"yarn.rotate": yarn_gain, "longrope.rotate": longrope_gain}
+
+
+def stretch(trial: Trial) -> Stretch:
+    """Return the attention factor and its error; 1 and none where there is no such factor."""
+    units, name = trial.units, trial.operation.name
+    gain = GAINS[name](trial) if name in GAINS else 1.0
     return Stretch(gain, 0.0 if gain == 1.0 else (3 * units.step + units.stored + units.product))
 
 
@@ -88,10 +106,41 @@ def placed(arguments: Arguments, streams: tuple[Stream, ...], positions: dict[st
     return arguments.with_arrays(**{stream.positions: positions[stream.positions] for stream in streams})
 
 
+def interpolated(trial: Trial) -> np.ndarray:
+    """Return the frequencies of position interpolation."""
+    return frequencies(trial.whole("head_dim"), trial.number("base")) / trial.number("factor")
+
+
+def chosen(trial: Trial) -> np.ndarray:
+    """Return LongRoPE's frequencies by the list that the length chooses."""
+    name = "long_factors" if trial.whole("length") > trial.whole("original_length") else "short_factors"
+    return np.asarray(frequencies(trial.whole("head_dim"), trial.number("base")) / trial.arguments.arrays[name])
+
+
+def searched(trial: Trial) -> np.ndarray:
+    """Return the larger of the two frequencies that a pair may have, 1 only where both are."""
+    plain = frequencies(trial.whole("head_dim"), trial.number("base"))
+    rest = plain / trial.arguments.arrays["factors"]
+    return np.where(plain == rest, plain, np.nextafter(np.maximum(plain, rest), np.inf))
+
+
+#: Frequencies that aren't plain rope's, where the rounding of angles has to know them.
+SPECTRA: Mapping[str, Callable[[Trial], np.ndarray]] = {
+    "position_interpolation.rotate": interpolated,
+    "longrope.rotate": chosen,
+    "longrope.rotate_searched": searched,
+}
+
+
+def spectrum(trial: Trial) -> np.ndarray:
+    """Return frequencies that bound the angles of a rotary operation: its own, or plain rope's where those are never smaller."""
+    name = trial.operation.name
+    return SPECTRA[name](trial) if name in SPECTRA else frequencies(trial.whole("head_dim"), trial.number("base"))
+
+
 def noise_of(trial: Trial, positions: np.ndarray) -> np.ndarray:
     """Return the angle noise of every token (and pair), broadcast over heads."""
-    theta = frequencies(trial.whole("head_dim"), trial.number("base"))
-    noise = angle_noise(trial.units, positions, theta)
+    noise = angle_noise(trial.units, positions, spectrum(trial))
     return noise[:, None] if positions.ndim == 2 else noise
 
 

@@ -11,6 +11,7 @@ from conformance.laws.trial import Sides, Trial, Violation
 from conformance.outcomes import Reason
 from conformance.profiles import FORMATS
 from conformance.subject import CallRefusedError, Reply
+from conformance.suited import agreed, suited
 from refimpl.spec import axis_names
 
 SIZES = ("head_dim", "dim", "num_heads", "num_buckets")
@@ -95,7 +96,7 @@ def batch_independence(trial: Trial) -> Iterator[Sides]:
     for name in trial.operation.results:
         value = trial.values(trial.arguments, name)
         kept = _take(trial.operation.results[name], axis, entry, value)
-        yield from _equal_but_for_noise(trial, alone, (kept, trial.values(alone, name)), name, (whole, part))
+        yield from equal_but_for_noise(trial, alone, (kept, trial.values(alone, name)), name, (whole, part))
 
 
 def _independent_axis(trial: Trial) -> str | None:
@@ -117,7 +118,7 @@ def _take(axes: str, axis: str, entry: int, array: np.ndarray) -> np.ndarray:
     return np.take(array, [entry], axis=names.index(axis)) if axis in names else array
 
 
-def _equal_but_for_noise(
+def equal_but_for_noise(
     trial: Trial, call: Arguments, sides: tuple[np.ndarray, np.ndarray], name: str, replies: tuple[Reply, Reply]
 ) -> Iterator[Sides]:
     """Yield nothing for the same bits, else both sides with what computing twice may differ by."""
@@ -140,7 +141,7 @@ def history_independence(trial: Trial) -> Iterator[Sides]:
         if again.shape != value.shape:
             message = f"{name} must keep shape {value.shape} whatever was called before, got {again.shape}"
             raise Violation(Reason.HISTORY, message)
-        yield from _equal_but_for_noise(trial, trial.arguments, (value, again), name, (before, after))
+        yield from equal_but_for_noise(trial, trial.arguments, (value, again), name, (before, after))
 
 
 def interlude(trial: Trial) -> Arguments:
@@ -149,7 +150,8 @@ def interlude(trial: Trial) -> Arguments:
     kept = {name: value for name, value in call.parameters.items() if name in SIZES}
     parameters = {**drawn, **kept}
     arrays = {name: _longer(trial, name, array) for name, array in call.arrays.items()}
-    return _visible(Arguments(arrays, parameters if agree(parameters) else call.parameters))
+    chosen = parameters if agree(parameters) and agreed(trial.operation.name, parameters) else call.parameters
+    return _visible(Arguments(suited(trial.operation.name, arrays, chosen), chosen))
 
 
 def _visible(call: Arguments) -> Arguments:

@@ -1,9 +1,43 @@
 """Known mistakes, runnable: what a suite must convict, and what a diagnosis can name."""
 
 from conformance.mutant import Mutant
-from conformance.mutants import alibi, rope, rope_attention, rope_lanes, sinusoidal, t5, yarn
+from conformance.mutants import (
+    alibi,
+    binary,
+    da_transformer,
+    learned,
+    longrope,
+    none,
+    position_interpolation,
+    relative_bias,
+    rope,
+    rope_attention,
+    rope_lanes,
+    shaw,
+    sinusoidal,
+    t5,
+    transformer_xl,
+    yarn,
+)
 
-FAMILIES = (rope, rope_attention, rope_lanes, sinusoidal, alibi, t5, yarn)
+FAMILIES = (
+    rope,
+    transformer_xl,
+    rope_attention,
+    rope_lanes,
+    sinusoidal,
+    alibi,
+    t5,
+    relative_bias,
+    da_transformer,
+    position_interpolation,
+    longrope,
+    yarn,
+    shaw,
+    binary,
+    learned,
+    none,
+)
 MUTANTS: dict[str, Mutant] = {mutant.name: mutant for family in FAMILIES for mutant in family.mutants()}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, forcing, moving
+from conformance.mutants.building import Mistake, conventions, forcing, moving
 from conformance.mutants.positions import index, position_mutants
 from refimpl.arrays import Array
 from refimpl.schemes import t5
@@ -35,7 +35,47 @@ def logarithmic(
         later = offset(relative, buckets) if bidirectional else 0
         return (later + np.where(away < exact, away, far)).astype(np.int64)
 
+    return only_in("t5", bucket)
+
+
+def signed(
+    *,
+    step: Callable[[Array], Array] = lambda value: np.ceil(value - 1e-9),
+    end: int = 1,
+    earlier: int = 1,
+    clipped: bool = True,
+) -> Bucket:
+    """Return DeBERTa's floating-point bucket with some steps replaced; the logarithm ends ``end`` below max_distance."""
+
+    def bucket(relative: Array, *, num_buckets: int, max_distance: int, **_: object) -> Array:
+        exact, away = num_buckets // 4, np.abs(relative)
+        ratio = np.log(np.maximum(away, exact) / exact) / np.log((max_distance - end) / exact)
+        rows = num_buckets // 2 - earlier * np.sign(relative) * np.where(away <= exact, away, exact + step(ratio * (exact - 1)))
+        return (np.clip(rows, 0, num_buckets - 1) if clipped else rows).astype(np.int64)
+
+    return only_in("deberta", bucket)
+
+
+def only_in(convention: str, mistaken: Bucket) -> Bucket:
+    """Return buckets that are mistaken in one convention and right in the others."""
+
+    def bucket(relative: Array, **parameters: Any) -> Array:
+        asked = parameters.pop("convention")
+        return mistaken(relative, **parameters) if asked == convention else t5.bucket(relative, convention=asked, **parameters)
+
     return bucket
+
+
+def odd_table(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Clamp to as many offsets on either side, so that one row is never read."""
+    half = num_buckets // 2
+    right = t5.bucket(relative, bidirectional=False, num_buckets=num_buckets, max_distance=max_distance, convention="clamped")
+    return np.clip(relative, 1 - half, half - 1) + half if bidirectional else right
+
+
+def earlier_mirrored(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Clamp query minus key instead of key minus query."""
+    return t5.bucket(-relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance, convention="clamped")
 
 
 def bias_of(bucket: Bucket) -> Callable[..., Array]:
@@ -172,7 +212,7 @@ BUCKET_MISTAKES: tuple[tuple[Mistake, Bucket], ...] = (
             fix="halve num_buckets where bidirectional",
             origin="in the style of formulas copied without a term",
         ),
-        whole_range,
+        only_in("t5", whole_range),
     ),
     (
         Mistake(
@@ -203,6 +243,67 @@ BUCKET_MISTAKES: tuple[tuple[Mistake, Bucket], ...] = (
             origin="in the style of formulas copied without a term",
         ),
         logarithmic(distance=np.abs),
+    ),
+    (
+        Mistake(
+            "deberta-truncated",
+            does="truncates DeBERTa's logarithm, as T5 does",
+            should="round it up",
+            fix="use ceil in the convention deberta",
+            origin="in the style of two conventions that are taken for one",
+        ),
+        signed(step=np.floor),
+    ),
+    (
+        Mistake(
+            "deberta-whole-distance",
+            does="ends DeBERTa's logarithm at max_distance",
+            should="end it at max_distance - 1",
+            fix="divide by ln((max_distance - 1) / exact)",
+            origin="in the style of off-by-one boundaries",
+        ),
+        signed(end=0),
+    ),
+    (
+        Mistake(
+            "deberta-later-above",
+            does="puts DeBERTa's later keys above the middle of the table",
+            should="put earlier keys there: the bucket has the sign of query minus key",
+            fix="don't negate the bucket of query minus key before the middle is added",
+            threads=("https://github.com/nntrainer/nntrainer/pull/3982",),
+        ),
+        signed(earlier=-1),
+    ),
+    (
+        Mistake(
+            "deberta-not-clamped",
+            does="reads DeBERTa's row beyond the table for keys far in the past",
+            should="clamp rows to the table: the bucket of earlier keys reaches one too far",
+            fix="clamp to 2 span - 1 after span is added",
+            origin="in the style of formulas copied without a term",
+        ),
+        signed(clipped=False),
+    ),
+    (
+        Mistake(
+            "clamped-odd",
+            does="clamps offsets to as many on either side: the first row is never read",
+            should="clamp to one more earlier offset than later ones",
+            fix="clamp to [-num_buckets / 2, num_buckets / 2 - 1]",
+            origin="in the style of off-by-one boundaries",
+        ),
+        only_in("clamped", odd_table),
+    ),
+    (
+        Mistake(
+            "clamped-mirrored",
+            does="clamps query minus key",
+            should="clamp key minus query",
+            fix="swap the two positions in the convention clamped",
+            threads=("https://github.com/NVIDIA/TensorRT-LLM/issues/1343",),
+            origin="in the style of relative positions of the wrong sign",
+        ),
+        only_in("clamped", earlier_mirrored),
     ),
 )
 
@@ -251,7 +352,7 @@ BIAS_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
 
 
 POSITION_SLUGS = ("positions-ignored", "first-position-counts", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped")
-OUTSIDE_THE_TABLE = frozenset({"num-buckets-ignored", "far-not-clipped", "halves-not-halved"})
+OUTSIDE_THE_TABLE = frozenset({"num-buckets-ignored", "far-not-clipped", "halves-not-halved", "deberta-not-clamped"})
 
 
 def mutants() -> Iterator[Mutant]:
@@ -263,3 +364,5 @@ def mutants() -> Iterator[Mutant]:
     for mistake, function in BIAS_MISTAKES:
         yield mistake.at(BIAS, function)
     yield from position_mutants(BIAS, POSITION_SLUGS)
+    for operation in (BUCKET, BIAS):
+        yield from conventions(operation, {}, ("convention",))

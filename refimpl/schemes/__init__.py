@@ -1,10 +1,41 @@
 """The table of schemes: one line each, in the order in which they are listed."""
 
-from refimpl.schemes import alibi, rope, sinusoidal, t5, yarn
+from refimpl.schemes import (
+    alibi,
+    binary,
+    da_transformer,
+    learned,
+    longrope,
+    none,
+    position_interpolation,
+    relative_bias,
+    rope,
+    shaw,
+    sinusoidal,
+    t5,
+    transformer_xl,
+    yarn,
+)
 from refimpl.spec import Operation, Scheme, describe
 
 SCHEMES: dict[str, Scheme] = {
-    module.SCHEME.name: module.SCHEME for module in (rope, sinusoidal, alibi, t5, yarn)
+    module.SCHEME.name: module.SCHEME
+    for module in (
+        rope,
+        sinusoidal,
+        alibi,
+        t5,
+        relative_bias,
+        da_transformer,
+        position_interpolation,
+        longrope,
+        yarn,
+        shaw,
+        transformer_xl,
+        binary,
+        learned,
+        none,
+    )
 }
 
 

@@ -2,8 +2,10 @@
 
 from typing import Annotated, Literal
 
+from refimpl import attention
 from refimpl.arrays import Array, array_namespace, exact_float64, row
-from refimpl.spec import Case, Count, KeyPositions, Law, Positive, QueryPositions, Scheme, Source, operation
+from refimpl.cases.alibi import CASES
+from refimpl.spec import Count, KeyPositions, Law, Positive, QueryPositions, Scheme, Source, operation
 
 Form = Literal["row", "column", "reversed", "symmetric"]
 
@@ -43,95 +45,53 @@ def bias(
     return head[:, None, None] * steps(query, key, form)[None, :, :]
 
 
-NEAR = [0, 1, 2]
+def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
+    """Return ALiBi as it acts in attention: a bias beside the scaled dot product, and nothing that is learned."""
+    del head_dim
+    head = slopes(num_heads=num_heads, like=like)[:, None, None]
 
-CASES = (
-    Case("slopes/one-head", exposes="heads counted from zero: one head has slope 2^-8", num_heads=1),
-    Case("slopes/two-heads", exposes="a sequence that starts at 1/2 for any number of heads", num_heads=2),
-    Case("slopes/three-heads", exposes="the extra head taken from the wrong end", num_heads=3),
-    Case("slopes/four-heads", exposes="2^-h, right for eight heads only", num_heads=4),
-    Case("slopes/five-heads", exposes="one extra head: the logarithm rounded up", num_heads=5),
-    Case("slopes/six-heads", exposes="one geometric sequence 2^(-8 h / heads) for every number of heads", num_heads=6),
-    Case("slopes/seven-heads", exposes="the slopes of eight heads cut short", num_heads=7),
-    Case("slopes/eight-heads", exposes="heads counted from zero: the first slope is 1/2", num_heads=8),
-    Case("slopes/twelve-heads", exposes="every second slope taken from the even ones", num_heads=12),
-    Case("slopes/sixteen-heads", exposes="slopes in half precision: the first that are no power of two", num_heads=16),
-    Case("slopes/twenty-heads", exposes="slopes sorted, so that heads are exchanged", num_heads=20),
-    Case("slopes/forty-heads", exposes="a running product that drifts", num_heads=40),
-    Case("slopes/seventy-one-heads", exposes="a wrong count of extra heads", num_heads=71),
-    Case("slopes/common-width", exposes="a root of the ratio in single precision", num_heads=128),
-    Case("slopes/larger-bias", exposes="the exponent 8 fixed", num_heads=8, max_bias=16.0),
-    Case("slopes/smaller-bias", exposes="the exponent fixed in the extra heads", num_heads=6, max_bias=4.0),
-    Case("slopes/odd-bias", exposes="the exponent rounded to an integer", num_heads=4, max_bias=6.5),
-    Case("slopes/one-head-bias", exposes="a single head special-cased", num_heads=1, max_bias=1.0),
-    Case("slopes/no-heads", exposes="the logarithm of zero", num_heads=0, error="num_heads must be at least 1, got 0"),
-    Case("slopes/half-a-head", exposes="a fractional number of heads", num_heads=2.5, error="num_heads must be an int, got 2.5"),
-    Case("slopes/negative-bias", exposes="slopes that grow", num_heads=4, max_bias=-8.0, error="max_bias must be greater than 0, got -8.0"),
-    Case("slopes/infinite-bias", exposes="slopes that vanish", num_heads=4, max_bias=float("inf"),
-         error="max_bias must be finite, got inf"),
-    Case("bias/first-positions", exposes="the sign: far keys rewarded", num_heads=2, query_positions=NEAR, key_positions=NEAR),
-    Case("bias/one-head", exposes="the head axis dropped", num_heads=1, query_positions=[2, 9], key_positions=[0, 1]),
-    Case("bias/decoding", exposes="distances counted over the queries: one query gives zeros", num_heads=4, query_positions=[9],
-         key_positions=[0, 1, 2, 8, 9]),
-    Case("bias/later-keys", exposes="the distance clamped at 0", num_heads=2, query_positions=[1], key_positions=[0, 1, 2, 9]),
-    Case("bias/symmetric", exposes="the distance signed where it should be absolute", num_heads=2, form="symmetric", query_positions=[1, 2],
-         key_positions=[0, 2, 9]),
-    Case("bias/symmetric-negative", exposes="positions made absolute instead of their distance", num_heads=1, form="symmetric",
-         query_positions=[-2, 0], key_positions=[-9, 1]),
-    Case("bias/column", exposes="the sign of the column form", num_heads=2, form="column", equality="row_constant", query_positions=[2],
-         key_positions=NEAR),
-    Case("bias/column-shifted", exposes="the key's index instead of its position", num_heads=1, form="column", equality="row_constant",
-         query_positions=[9, 10], key_positions=[0, 2, 9]),
-    Case("bias/column-six-heads", exposes="one geometric sequence of slopes in the column form", num_heads=6, form="column",
-         equality="row_constant", query_positions=[2], key_positions=NEAR),
-    Case("bias/column-far", exposes="key positions in half precision", num_heads=6, form="column", equality="row_constant",
-         query_positions=[4_097], key_positions=[0, 257, 2_049, 4_095]),
-    Case("bias/column-twelve-heads", exposes="slopes, key index and product in bfloat16", num_heads=12, form="column",
-         equality="row_constant", query_positions=[2_049], key_positions=[1, 67, 257, 771]),
-    Case("bias/reversed", exposes="keys counted from the first instead of the last", num_heads=2, form="reversed", equality="row_constant",
-         query_positions=[1, 2], key_positions=NEAR),
-    Case("bias/reversed-unsorted", exposes="the last key by index instead of position", num_heads=1, form="reversed",
-         equality="row_constant",
-         query_positions=[9], key_positions=[9, 0, 2]),
-    Case("bias/reversed-twelve-heads", exposes="extra slopes missing in the reversed form", num_heads=12, form="reversed",
-         equality="row_constant", query_positions=[9], key_positions=[0, 9]),
-    Case("bias/six-heads", exposes="one geometric sequence 2^(-8 h / heads) for every number of heads", num_heads=6, query_positions=[9],
-         key_positions=[0, 2]),
-    Case("bias/eight-heads", exposes="the slopes of a rank's own heads: 2^-h starts again", num_heads=8, query_positions=[2],
-         key_positions=[1]),
-    Case("bias/twelve-heads", exposes="every second slope taken from the even ones", num_heads=12, query_positions=[2], key_positions=[0]),
-    Case("bias/sixteen-heads", exposes="slopes in half precision", num_heads=16, query_positions=[9], key_positions=[0]),
-    Case("bias/twenty-heads", exposes="slopes sorted", num_heads=20, query_positions=[1], key_positions=[0]),
-    Case("bias/seventy-one-heads", exposes="a wrong count of extra heads", num_heads=71, query_positions=[256], key_positions=[1]),
-    Case("bias/common-width", exposes="slopes of neighbouring heads exchanged", num_heads=128, query_positions=[131_071],
-         key_positions=[0]),
-    Case("bias/byte-boundary", exposes="distances in bfloat16, exact to 256 only", num_heads=3, query_positions=[257],
-         key_positions=[0, 1, 2]),
-    Case("bias/near-byte-boundary", exposes="positions in bfloat16 before they are subtracted", num_heads=3, query_positions=[257],
-         key_positions=[255, 256]),
-    Case("bias/half-boundary", exposes="distances in float16, exact to 2048 only", num_heads=3, query_positions=[2_049],
-         key_positions=[0, 1, 2]),
-    Case("bias/page-boundary", exposes="a table of distances that ends at 4096", num_heads=3, query_positions=[4_097],
-         key_positions=[0, 1, 2]),
-    Case("bias/far", exposes="a distance that is clamped", num_heads=6, query_positions=[131_071], key_positions=[0, 65_535]),
-    Case("bias/far-neighbours", exposes="slope times position subtracted from slope times position", num_heads=3,
-         query_positions=[131_071, 1_048_576], key_positions=[131_070, 1_048_575]),
-    Case("bias/million", exposes="positions that overflow or wrap", num_heads=3, query_positions=[1_048_575, 1_048_576],
-         key_positions=[0, 1]),
-    Case("bias/larger-bias", exposes="the exponent 8 fixed", num_heads=6, max_bias=16.0, query_positions=[2], key_positions=[0, 1]),
-    Case("bias/smaller-bias", exposes="the exponent divided by the heads twice", num_heads=4, max_bias=4.0, form="symmetric",
-         query_positions=[0], key_positions=[2]),
-    Case("bias/unsorted", exposes="positions replaced by their index", num_heads=2, query_positions=[9, 0], key_positions=[2, 9, 2]),
-    Case("bias/cube", exposes="head, query and key swapped", num_heads=3, query_positions=[2, 9, 5], key_positions=NEAR),
-    Case("bias/negative-positions", exposes="negative positions clamped", num_heads=2, query_positions=[-1], key_positions=[-9, -2]),
-    Case("bias/no-heads", exposes="the logarithm of zero", num_heads=0, query_positions=[0], key_positions=[0],
-         error="num_heads must be at least 1, got 0"),
-    Case("bias/real-positions", exposes="positions that aren't integers", num_heads=2, query_positions=[0.5], key_positions=[0],
-         error="query_positions must be integers, got float64"),
-    Case("bias/unknown-form", exposes="a form that doesn't exist", num_heads=2, form="diagonal", query_positions=[0], key_positions=[0],
-         error="form must be one of row, column, reversed, symmetric, got 'diagonal'"),
-    Case("bias/batched-positions", exposes="an axis that nobody declared", num_heads=2, query_positions=[[0]], key_positions=[0],
-         error="query_positions must have axes (query), got shape (1, 1)"),
+    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
+        query, key = exact_float64(query_positions)[..., :, None], exact_float64(key_positions)[..., None, :]
+        return attention.logits(q, k) + head * steps(query, key, "row")[..., None, :, :]
+
+    return attention.Layer(logits=logits)
+
+
+MEANINGS = {
+    "query_positions": "position of every query, in tokens",
+    "key_positions": "position of every key, in tokens",
+    "num_heads": "number of attention heads of the whole layer, even where a device holds only some",
+    "max_bias": "exponent of the smallest slope where the heads are a power of two: 2^(-max_bias)",
+    "form": "what the slope multiplies",
+}
+
+CONVENTIONS = {
+    "form=row": "The key's position minus the query's, negative for the past: the paper.",
+    "form=column": "The key's position alone: the authors' code, BLOOM, Falcon. Rows differ by a constant each, which a causal softmax "
+    "does not see; anything that inspects the bias or looks both ways does.",
+    "form=reversed": "The key's position minus the last key's, the same for every query: MPT, and `AlibiBias` of keras-hub.",
+    "form=symmetric": "Minus the absolute distance, for attention both ways: JinaBERT, data2vec 2.0, llama.cpp's encoders.",
+}
+
+NOTES = (
+    (
+        "The slopes 1/2, 1/4, ... 1/2^k that tutorials print are those of 8 heads. For a power of two they are 2^(-8h/heads), h from 1, "
+        "so 4 heads have 1/4, 1/16, 1/64, 1/256 and a single head has 1/256."
+    ),
+    (
+        "The paper gives no rule for other numbers of heads; its authors' `get_slopes` does: the slopes of the largest power of two c "
+        "below, then the 1st, 3rd, 5th ... of 2c. 6 heads have 1/4, 1/16, 1/64, 1/256, 1/2, 1/8, which are not sorted. 2^(-8h/heads) "
+        "for every number of heads is a common mistake."
+    ),
+    (
+        "The bias is not multiplied by 1 / sqrt(head_dim): it is added to the scaled dot product (section 3). Falcon in transformers "
+        "5.23.0 adds it before that scale, and its published weights were trained so; a port of Falcon must repeat it, and no other "
+        "model may."
+    ),
+    (
+        "Forms that drop the query's position are equal to the row form after a causal softmax only, and up to rounding: in half "
+        "precision slope times key position loses its last bits where slope times distance would not."
+    ),
 )
 
 SCHEME = Scheme(
@@ -139,9 +99,13 @@ SCHEME = Scheme(
     operations=(slopes, bias),
     source=Source("Press, Smith, Lewis 2021, Train Short, Test Long", "https://arxiv.org/abs/2108.12409", equations="section 3"),
     laws={
-        "slopes": (Law.SLOPES_IN_UNIT_INTERVAL,),
-        "bias": (Law.TRANSLATION, Law.ROW_CONSTANT, Law.HOMOGENEOUS, Law.MONOTONE, Law.ZERO_AT_ORIGIN),
+        "slopes": (Law.SLOPES_IN_UNIT_INTERVAL, Law.NESTED, Law.REACH),
+        "bias": (Law.TRANSLATION, Law.ROW_CONSTANT, Law.HOMOGENEOUS, Law.MONOTONE, Law.ZERO_AT_ORIGIN, Law.STEPWISE),
     },
     cases=CASES,
     summary="Subtract from every attention logit the distance times a slope of the head.",
+    meanings=MEANINGS,
+    conventions=CONVENTIONS,
+    notes=NOTES,
+    layer=layer,
 )

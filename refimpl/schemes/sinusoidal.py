@@ -5,7 +5,9 @@ Moving by an offset turns every pair by an angle that does not depend on the pos
 
 from typing import Annotated, Literal
 
+from refimpl.adding import added
 from refimpl.arrays import Array, arange, array_namespace, outer
+from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
 from refimpl.spec import NUMBER, Case, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
@@ -64,6 +66,13 @@ def shift_matrix(
     angles = outer(offsets, frequencies(dim, base, spacing, like=offsets))
     sine, cosine = xp.sin(angles), xp.cos(angles)
     return xp.stack([xp.stack([cosine, sine], axis=-1), xp.stack([-sine, cosine], axis=-1)], axis=-2)
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+    """Return the encoding added to the input, its channels shared among the heads: nothing is learned."""
+    del like
+    width = num_heads * head_dim
+    return Layer(embed=lambda x, positions: added(x, positions, lambda flat: encode(flat, dim=max(2, width), odd="zero_column")))
 
 
 NEAR, FAR = [0, 1, 2, 9], [65_535, 131_071]
@@ -152,9 +161,57 @@ SCHEME = Scheme(
     operations=(encode, shift_matrix),
     source=Source("Vaswani et al. 2017, Attention Is All You Need", "https://arxiv.org/abs/1706.03762", equations="section 3.5"),
     laws={
-        "encode": (Law.SHIFT_MATRIX, Law.CONSTANT_NORM, Law.DOT_PRODUCT, Law.BOUNDED),
-        "shift_matrix": (Law.ORTHOGONAL, Law.COMPOSITION, Law.IDENTITY_AT_ORIGIN),
+        "encode": (Law.SHIFT_MATRIX, Law.CONSTANT_NORM, Law.DOT_PRODUCT, Law.BOUNDED, Law.UNIQUE, Law.STEPWISE),
+        "shift_matrix": (Law.ORTHOGONAL, Law.COMPOSITION, Law.IDENTITY_AT_ORIGIN, Law.STEPWISE),
     },
     cases=CASES,
     summary="Write the position as sines and cosines of geometrically falling frequencies.",
+    meanings={
+        "positions": "the place of every token, counted from 0; integer or real, in tokens",
+        "offsets": "by how many tokens an encoding is moved; integer or real",
+        "dim": "how many channels an encoding has, two per frequency",
+        "base": "what the frequencies fall to: the slowest turns by about `1 / base` radians per token",
+        "layout": "where sines and cosines stand",
+        "spacing": "how the exponents of the frequencies are spaced",
+        "odd": "what happens to an odd width, in which one channel has no partner",
+        "scale": "what every value is multiplied by (not the angle)",
+    },
+    conventions={
+        "layout=interleaved": "sine and cosine of a pair side by side, as in the paper; XLM, DistilBERT, KerasHub",
+        "layout=halves": "all sines, then all cosines; tensor2tensor, fairseq, M2M100, Whisper, Marian, RoFormer, Transformer-XL, MAE",
+        "layout=halves_cosine_first": "all cosines, then all sines; MusicGen, and diffusers with `flip_sin_to_cos`",
+        "spacing=paper": "exponents `2 i / dim`, so that the slowest pair is short of `1 / base`; the paper, Marian, XLM, RoFormer, MAE",
+        "spacing=endpoint": "exponents `i / (dim / 2 - 1)`, so that the slowest frequency is exactly `1 / base`; tensor2tensor, fairseq, "
+        "M2M100, XGLM, Speech2Text, Whisper, MusicGen",
+        "odd=error": "refused, as the paper has no such case",
+        "odd=zero_column": "one column of zeros at the end; tensor2tensor, fairseq, M2M100, MusicGen",
+    },
+    notes=(
+        (
+            "The paper says that wavelengths run from 2 pi to 10000 x 2 pi. With its own exponent `2 i / dim` the longest is "
+            "`10000^((dim - 2) / dim)` x 2 pi, 8660 x 2 pi at width 128; only the `endpoint` spacing reaches 10000 x 2 pi."
+        ),
+        (
+            "The matrix that moves an encoding by an offset is `[[cos, sin], [-sin, cos]]` for columns `[sin, cos]`. For `[cos, sin]` "
+            "it is the transpose, which is the source of both forms in the literature."
+        ),
+        (
+            "Some tutorials raise the base to `2 c / dim` with the channel c in place of its pair `floor(c / 2)`: frequencies then fall "
+            "twice as fast, and sine and cosine of a pair turn at different speeds, so no matrix moves the code."
+        ),
+        (
+            "Different integers have different encodings because the first pair turns by one radian per token, and no multiple of 2 pi "
+            "is an integer. The law bounds the distance of two encodings from below by that pair; where a profile rounds more coarsely "
+            "than this distance (half tables, positions 710 apart: 6e-5 radians) it says nothing."
+        ),
+        (
+            "The dot product of two encodings depends on their distance only, and doesn't fall with it everywhere: it is a sum of "
+            "cosines."
+        ),
+        (
+            "The original model adds the encoding to token embeddings that were multiplied by sqrt(dim); the encoding itself is not "
+            "scaled."
+        ),
+    ),
+    layer=layer,
 )

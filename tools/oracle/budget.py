@@ -144,8 +144,8 @@ ROWS: Mapping[str, Row] = {
     "attention factor": Row(
         Stage.FREQUENCY,
         3,
-        covers="0.1 m ln s + 1, and the ratio of two",
-        argument="logarithm, product and sum, each below its result (1.5 seen); a ratio takes its own rounding from the same three",
+        covers="0.1 m ln s + 1, the ratio of two, and sqrt(1 + ln s / ln L)",
+        argument="logarithm, product and sum, each below its result (1.5 seen); a ratio rounds within the same; a root halves errors",
         needs="ggml 0.13.1: 1.0f + 0.1f * logf(1 / freq_scale)",
     ),
     "logarithm": Row(
@@ -239,6 +239,13 @@ ROWS: Mapping[str, Row] = {
         covers="z - max z, and exp2 of it times log2 e",
         argument="units of |z - max z|: one for the difference, one for the product",
         needs="mlx 0.32.4: exp is 16 units at -20, 64 at -85",
+    ),
+    "exponential": Row(
+        Stage.ARITHMETIC,
+        4,
+        covers="e^x of a number, alone or inside a sigmoid; where e^-x overflows, 1 / (1 + e^-x) is below the least number",
+        argument="as pow and exp: a vector library's exponential stays below 4 units",
+        needs="torch 2.13: torch.exp and torch.sigmoid in float32",
     ),
     "probability": Row(
         Stage.ARITHMETIC,

@@ -1,6 +1,7 @@
 """T5 relative bias, from the authors' code (Raffel et al. 2019, section 2.1); buckets are decided in integers."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from flint import arb, fmpq
 
@@ -32,8 +33,60 @@ class Range:
         return a.step("bucket", share * (self.buckets - self.exact))
 
 
-def reached(a: Exact, relative: int, *, bidirectional: bool, num_buckets: int, max_distance: int) -> tuple[int, ...]:
+@dataclass(frozen=True)
+class Side:
+    """How DeBERTa shares the distances of one side: ``e`` exact, and as many logarithmic (``make_log_bucket_position``)."""
+
+    exact: int
+    max_distance: int
+
+    def step(self, distance: int) -> int:
+        """Return the least ``k`` with ``a^(e - 1) e^k <= (D - 1)^k e^(e - 1)``, at most ``e``: all beyond share the last row."""
+        width, e, k = self.exact - 1, self.exact, 0
+        while k < e and distance**width * e**k > (self.max_distance - 1) ** k * e**width:
+            k += 1
+        return k
+
+    def logarithmic(self, a: Exact, distance: int) -> Ball:
+        """Return ``ln(a / e) / ln((D - 1) / e) (e - 1)``, whose ceiling is that ``k``."""
+        near, far = (a.step("bucket", arb(fmpq(length, self.exact))) for length in (distance, self.max_distance - 1))
+        share = a.step("bucket", a.step("logarithm", near.log()) / a.step("logarithm", far.log()))
+        return a.step("bucket", share * (self.exact - 1))
+
+    def away(self, a: Exact, distance: int) -> list[int]:
+        """Return how many rows from the middle a distance may lie."""
+        if distance <= self.exact:
+            return [distance]
+        # The ceiling of x is minus the floor of -x; nothing is decided beyond the largest distance.
+        floors = a.floors(-self.logarithmic(a, min(distance, 2 * self.max_distance)), -self.step(distance))
+        return [self.exact + min(-floor, self.exact) for floor in floors]
+
+
+def signed(a: Exact, relative: int, *, num_buckets: int, max_distance: int) -> tuple[int, ...]:
+    """Return every row that DeBERTa may read: the middle, less the bucket with the sign of the relative position."""
+    sign = (relative > 0) - (relative < 0)
+    away = Side(num_buckets // 4, max_distance).away(a, abs(relative))
+    return a.settle(max(0, min(num_buckets - 1, num_buckets // 2 - sign * rows)) for rows in away)
+
+
+def clamped(relative: int, *, bidirectional: bool, num_buckets: int) -> tuple[int, ...]:
+    """Return the row of an offset that is clamped to the table."""
+    return (max(0, min(num_buckets - 1, relative + num_buckets // 2 if bidirectional else -relative)),)
+
+
+def reached(
+    a: Exact, relative: int, *, bidirectional: bool, num_buckets: int, max_distance: int, convention: str = "t5"
+) -> tuple[int, ...]:
     """Return every bucket that a key at that distance from the query may land in; exactly one in real arithmetic."""
+    if convention == "deberta":
+        return signed(a, relative, num_buckets=num_buckets, max_distance=max_distance)
+    if convention == "clamped":
+        return clamped(relative, bidirectional=bidirectional, num_buckets=num_buckets)
+    return truncated(a, relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
+
+
+def truncated(a: Exact, relative: int, *, bidirectional: bool, num_buckets: int, max_distance: int) -> tuple[int, ...]:
+    """Return every bucket that T5's own rule may give."""
     buckets = num_buckets // 2 if bidirectional else num_buckets
     shared = Range(buckets, buckets // 2, max_distance)
     start = buckets if bidirectional and relative > 0 else 0
@@ -45,24 +98,17 @@ def reached(a: Exact, relative: int, *, bidirectional: bool, num_buckets: int, m
     return a.settle(start + min(buckets - 1, shared.exact + max(step, 0)) for step in steps)
 
 
-def bucket(a: Exact, inputs: Inputs, *, bidirectional: bool, num_buckets: int, max_distance: int) -> dict[str, Buckets]:
+def bucket(a: Exact, inputs: Inputs, **parameters: Any) -> dict[str, Buckets]:
     """Return the bucket of every key position minus query position."""
     relative = inputs["relative_positions"]
-    once = {
-        distance: reached(a, int(distance), bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
-        for distance in dict.fromkeys(relative.values)
-    }
+    once = {distance: reached(a, int(distance), **parameters) for distance in dict.fromkeys(relative.values)}
     return {"result": (relative.shape, [once[distance] for distance in relative.values])}
 
 
-def bias(a: Exact, inputs: Inputs, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Results:
+def bias(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return the table's number for every head, query and key."""
     table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
-    rows = [
-        reached(a, int(key - query), bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
-        for query in queries
-        for key in keys
-    ]
+    rows = [reached(a, int(key - query), **parameters) for query in queries for key in keys]
     heads = table.shape[1]
     values = [hull([arb(table.at(row, head)) for row in choices]) for head in range(heads) for choices in rows]
     return {"result": ((heads, len(queries), len(keys)), values)}

@@ -48,7 +48,7 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "sinusoidal.encode/odd-width-filled": ("sinusoidal.encode/zero-column",),
     "sinusoidal.encode/positions-from-one": ("sinusoidal.encode/first-positions",),
     "sinusoidal.encode/positions-from-minus-one": ("sinusoidal.encode/first-positions",),
-    "sinusoidal.encode/positions-ignored": ("sinusoidal.encode/unsorted",),
+    "sinusoidal.encode/positions-ignored": ("sinusoidal.encode/unsorted", "law:stepwise"),
     "sinusoidal.encode/first-position-counts": ("sinusoidal.encode/unsorted",),
     "sinusoidal.encode/positions-frozen": ("sinusoidal.encode/first-positions",),
     "sinusoidal.encode/clamped-at-2048": ("sinusoidal.encode/half-boundary",),

@@ -88,7 +88,7 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "yarn.rotate/positions-divided": ("yarn.rotate/first-positions",),
     "yarn.rotate/positions-from-one": ("yarn.rotate/first-positions",),
     "yarn.rotate/positions-from-minus-one": ("yarn.rotate/first-positions",),
-    "yarn.rotate/positions-ignored": ("yarn.rotate/unsorted",),
+    "yarn.rotate/positions-ignored": ("yarn.rotate/unsorted", "law:stepwise"),
     "yarn.rotate/first-position-counts": ("yarn.rotate/unsorted",),
     "yarn.rotate/positions-frozen": ("yarn.rotate/first-positions",),
     "yarn.rotate/first-row-for-all": ("yarn.rotate/batched-positions",),

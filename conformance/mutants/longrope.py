@@ -1,0 +1,149 @@
+"""What goes wrong with LongRoPE: which list of factors counts, what it does to frequencies, and the start that it leaves alone."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Mistake, altered, conventions
+from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES, Choice, right_list
+from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size
+from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
+from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, continued, searched
+from conformance.mutants.positions import position_mutants
+from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
+from conformance.mutants.rotary import Rotary
+from refimpl.arrays import Array
+from refimpl.schemes import longrope
+
+FREQUENCIES, FACTOR = "longrope.frequencies", "longrope.attention_factor"
+ROTATE, SEARCHED = "longrope.rotate", "longrope.rotate_searched"
+RIGHT = Rotary()
+
+
+def frequencies(*, ladder: Ladder = slowed, choice: Choice = right_list) -> Callable[..., Array]:
+    """Return the operation with other frequencies, or with another list."""
+
+    def made(short: Array, long: Array, *, head_dim: int, base: float, original_length: int, length: int) -> Array:
+        return ladder(head_dim, base, choice(short, long, original_length, length))
+
+    return made
+
+
+def in_half(rotary: Rotary) -> Ladder:
+    """Return the right frequencies, rounded as the pieces of a rotation say."""
+    return lambda head_dim, base, factors: rotary.frequency(slowed(head_dim, base, factors))
+
+
+def rotation(
+    *, ladder: Ladder = slowed, choice: Choice = right_list, size: Size = longrope.growth, rotary: Rotary = RIGHT
+) -> Callable[..., Array]:
+    """Return the rotation of released models with one piece replaced."""
+
+    def rotate(
+        x: Array,
+        positions: Array,
+        short: Array,
+        long: Array,
+        *,
+        head_dim: int,
+        base: float,
+        layout: str,
+        direction: str,
+        original_length: int,
+        length: int,
+        max_length: int,
+    ) -> Array:
+        theta = ladder(head_dim, base, choice(short, long, original_length, length))
+        turned = rotary.turn(x, *rotary.circle(positions, theta), layout=layout, direction=direction)
+        return size(original_length, max_length) * turned
+
+    return rotate
+
+
+def own_lengths(x: Array, positions: Array, short: Array, long: Array, **parameters: Any) -> Array:
+    """Turn each token by the list that its own position chooses: a cache that kept its keys."""
+    early = positions < parameters["original_length"]
+    both = [
+        longrope.rotate(x, positions, short, long, **{**parameters, "length": length})
+        for length in (parameters["original_length"], parameters["original_length"] + 1)
+    ]
+    kept = early[:, None, :, None] if positions.ndim == 2 else early[:, None]
+    return both[0] if parameters["length"] <= parameters["original_length"] else np.where(kept, both[0], both[1])
+
+
+STALE_CACHE = Mistake(
+    "stale-cache",
+    does="keeps what was turned before the switch: positions below the original length have short factors for ever",
+    should="turn every position by the list that the whole sequence's length chooses",
+    fix="compute the cache again when the sequence grows beyond the original length",
+    threads=("https://github.com/huggingface/transformers/pull/33129", "https://github.com/trymirai/uzu/pull/604"),
+)
+SIZE_WHEN_LONG = Mistake(
+    "factor-with-long-only",
+    does="multiplies by the attention factor beyond the original length only",
+    should="multiply at any length",
+    fix="apply the factor with the short list too",
+    origin="in the style of Phi-3.5-MoE's two factors",
+)
+SIZE_IN_HALF_LAYOUT = Mistake(
+    "factor-missing-in-one-layout",
+    does="multiplies by the attention factor in the half layout only",
+    should="multiply in every layout",
+    fix="multiply cosine and sine before the kernels part",
+    threads=("https://github.com/GaijinEntertainment/daScript/pull/3479",),
+    origin="reported for YaRN",
+)
+
+
+def size_where(applies: Callable[[dict[str, Any]], bool]) -> Callable[..., Array]:
+    """Return the rotation whose attention factor counts only where parameters say so."""
+
+    def rotate(*arrays: Array, **parameters: Any) -> Array:
+        return rotation(size=longrope.growth if applies(parameters) else lambda *_: 1.0)(*arrays, **parameters)
+
+    return rotate
+
+
+def frequency_mutants() -> Iterator[Mutant]:
+    """Return what goes wrong with frequencies, in every operation that has them."""
+    for mistake, ladder in LADDER_MISTAKES:
+        yield mistake.at(FREQUENCIES, frequencies(ladder=ladder))
+        yield mistake.at(ROTATE, rotation(ladder=ladder))
+        yield mistake.at(SEARCHED, searched(ladder=ladder))
+    for mistake, choice in CHOICE_MISTAKES:
+        yield mistake.at(FREQUENCIES, frequencies(choice=choice))
+        yield mistake.at(ROTATE, rotation(choice=choice))
+    for operation in (FREQUENCIES, ROTATE, SEARCHED):
+        yield from base_mutants(operation)
+    for mistake, rotary in (*half_mistakes("bfloat16"), *half_mistakes("float16")):
+        if mistake.slug.endswith("16-frequencies"):
+            yield mistake.at(FREQUENCIES, frequencies(ladder=in_half(rotary)))
+
+
+def turning_mutants() -> Iterator[Mutant]:
+    """Return what goes wrong with angles, tables and positions, in both rotations."""
+    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
+        yield mistake.at(ROTATE, rotation(rotary=rotary))
+        yield mistake.at(SEARCHED, searched(rotary=rotary))
+    for operation in (ROTATE, SEARCHED):
+        yield from conventions(operation, CONVENTION_THREADS)
+        yield from position_mutants(operation)
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return all mutants of LongRoPE."""
+    yield from frequency_mutants()
+    yield from turning_mutants()
+    for mistake, size in FACTOR_MISTAKES:
+        yield mistake.at(FACTOR, lambda *, original_length, max_length, size=size: size(original_length, max_length))
+        yield mistake.at(ROTATE, rotation(size=size))
+    for mistake, change in LENGTH_MISTAKES:
+        yield mistake.at(ROTATE, altered(ROTATE, parameters=change))
+    yield STALE_CACHE.at(ROTATE, own_lengths)
+    yield SIZE_WHEN_LONG.at(ROTATE, size_where(lambda p: p["length"] > p["original_length"]))
+    yield SIZE_IN_HALF_LAYOUT.at(ROTATE, size_where(lambda p: p["layout"] == "half"))
+    for mistake, start in START_MISTAKES:
+        yield mistake.at(SEARCHED, searched(start=start))
+    yield CONTINUED.at(SEARCHED, continued)

@@ -1,0 +1,187 @@
+"""What goes wrong with LongRoPE's attention factor."""
+
+import math
+from collections.abc import Callable
+
+from conformance.mutants.building import Mistake
+from conformance.mutants.rounding import rounded
+from refimpl.schemes import longrope
+
+#: An attention factor from the original length and the longest.
+Size = Callable[[int, int], float]
+
+
+def where_stretched(size: Callable[[float, int], float]) -> Size:
+    """Return a factor of the stretch and the original length, 1 where nothing is stretched."""
+    return lambda original, longest: size(longest / original, original) if longest > original else 1.0
+
+
+def with_lengths(change: Callable[[int, int], tuple[int, int]]) -> Size:
+    """Return the right factor of other lengths."""
+    return lambda original, longest: longrope.growth(*change(original, longest))
+
+
+def with_stretch(change: Callable[[float], float]) -> Size:
+    """Return the factor of another stretch."""
+    return where_stretched(lambda stretch, original: math.sqrt(1.0 + math.log(change(stretch)) / math.log(original)))
+
+
+def unguarded(original: int, longest: int) -> float:
+    """Return the factor also where the context shrinks."""
+    return math.sqrt(max(0.0, 1.0 + math.log(longest / original) / math.log(original)))
+
+
+FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
+    (
+        Mistake(
+            "factor-missing",
+            does="has no attention factor",
+            should="multiply by sqrt(1 + ln s / ln L)",
+            fix="keep attn_factor when converting, and multiply cosine and sine by it",
+            threads=("https://github.com/ggml-org/llama.cpp/issues/24820",),
+        ),
+        lambda *_: 1.0,
+    ),
+    (
+        Mistake(
+            "factor-squared",
+            does="leaves the root out, or multiplies twice",
+            should="multiply by sqrt(1 + ln s / ln L)",
+            fix="take the root: queries and keys have it each",
+            origin="in the style of factors meant for logits",
+        ),
+        where_stretched(lambda stretch, original: 1.0 + math.log(stretch) / math.log(original)),
+    ),
+    (
+        Mistake(
+            "factor-inverted",
+            does="divides by the attention factor",
+            should="multiply by it",
+            fix="multiply cosine and sine by it",
+            origin="in the style of temperatures",
+        ),
+        lambda original, longest: 1.0 / longrope.growth(original, longest),
+    ),
+    (
+        Mistake(
+            "grows-below-one",
+            does="returns less than 1 where the context shrinks",
+            should="return 1 unless the context is stretched",
+            fix="test whether the stretch exceeds 1 first",
+            threads=("https://github.com/ml-explore/mlx-lm/pull/660",),
+        ),
+        unguarded,
+    ),
+    (
+        Mistake(
+            "yarn-factor",
+            does="uses YaRN's factor, 0.1 ln s + 1",
+            should="multiply by sqrt(1 + ln s / ln L)",
+            fix="tell the two rope types apart",
+            origin="older configurations of Phi-3 name their scaling 'su' or 'yarn'",
+        ),
+        where_stretched(lambda stretch, _: 0.1 * math.log(stretch) + 1.0),
+    ),
+    (
+        Mistake(
+            "logarithm-of-the-longest",
+            does="divides by the logarithm of the longest length",
+            should="divide by that of the original length",
+            fix="use ln L",
+            origin="in the style of confusing the two lengths",
+        ),
+        where_stretched(lambda stretch, original: math.sqrt(1.0 + math.log(stretch) / math.log(stretch * original))),
+    ),
+    (
+        Mistake(
+            "logarithms-mixed",
+            does="divides a natural logarithm by one to base 2",
+            should="use one base for both",
+            fix="use the same logarithm twice",
+            origin="in the style of libraries whose log and log2 stand side by side",
+        ),
+        where_stretched(lambda stretch, original: math.sqrt(1.0 + math.log(stretch) / math.log2(original))),
+    ),
+    (
+        Mistake(
+            "stretch-cut-to-integer",
+            does="divides the lengths as integers",
+            should="keep the fraction of the stretch",
+            fix="divide as real numbers",
+            origin="in the style of lengths divided as integers",
+        ),
+        with_stretch(math.floor),
+    ),
+    (
+        Mistake(
+            "stretch-rounded-up-to-a-power",
+            does="rounds the stretch up to a power of two",
+            should="use the stretch as it is",
+            fix="divide the lengths",
+            origin="in the style of contexts that grow by doubling",
+        ),
+        with_stretch(lambda stretch: 2.0 ** math.ceil(math.log2(stretch))),
+    ),
+    (
+        Mistake(
+            "stretch-below-two-ignored",
+            does="takes a stretch below 2 for none",
+            should="compare with 1",
+            fix="compare with 1",
+            origin="in the style of stretches cut to integers before they are compared",
+        ),
+        with_stretch(lambda stretch: stretch if stretch >= 2.0 else 1.0),
+    ),
+    (
+        Mistake(
+            "longest-is-131072",
+            does="takes 131072 for the longest length, whatever the model",
+            should="use the model's own length",
+            fix="read max_position_embeddings",
+            origin="in the style of one model's configuration written into the code",
+        ),
+        with_lengths(lambda original, _: (original, 131_072)),
+    ),
+    (
+        Mistake(
+            "longest-capped-at-131072",
+            does="takes no longest length above 131072",
+            should="use the model's own length",
+            fix="don't clamp max_position_embeddings",
+            origin="in the style of servers that clamp a context",
+        ),
+        with_lengths(lambda original, longest: (original, min(longest, 131_072))),
+    ),
+    (
+        Mistake(
+            "original-is-4096",
+            does="takes 4096 for the original length, whatever the model",
+            should="use the model's own length",
+            fix="read original_max_position_embeddings",
+            threads=("https://github.com/huggingface/transformers/issues/38224",),
+            origin="in the style of the thread: the two lengths confused",
+        ),
+        with_lengths(lambda _, longest: (4_096, longest)),
+    ),
+    (
+        Mistake(
+            "none-below-4096",
+            does="has no factor for models of up to 4096 positions",
+            should="stretch from the model's own original length",
+            fix="compare the two lengths with each other",
+            origin="in the style of guards written for one model",
+        ),
+        lambda original, longest: longrope.growth(original, longest) if longest > 4_096 else 1.0,
+    ),
+    (
+        Mistake(
+            "bfloat16-factor",
+            does="rounds the attention factor to bfloat16",
+            should="keep it in float32 or wider",
+            fix="multiply before the tables are cast",
+            kind="precision",
+            origin="in the style of a scale that is kept with the model's weights",
+        ),
+        lambda original, longest: float(rounded(longrope.growth(original, longest), "bfloat16")),
+    ),
+)

@@ -1,0 +1,305 @@
+"""What goes wrong with position interpolation: the factor, where it is applied, and which pairs it reaches."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Mistake, conventions
+from conformance.mutants.positions import position_mutants
+from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, FREQUENCY_MISTAKES, TURN_MISTAKES, base_mutants, half_mistakes
+from conformance.mutants.rotary import Rotary, spectrum
+from conformance.mutants.rounding import rounded, to
+from refimpl.arrays import Array
+
+FREQUENCIES, ROTATE = "position_interpolation.frequencies", "position_interpolation.rotate"
+#: Frequencies from the width of a head, the base and the factor.
+Ladder = Callable[[int, float, float], Array]
+RIGHT = Rotary()
+
+
+def interpolated(head_dim: int, base: float, factor: float) -> Array:
+    """Return the right frequencies."""
+    return spectrum(head_dim, base) / factor
+
+
+def per_pair(factors: Callable[[Array, float], Array]) -> Ladder:
+    """Return frequencies that each pair's share of the head and the factor divide."""
+    return lambda head_dim, base, factor: spectrum(head_dim, base) / factors(np.arange(head_dim // 2) / (head_dim // 2), factor)
+
+
+def by_number(change: Callable[[float], float]) -> Ladder:
+    """Return frequencies divided by another number in the place of the factor."""
+    return lambda head_dim, base, factor: interpolated(head_dim, base, change(factor))
+
+
+def frequencies(ladder: Ladder) -> Callable[..., Array]:
+    """Return the operation with other frequencies."""
+    return lambda *, head_dim, base, factor: ladder(head_dim, base, factor)
+
+
+def rotation(ladder: Ladder = interpolated, rotary: Rotary = RIGHT, place: Callable[[Array, float], Array] | None = None) -> Any:
+    """Return the rotation with other frequencies, other pieces, or positions that are divided in another way (and no frequencies)."""
+
+    def rotate(x: Array, positions: Array, *, head_dim: int, base: float, factor: float, layout: str, direction: str) -> Array:
+        theta = ladder(head_dim, base, factor) if place is None else spectrum(head_dim, base)
+        places = positions if place is None else place(positions, factor)
+        return rotary.turn(x, *rotary.circle(places, theta), layout=layout, direction=direction)
+
+    return rotate
+
+
+FACTOR_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
+    (
+        Mistake(
+            "not-stretched",
+            does="ignores the factor",
+            should="divide positions, or all frequencies, by the factor",
+            fix="read the factor from rope_scaling in every spelling, and keep it when converting",
+            threads=("https://github.com/ggml-org/llama.cpp/pull/2772", "https://github.com/lablup/mlxcel/issues/1340"),
+        ),
+        lambda head_dim, base, _: spectrum(head_dim, base),
+    ),
+    (
+        Mistake(
+            "multiplied",
+            does="multiplies by the factor",
+            should="divide by it",
+            fix="pass 1 / factor where a scale is asked for",
+            threads=("https://github.com/ml-explore/mlx/pull/261",),
+        ),
+        by_number(lambda factor: 1.0 / factor),
+    ),
+    (
+        Mistake(
+            "factor-in-the-base",
+            does="multiplies the base by the factor, which leaves the fast pairs as they were",
+            should="divide every frequency by the factor",
+            fix="divide the positions, or the finished frequencies",
+            threads=("https://github.com/keras-team/keras-hub/pull/1605",),
+        ),
+        lambda head_dim, base, factor: spectrum(head_dim, base * factor),
+    ),
+    (
+        Mistake(
+            "ntk-aware",
+            does="changes the base to base factor^(d / (d - 2)): NTK-aware scaling",
+            should="divide every frequency by the factor",
+            fix="tell rope_type 'linear' from the NTK types",
+            threads=("https://github.com/ml-explore/mlx-lm/pull/1553",),
+            origin="in the style of the thread: scale and factor confused",
+        ),
+        per_pair(lambda share, factor: factor ** (share * share.size / max(1, share.size - 1))),
+    ),
+    (
+        Mistake(
+            "factor-squared",
+            does="divides positions and frequencies by the factor",
+            should="divide one of the two",
+            fix="scale in one place only",
+            threads=("https://github.com/lablup/mlxcel/issues/1324",),
+            origin="in the style of the thread: positions scaled twice",
+        ),
+        by_number(lambda factor: factor**2),
+    ),
+    (
+        Mistake(
+            "factor-root",
+            does="divides by the root of the factor",
+            should="divide by the factor",
+            fix="divide by the factor",
+            origin="in the style of scales that are split between queries and keys",
+        ),
+        by_number(math.sqrt),
+    ),
+    (
+        Mistake(
+            "factor-cut-to-integer",
+            does="cuts the factor to an integer",
+            should="divide by the factor as it is",
+            fix="read the factor as a float",
+            origin="in the style of lengths divided as integers",
+        ),
+        by_number(math.floor),
+    ),
+    (
+        Mistake(
+            "factor-rounded-up-to-a-power",
+            does="rounds the factor up to a power of two",
+            should="divide by the factor as it is",
+            fix="divide by the factor",
+            origin="in the style of contexts that grow by doubling",
+        ),
+        by_number(lambda factor: 2.0 ** math.ceil(math.log2(factor))),
+    ),
+    (
+        Mistake(
+            "logarithm-of-factor",
+            does="divides by 1 + ln(factor)",
+            should="divide by the factor",
+            fix="keep the logarithm for attention factors",
+            origin="in the style of scalings by the logarithm of the length",
+        ),
+        by_number(lambda factor: 1.0 + math.log(factor)),
+    ),
+    (
+        Mistake(
+            "fastest-pair-kept",
+            does="leaves the fastest pair as it was",
+            should="divide every pair",
+            fix="divide the whole ladder",
+            origin="in the style of the keras-hub ladder, whose first power is always 1",
+        ),
+        per_pair(lambda share, factor: np.where(share == 0.0, 1.0, factor)),
+    ),
+    (
+        Mistake(
+            "fast-half-kept",
+            does="divides the slower half of the pairs only",
+            should="divide every pair",
+            fix="divide the whole ladder",
+            origin="in the style of scalings by parts",
+        ),
+        per_pair(lambda share, factor: np.where(share < 0.5, 1.0, factor)),
+    ),
+    (
+        Mistake(
+            "slow-half-kept",
+            does="divides the faster half of the pairs only",
+            should="divide every pair",
+            fix="divide the whole ladder",
+            origin="in the style of tables that hold every frequency twice, one half of them scaled",
+        ),
+        per_pair(lambda share, factor: np.where(share >= 0.5, 1.0, factor)),
+    ),
+    (
+        Mistake(
+            "factor-capped-at-eight",
+            does="takes no factor above 8",
+            should="divide by the factor that is asked for",
+            fix="don't clamp the factor",
+            origin="in the style of one model's factor written into the code",
+        ),
+        by_number(lambda factor: min(factor, 8.0)),
+    ),
+    (
+        Mistake(
+            "factor-below-two-ignored",
+            does="takes a factor below 2 for none",
+            should="divide by the factor that is asked for",
+            fix="compare with 1",
+            origin="in the style of factors cut to integers before they are compared",
+        ),
+        by_number(lambda factor: factor if factor >= 2.0 else 1.0),
+    ),
+    (
+        Mistake(
+            "bfloat16-factor",
+            does="rounds the factor to bfloat16",
+            should="keep the factor as it is",
+            fix="compute frequencies from a float32 or wider factor",
+            threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
+            kind="precision",
+            origin="in the style of the thread: everything in the model's dtype",
+        ),
+        by_number(lambda factor: float(rounded(factor, "bfloat16"))),
+    ),
+    (
+        Mistake(
+            "float16-reciprocal",
+            does="rounds 1 / factor to float16",
+            should="keep the reciprocal in float32 or wider",
+            fix="divide by the factor",
+            kind="precision",
+            origin="in the style of a scale that is kept with the model's weights",
+        ),
+        by_number(lambda factor: 1.0 / float(rounded(1.0 / factor, "float16"))),
+    ),
+)
+
+PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, float], Array]], ...] = (
+    (
+        Mistake(
+            "positions-divided-as-integers",
+            does="divides positions as integers: neighbours share a place",
+            should="divide them as real numbers",
+            fix="convert positions to a float before the division",
+            threads=("https://github.com/huggingface/transformers/pull/48669",),
+            origin="in the style of the thread: a fraction cut before the product",
+        ),
+        np.floor_divide,
+    ),
+    (
+        Mistake(
+            "positions-rounded",
+            does="rounds divided positions to the nearest whole one",
+            should="keep their fraction",
+            fix="don't look divided positions up in a table of whole ones",
+            origin="in the style of tables indexed by position",
+        ),
+        lambda positions, factor: np.round(positions / factor),
+    ),
+    (
+        Mistake(
+            "bfloat16-places",
+            does="rounds divided positions to bfloat16",
+            should="keep them in float32 or wider",
+            fix="divide in float32, outside autocast",
+            threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
+            kind="precision",
+            origin="in the style of the thread: everything in the model's dtype",
+        ),
+        lambda positions, factor: to("bfloat16")(positions / factor),
+    ),
+    (
+        Mistake(
+            "float16-places",
+            does="rounds divided positions to float16",
+            should="keep them in float32 or wider",
+            fix="divide in float32, outside autocast",
+            threads=("https://github.com/huggingface/transformers/pull/29285",),
+            kind="precision",
+            origin="in the style of the thread: angles under autocast",
+        ),
+        lambda positions, factor: to("float16")(positions / factor),
+    ),
+    (
+        Mistake(
+            "short-contexts-unscaled",
+            does="divides only where a position exceeds 4096, the length of training",
+            should="divide every position by the same factor",
+            fix="scale whatever the length is: a position's angle must not depend on its size",
+            origin="in the style of dynamic scalings",
+        ),
+        lambda positions, factor: np.where(positions < 4_096, positions, positions / factor),
+    ),
+)
+
+
+def squeezed(ladder: Rotary) -> Ladder:
+    """Return another ladder of rope, divided by the factor."""
+    return lambda head_dim, base, factor: ladder.spectrum(head_dim, base) / factor
+
+
+def half_frequencies(mistake: Mistake, rotary: Rotary) -> Iterator[Mutant]:
+    """Return the mistake of the frequencies where it is about them alone."""
+    if mistake.slug.endswith("16-frequencies"):
+        yield mistake.at(FREQUENCIES, frequencies(lambda *given: rotary.frequency(interpolated(*given))))
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return all mutants of position interpolation."""
+    yield from conventions(ROTATE, CONVENTION_THREADS)
+    for mistake, ladder in (*FACTOR_MISTAKES, *((mistake, squeezed(rotary)) for mistake, rotary in FREQUENCY_MISTAKES)):
+        yield mistake.at(FREQUENCIES, frequencies(ladder))
+        yield mistake.at(ROTATE, rotation(ladder))
+    for mistake, place in PLACE_MISTAKES:
+        yield mistake.at(ROTATE, rotation(place=place))
+    for operation in (FREQUENCIES, ROTATE):
+        yield from base_mutants(operation)
+    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
+        yield mistake.at(ROTATE, rotation(rotary=rotary))
+        yield from half_frequencies(mistake, rotary)
+    yield from position_mutants(ROTATE)

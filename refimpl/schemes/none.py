@@ -1,0 +1,78 @@
+"""No encoding: attention alone, which can't tell one order of its keys from another. What every scheme is compared with."""
+
+from typing import Annotated
+
+from refimpl import attention
+from refimpl.arrays import Array, cast_like, exact_float64
+from refimpl.cases.none import CASES
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law, Scheme, Source, operation
+
+
+@operation
+def weights(
+    q: Annotated[Array, "batch query_head query head_dim"],
+    k: Annotated[Array, "batch key_head key head_dim"],
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *,
+    causal: bool = False,
+) -> Annotated[Array, "batch query_head query key"]:
+    """Return the attention weights ``softmax(q k^T / sqrt(head_dim))``, in the dtype of ``q`` (eq. 1).
+
+    Positions act through the causal mask only, which hides keys whose position exceeds the query's; a query that sees no key raises.
+    """
+    seen = attention.visible(query_positions, key_positions, causal=causal)
+    return cast_like(attention.softmax(attention.logits(q, k), seen), q)
+
+
+@operation
+def attend(
+    q: Annotated[Array, "batch query_head query head_dim"],
+    k: Annotated[Array, "batch key_head key head_dim"],
+    v: Annotated[Array, "batch key_head key head_dim"],
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *,
+    causal: bool = False,
+) -> Annotated[Array, "batch query_head query head_dim"]:
+    """Return ``softmax(q k^T / sqrt(head_dim)) v``, in the dtype of ``v`` (eq. 1)."""
+    return attention.average(weights(exact_float64(q), k, query_positions, key_positions, causal=causal), q, v)
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
+    """Return the layer that does nothing and learns nothing."""
+    del num_heads, head_dim, like
+    return attention.Layer()
+
+
+SCHEME = Scheme(
+    name="none",
+    operations=(weights, attend),
+    source=Source("Vaswani et al. 2017, Attention Is All You Need", "https://arxiv.org/abs/1706.03762", equations="1"),
+    laws={
+        "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.PERMUTATION, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
+        "attend": (Law.CONSTANT_VALUES, Law.PERMUTATION, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
+    },
+    cases=CASES,
+    summary="No encoding: attention alone, which can't tell one order of its keys from another.",
+    meanings={
+        "q": "one query per token and query head",
+        "k": "one key per token and key head; consecutive query heads share a key head",
+        "v": "one value per token and key head",
+        "query_positions": "the place of every query in the sequence, which only the mask reads",
+        "key_positions": "the place of every key in the sequence, which only the mask reads",
+        "causal": "whether a query sees only the keys whose position doesn't exceed its own",
+    },
+    notes=(
+        (
+            "Without a mask, keys and values that are reordered together give the same result, and reordered queries give reordered "
+            "rows: to attention alone a sentence is a bag of words. This is the reason for every other scheme here."
+        ),
+        (
+            "With a causal mask the order is no longer invisible: a query sees only what precedes it, and the number of keys that it "
+            "sees grows with its position. Decoders without any encoding work for this reason; the law is therefore stated without a "
+            "mask."
+        ),
+    ),
+    layer=layer,
+)

@@ -1,0 +1,117 @@
+"""Position interpolation: squeeze longer contexts into the positions of training, by one factor for all pairs of rope.
+
+Angles stay inside the range that training has seen, where extrapolation would leave it.
+"""
+
+from typing import Annotated
+
+from refimpl.arrays import Array, array_namespace, outer
+from refimpl.attention import Layer
+from refimpl.cases.position_interpolation import CASES
+from refimpl.schemes import rope
+from refimpl.schemes.rope import Direction, Layout
+from refimpl.spec import EvenCount, Law, Number, Positions, Positive, Scheme, Source, operation
+
+Stretch = Annotated[float, Number(minimum=1.0)]
+
+
+@operation
+def frequencies(*, head_dim: EvenCount, base: Positive = 10_000.0, factor: Stretch, like: Array) -> Annotated[Array, "pair"]:
+    """Return the radians per position of every pair: ``theta_j / factor``, ``theta_j = base^(-2 j / head_dim)`` (eq. 4).
+
+    ``factor`` is the new length over the old one, ``L' / L``; below 1 it would spread positions apart, which no longer context needs.
+    """
+    return rope.frequencies(head_dim=head_dim, base=base, like=like) / factor
+
+
+@operation
+def rotate(
+    x: Annotated[Array, "batch head token head_dim"],
+    positions: Positions,
+    *,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    factor: Stretch,
+) -> Annotated[Array, "batch head token head_dim"]:
+    """Turn ``x`` as rope turns it at position ``p / factor``: ``f'(x, p) = f(x, p L / L')`` (eq. 4), in the dtype of ``x``."""
+    angles = outer(positions, frequencies(head_dim=head_dim, base=base, factor=factor, like=positions))
+    xp = array_namespace(positions)
+    return rope.apply(x, xp.cos(angles), xp.sin(angles), layout=layout, direction=direction)
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+    """Return how position interpolation acts in attention: queries and keys turn, a quarter as fast as rope's; nothing is learned."""
+    del num_heads, like
+
+    def turn(x: Array, positions: Array) -> Array:
+        return rotate(x, positions, head_dim=head_dim, factor=4.0)
+
+    return Layer(turn_query=turn, turn_key=turn)
+
+
+#: What the arrays and parameters of every rotary scheme mean.
+ROTARY_MEANINGS = {
+    "x": "queries or keys, before their dot product; values are not turned",
+    "positions": "the place of every token, in tokens, counted from 0; negative ones turn back",
+    "head_dim": "the channels of one head that turn: twice the number of pairs",
+    "base": "the ratio by which frequencies fall over a whole head (rope_theta), a pure number",
+    "layout": "which channels form a pair, and where the turned pair is written",
+    "direction": "the sense in which pairs turn as the position grows",
+}
+
+SCHEME = Scheme(
+    name="position_interpolation",
+    operations=(frequencies, rotate),
+    source=Source(
+        "Chen et al. 2023, Extending Context Window of Large Language Models via Positional Interpolation",
+        "https://arxiv.org/abs/2306.15595",
+        equations="4",
+    ),
+    laws={
+        "frequencies": (Law.BETWEEN, Law.REDUCES_TO_ROPE, Law.INTERPOLATES),
+        "rotate": (
+            Law.LINEAR,
+            Law.ISOMETRY,
+            Law.IDENTITY_AT_ORIGIN,
+            Law.COMPOSITION,
+            Law.RELATIVE,
+            Law.INVERSE,
+            Law.INTERPOLATES,
+            Law.STEPWISE,
+            Law.HEADS,
+        ),
+    },
+    cases=CASES,
+    summary="Rope with all positions divided by one factor, so that a longer context fits the angles of training.",
+    meanings={
+        **ROTARY_MEANINGS,
+        "factor": "how many times longer the context becomes, L' / L: positions are divided by it, a pure number, at least 1",
+    },
+    conventions={
+        "layout=interleaved": "pairs (2j, 2j + 1): ggml's mode 0 with freq_scale = 1 / factor",
+        "layout=half": "pairs (j, j + head_dim / 2): transformers' Llama and Gemma 3 with rope_type 'linear', keras-hub's RotaryEmbedding",
+        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3, which takes rope_type 'linear' too",
+        "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): the paper's rope and nearly all code",
+        "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
+    },
+    notes=(
+        (
+            "The bound of the paper's theorem 2.1, max |h_j| (x - x1) (x2 - x) d / (8 ln c), is exceeded: with d = 128, c = 10000 "
+            "and all h_j = 1 the score between positions 0 and 1 strays from its linear interpolation by up to 1.097 times as much,"
+            " because the proof puts an integral in the place of a falling sum that is larger. What holds has half the sum of all "
+            "theta_j^2 there, and a geometric series bounds that: max |h_j| (x - x1) (x2 - x) / (2 (1 - c^(-4 / d)))."
+        ),
+        (
+            "The paper divides positions, and so does vLLM; transformers divides frequencies, ggml multiplies them by freq_scale = "
+            "1 / factor. The real number is the same, float32 angles differ in their last places."
+        ),
+        (
+            "MLX's rope takes a scale that multiplies positions (0.25), transformers a factor that divides them (4): confusing the "
+            "two makes the angle 16 times too large for a factor of 4 (https://github.com/ml-explore/mlx/pull/261)."
+        ),
+        "Keys that are cached stay right as long as the factor stays what it was when they were turned.",
+    ),
+    layer=layer,
+)

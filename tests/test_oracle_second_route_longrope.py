@@ -1,0 +1,74 @@
+"""LongRoPE by a second route: complex numbers at 60 digits, periods instead of frequencies, powers instead of logarithms."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from mpmath import expj, log, mp, mpf, sqrt
+from second_route import X, golden, real, rounded, sixty_digits, whole
+
+__all__ = ["sixty_digits"]
+
+SHORT, LONG = (1.0, 1.0625, 1.25, 1.5), (1.125, 2.0, 12.5, 48.0)
+ROTATION: dict[str, Any] = {"head_dim": 8, "base": 500_000.0, "direction": "positive"}
+
+
+def periods(factors: Sequence[float], base: float) -> list[mpf]:
+    """Return how many positions one radian takes, pair by pair."""
+    return [mp.root(mpf(base), 4) ** j * mpf(factor) for j, factor in enumerate(factors)]
+
+
+def turned(places: Sequence[mpf], size: mpf) -> list[Any]:
+    """Return the pairs of neighbours of ``X``, each turned to its own place and grown."""
+    return [size * mp.mpc(X[2 * j], X[2 * j + 1]) * expj(place) for j, place in enumerate(places)]
+
+
+def neighbours(pairs: Sequence[Any]) -> list[mpf]:
+    """Write the members of pairs side by side."""
+    return [member for z in pairs for member in (z.real, z.imag)]
+
+
+@pytest.mark.parametrize(("length", "factors"), [(1, SHORT), (4_095, SHORT), (4_096, SHORT), (4_097, LONG), (131_072, LONG)])
+def test_frequencies_are_reciprocal_periods_of_the_list_that_the_length_chooses(length: int, factors: Sequence[float]) -> None:
+    lists = {"short_factors": real(*SHORT), "long_factors": real(*LONG)}
+
+    result = golden("longrope.frequencies", lists, head_dim=8, base=10_000.7, original_length=4_096, length=length)
+
+    assert result == rounded([1 / period for period in periods(factors, 10_000.7)])
+
+
+@pytest.mark.parametrize(("original", "longest"), [(4_096, 131_072), (1_000, 2_500), (2, 1_048_576), (65_535, 131_071)])
+def test_attention_factor_squared_is_the_ratio_of_logarithms(original: int, longest: int) -> None:
+    result = golden("longrope.attention_factor", {}, original_length=original, max_length=longest)
+
+    assert result == rounded([sqrt(log(mpf(longest)) / log(mpf(original)))])
+
+
+@pytest.mark.parametrize("longest", [1, 4_095, 4_096])
+def test_nothing_is_stretched_up_to_the_original_length(longest: int) -> None:
+    assert golden("longrope.attention_factor", {}, original_length=4_096, max_length=longest) == (1.0,)
+
+
+@pytest.mark.parametrize(("length", "factors"), [(256, SHORT), (257, LONG)])
+def test_rotate_is_a_complex_product_that_grows(length: int, factors: Sequence[float]) -> None:
+    inputs = {
+        "x": real(*X, shape=(1, 1, 1, 8)),
+        "positions": whole(200),
+        "short_factors": real(*SHORT),
+        "long_factors": real(*LONG),
+    }
+    expected = turned([200 / period for period in periods(factors, 500_000.0)], sqrt(log(mpf(8_192)) / log(mpf(256))))
+
+    result = golden("longrope.rotate", inputs, **ROTATION, layout="interleaved", original_length=256, length=length, max_length=8_192)
+
+    assert result == rounded(neighbours(expected))
+
+
+@pytest.mark.parametrize(("position", "factors"), [(3, (1.0,) * 4), (4, LONG), (-7, (1.0,) * 4)])
+def test_rotate_searched_leaves_the_start_to_rope(position: int, factors: Sequence[float]) -> None:
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(position), "factors": real(*LONG)}
+    pairs = turned([position / period for period in periods(factors, 500_000.0)], mpf(1))
+
+    result = golden("longrope.rotate_searched", inputs, **ROTATION, layout="interleaved_to_half", start_tokens=4)
+
+    assert result == rounded([*(z.real for z in pairs), *(z.imag for z in pairs)])

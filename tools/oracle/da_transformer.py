@@ -1,0 +1,81 @@
+"""DA-Transformer: logits clipped at 0, then multiplied by a sigmoid of the distance (Wu, Wu, Huang 2021, section 3.2)."""
+
+from collections.abc import Callable
+
+from flint import arb
+
+from tools.oracle import attention
+from tools.oracle.arithmetic import Ball, Exact, hull, size
+from tools.oracle.rope import Inputs, Results
+from tools.oracle.tensor import Number
+
+
+def logistic(x: Ball) -> Ball:
+    """Return ``1 / (1 + e^(-x))`` of a number, by the power that is below 1."""
+    power = (-abs(x)).exp()
+    return (1 if x >= 0 else power) / (1 + power)
+
+
+def factor(a: Exact, weight: Number, saturation: Number, distance: Number) -> Ball:
+    """Return ``(1 + e^v) sigmoid(w R - v)``."""
+    reach = a.product(a.parameter(weight), a.parameter(distance))
+    limit = a.parameter(saturation)
+    most = a.sum(arb(1), a.step("exponential", limit.exp()))
+    return a.product(most, sigmoid(a, a.sum(reach, -limit)))
+
+
+def sigmoid(a: Exact, exponent: Ball) -> Ball:
+    """Return ``1 / (1 + e^(-x))``: it rises, so its ends bound it; an error of the power counts by its part of the sum."""
+    share = hull([logistic(exponent.lower()), logistic(exponent.upper())])
+    powered = a.spread("exponential", share, size(share * (1 - share)))
+    return a.step("product", a.step("sum", powered))
+
+
+def rescale(a: Exact, inputs: Inputs) -> Results:
+    """Return the factor of every head, query and key."""
+    queries, keys = inputs["query_positions"].values, inputs["key_positions"].values
+    heads = list(zip(inputs["distance_weight"].values, inputs["saturation"].values, strict=True))
+    return {
+        "result": (
+            (len(heads), len(queries), len(keys)),
+            [factor(a, *head, abs(m - n)) for head in heads for m in queries for n in keys],
+        )
+    }
+
+
+def logits(a: Exact, inputs: Inputs) -> Callable[[int, int, int, int], Ball]:
+    """Return the logit of a batch, query head, query and key: ``max(0, <q, k>) R / sqrt(head_dim)``."""
+    q, k = inputs["q"], inputs["k"]
+    (heads, queries, keys), factors = rescale(a, inputs)["result"]
+    group = heads // k.shape[1]
+
+    def logit(batch: int, head: int, query: int, key: int) -> Ball:
+        clipped = clipped_product(a, q.row(batch, head, query), k.row(batch, head // group, key))
+        rescaled = a.product(clipped, factors[(head * queries + query) * keys + key])
+        return rescaled if rescaled.is_exact() and rescaled == 0 else a.spread("scale", rescaled / arb(q.shape[-1]).sqrt())
+
+    return logit
+
+
+def clipped_product(a: Exact, query: tuple[Number, ...], key: tuple[Number, ...]) -> Ball:
+    """Return ``max(0, <q, k>)``; exactly 0 where the product is certainly not above it."""
+    terms = [arb(x) * arb(y) for x, y in zip(query, key, strict=True)]
+    whole = a.spread("dot", sum(terms, arb(0)), size(sum(map(abs, terms), arb(0))), terms=len(terms))
+    if whole.upper() <= 0:
+        return arb(0)
+    return whole if whole.lower() >= 0 else arb(0).union(whole.upper())
+
+
+def weights(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
+    """Return the attention weights of clipped and rescaled logits; the mask comes last."""
+    rows = attention.rows(inputs, logits(a, inputs), causal=causal)
+    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
+    return {"result": (shape, [share for row in rows for share in attention.shares(a, row.logits)])}
+
+
+def attend(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
+    """Return the average of the values by those weights."""
+    rows = attention.rows(inputs, logits(a, inputs), causal=causal)
+    v, group = inputs["values"], inputs["q"].shape[1] // inputs["values"].shape[1]
+    averages = [attention.average(a, row.logits, [v.row(row.batch, row.head // group, n) for n in range(v.shape[2])]) for row in rows]
+    return {"result": ((*inputs["q"].shape[:3], v.shape[-1]), [value for average in averages for value in average])}

@@ -1,0 +1,61 @@
+"""LongRoPE, as the paper has it (Ding et al. 2024, eq. 3) and as it was shipped (Phi-3)."""
+
+from typing import Any
+
+from flint import arb
+
+from tools.oracle import rope
+from tools.oracle.arithmetic import Ball, Exact
+from tools.oracle.position_interpolation import shared
+from tools.oracle.rope import Inputs, Results, Turns
+from tools.oracle.tensor import Tensor
+
+
+def slowed(a: Exact, factors: Tensor, *, head_dim: int, base: float, **_: Any) -> list[Ball]:
+    """Return ``theta_j / lambda_j``, one factor for each pair."""
+    plain = rope.thetas(a, head_dim=head_dim, base=base)
+    return [shared(a, theta, a.parameter(factor)) for theta, factor in zip(plain, factors.values, strict=True)]
+
+
+def thetas(a: Exact, inputs: Inputs, *, original_length: int, length: int, **parameters: Any) -> list[Ball]:
+    """Return the frequencies: by the long factors where the sequence is longer than the original length."""
+    chosen = inputs["long_factors"] if length > original_length else inputs["short_factors"]
+    return slowed(a, chosen, **parameters)
+
+
+def number(a: Exact, *, original_length: int, max_length: int, **_: Any) -> Ball:
+    """Return ``sqrt(1 + ln s / ln L)``, ``s = M / L``; 1 where nothing is stretched."""
+    if max_length <= original_length:
+        return arb(1)
+    stretch = arb(max_length) / arb(original_length)
+    return a.step("attention factor", (1 + stretch.log() / arb(original_length).log()).sqrt())
+
+
+def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
+    """Return the radians per position of every pair."""
+    values = thetas(a, inputs, **parameters)
+    return {"result": ((len(values),), values)}
+
+
+def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
+    """Return the number that multiplies cosine and sine."""
+    del inputs
+    return {"result": ((), [number(a, **parameters)])}
+
+
+def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
+    """Turn by the frequencies of the sequence's length and multiply by the attention factor."""
+    turns = rope.circles(a, thetas(a, inputs, **parameters), inputs["positions"], number(a, **parameters))
+    return {"result": (inputs["x"].shape, rope.turn_all(a, inputs["x"], turns, layout, direction))}
+
+
+def rotate_searched(a: Exact, inputs: Inputs, *, layout: str, direction: str, start_tokens: int, **parameters: Any) -> Results:
+    """Turn by ``p theta_j`` before ``start_tokens``, by ``p theta_j / lambda_j`` from there on (eq. 3)."""
+    x, positions = inputs["x"], inputs["positions"]
+    start, rest = rope.thetas(a, **parameters), slowed(a, inputs["factors"], **parameters)
+    table = {p: rope.circle(a, start if p < start_tokens else rest, p) for p in dict.fromkeys(positions.values)}
+
+    def turns(batch: int, token: int) -> Turns:
+        return table[positions.in_batch(batch, token)]
+
+    return {"result": (x.shape, rope.turn_all(a, x, turns, layout, direction))}

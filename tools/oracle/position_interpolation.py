@@ -1,0 +1,31 @@
+"""Position interpolation, from the paper (Chen et al. 2023, eq. 4)."""
+
+from typing import Any
+
+from tools.oracle import rope
+from tools.oracle.arithmetic import Ball, Exact, is_power_of_two
+from tools.oracle.rope import Inputs, Results
+
+
+def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> list[Ball]:
+    """Return ``theta_j / s``: the angle of position ``p / s``, per position."""
+    stretch = a.parameter(factor)
+    return [shared(a, theta, stretch) for theta in rope.thetas(a, head_dim=head_dim, base=base)]
+
+
+def shared(a: Exact, theta: Ball, stretch: Ball) -> Ball:
+    """Return a frequency divided by a stretch; a power of two only moves the exponent."""
+    return theta / stretch if is_power_of_two(stretch) else a.step("interpolation", theta / stretch)
+
+
+def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
+    """Return the radians per position of every pair."""
+    del inputs
+    values = thetas(a, **parameters)
+    return {"result": ((len(values),), values)}
+
+
+def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
+    """Turn every vector to its position, divided by the factor."""
+    turns = rope.circles(a, thetas(a, **parameters), inputs["positions"])
+    return {"result": (inputs["x"].shape, rope.turn_all(a, inputs["x"], turns, layout, direction))}

@@ -1,0 +1,16 @@
+"""Plain relative bias: one learned number per head for every clipped offset (Shaw et al. 2018, section 3.2; Liu et al. 2021, eq. 4)."""
+
+from flint import arb
+
+from tools.oracle.arithmetic import Exact
+from tools.oracle.rope import Inputs, Results
+
+
+def bias(a: Exact, inputs: Inputs, *, max_distance: int, sign: str) -> Results:
+    """Return the table's number for every head, query and key; nothing is rounded."""
+    del a
+    table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
+    turn = 1 if sign == "key_minus_query" else -1
+    rows = [max_distance + max(-max_distance, min(max_distance, turn * int(n - m))) for m in queries for n in keys]
+    heads = table.shape[1]
+    return {"result": ((heads, len(queries), len(keys)), [arb(table.at(row, head)) for head in range(heads) for row in rows])}

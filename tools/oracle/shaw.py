@@ -1,0 +1,105 @@
+"""Relative position representations, from the paper (Shaw et al. 2018, eq. 1-5)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from flint import arb
+
+from tools.oracle import attention
+from tools.oracle.arithmetic import Ball, Exact, indices, size
+from tools.oracle.rope import Inputs, Results
+from tools.oracle.tensor import Number
+
+Vector = Sequence[Number]
+Edge = Callable[[int, int, int], Vector]
+
+
+def row(query: Number, key: Number, *, max_distance: int, sign: str, clip: str) -> int:
+    """Return the row, counted from 0, of ``clip(n - m, -k, k)``; the last distance of a table closed below only is ``k - 1``."""
+    later = int(key) - int(query)
+    last = max_distance if clip == "symmetric" else max_distance - 1
+    return max_distance + max(-max_distance, min(last, later if sign == "key_minus_query" else -later))
+
+
+def edges(inputs: Inputs, table: str, **parameters: Any) -> Edge:
+    """Return the vector that a table gives a batch, query and key; all heads share it."""
+    queries, keys, rows = inputs["query_positions"], inputs["key_positions"], inputs[table]
+    return lambda batch, query, key: rows.row(row(queries.in_batch(batch, query), keys.in_batch(batch, key), **parameters))
+
+
+def inner(x: Vector, y: Vector) -> Ball:
+    """Return ``<x, y>``."""
+    return sum((arb(p) * arb(r) for p, r in zip(x, y, strict=True)), arb(0))
+
+
+def missed(a: Exact, step: str, x: Ball) -> Ball:
+    """Return by how much a step may miss ``x``: not at all where it needs no rounding."""
+    return arb(0) if a.holds(x, step) else a.error(step, size(x))
+
+
+def apart(a: Exact, q: Vector, x: Vector) -> Ball:
+    """Return the error of ``<q, x> / sqrt(d)`` as a dot product of its own, in any order, and its scale."""
+    reach = sum((size(arb(p) * arb(r)) for p, r in zip(q, x, strict=True)), arb(0))
+    if reach == 0:
+        return arb(0)
+    whole, root = size(inner(q, x)), arb(len(q)).sqrt()
+    strayed = a.error("dot", size(reach), whole, terms=len(q))
+    return strayed / root + a.error("scale", size((whole + strayed) / root))
+
+
+def together(a: Exact, q: Vector, k: Vector, edge: Vector) -> Ball:
+    """Return the error of rounding ``q / sqrt(d)`` before the product, and ``k + a`` where the edge is added to the key."""
+    root, strayed = arb(len(q)).sqrt(), arb(0)
+    for p, x, e in zip(q, k, edge, strict=True):
+        scaled, moved = arb(p) / root, arb(x) + arb(e)
+        off, gone = missed(a, "product", scaled), missed(a, "sum", moved)
+        strayed += size(scaled) * gone + off * size(moved) + off * gone
+    return strayed
+
+
+def logit(a: Exact, q: Vector, k: Vector, edge: Vector) -> Ball:
+    """Return ``q (k + a)^T / sqrt(d)`` (eq. 4), or as two products (eq. 5): the budget is of either."""
+    whole = (inner(q, k) + inner(q, edge)) / arb(len(q)).sqrt()
+    strayed = apart(a, q, k) + apart(a, q, edge) + together(a, q, k, edge)
+    return a.spread("sum", whole + arb(0, size(strayed))) if any(edge) else whole + arb(0, size(strayed))
+
+
+def scores(a: Exact, inputs: Inputs, **parameters: Any) -> Callable[[int, int, int, int], Ball]:
+    """Return the logit of a batch, query head, query and key; consecutive query heads share a key head."""
+    q, k, edge = inputs["q"], inputs["k"], edges(inputs, "key_table", **parameters)
+    group = q.shape[1] // k.shape[1]
+    return lambda batch, head, m, n: logit(a, q.row(batch, head, m), k.row(batch, head // group, n), edge(batch, m, n))
+
+
+def logits(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
+    """Return every logit."""
+    score, shape = scores(a, inputs, **parameters), (*inputs["q"].shape[:3], inputs["k"].shape[2])
+    return {"result": (shape, [score(batch, head, m, n) for batch, head, m, n in indices(*shape)])}
+
+
+def weights(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
+    """Return the softmax of the logits over the keys that are seen."""
+    rows = attention.rows(inputs, scores(a, inputs, **parameters), causal=causal)
+    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
+    return {"result": (shape, [share for each in rows for share in attention.shares(a, each.logits)])}
+
+
+def mixed(a: Exact, logits: Sequence[Ball | None], values: Sequence[Vector], related: Sequence[Vector]) -> list[Ball]:
+    """Return ``sum_n p_n (v_n + a_n)`` (eq. 3), or as two averages: the budget is of either."""
+    averages = zip(attention.average(a, logits, values), attention.average(a, logits, related), strict=True)
+    seen = attention.seen(logits)
+    return [
+        a.sum(mean, edge) + arb(0, size(max((missed(a, "sum", arb(values[n][c]) + arb(related[n][c])) for n in seen), key=float)))
+        for c, (mean, edge) in enumerate(averages)
+    ]
+
+
+def attend(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
+    """Return attention over values with their edges."""
+    v, edge, shape = inputs["v"], edges(inputs, "value_table", **parameters), inputs["q"].shape
+    keys, group, everything = range(v.shape[2]), shape[1] // v.shape[1], []
+    rows = attention.rows(inputs, scores(a, inputs, **parameters), causal=causal)
+    for (batch, head, m), each in zip(indices(*shape[:3]), rows, strict=True):
+        values, related = [v.row(batch, head // group, n) for n in keys], [edge(batch, m, n) for n in keys]
+        everything += mixed(a, each.logits, values, related)
+    return {"result": ((*shape[:3], v.shape[-1]), everything)}
