@@ -20,6 +20,7 @@ BUNDLED = {
     "array_api_strict": "conformance.adapters.array_api_strict_reference",
     "ggml": "conformance.adapters.ggml_kernels",
     "transformers": "conformance.adapters.transformers_models",
+    "transformers4": "conformance.adapters.transformers4_models",
     "equinox": "conformance.adapters.equinox_layers",
 }
 

@@ -17,8 +17,15 @@ VECTORS = [vector for vector in load() if vector.error is None]
 OFFERED = {
     "numpy": set(operations()),
     "array_api_strict": set(operations()),
-    "ggml": {"rope.rotate", "rope.gradient", "yarn.rotate"},
-    "transformers": set(operations()) - {"sinusoidal.shift_matrix"},
+    "ggml": {"rope.rotate", "rope.gradient", "yarn.rotate", "position_interpolation.rotate", "longrope.rotate"},
+    "transformers": {
+        "alibi.bias", "alibi.slopes", "learned.encode", "longrope.attention_factor", "longrope.frequencies", "longrope.rotate",
+        "position_interpolation.frequencies", "position_interpolation.rotate", "relative_bias.bias", "rope.apply", "rope.attend",
+        "rope.frequencies", "rope.gradient", "rope.rotate", "rope.rotate_query_key", "rope.tables", "rope.weights", "shaw.attend",
+        "shaw.weights", "sinusoidal.encode", "t5.bias", "t5.bucket", "transformer_xl.attend", "transformer_xl.shift",
+        "transformer_xl.weights", "yarn.attention_factor", "yarn.frequencies", "yarn.rotate",
+    },
+    "transformers4": {"shaw.attend", "shaw.weights", "transformer_xl.attend", "transformer_xl.shift", "transformer_xl.weights"},
     "equinox": {"rope.rotate"},
 }
 

@@ -73,9 +73,10 @@ def _tensor(context: int, kind: int, values: np.ndarray) -> int:
     return tensor
 
 
-def _run(kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[float, ...]) -> np.ndarray:
-    with _context(4 * x.nbytes + 8 * positions.nbytes + OVERHEAD) as context:
-        operands = (_tensor(context, FLOAT32, x), _tensor(context, INT32, positions), None)
+def _run(kernel: Any, x: np.ndarray, positions: np.ndarray, factors: np.ndarray | None, settings: tuple[float, ...]) -> np.ndarray:
+    with _context(6 * x.nbytes + 8 * positions.nbytes + OVERHEAD) as context:
+        slowing = None if factors is None else _tensor(context, FLOAT32, factors)
+        operands = (_tensor(context, FLOAT32, x), _tensor(context, INT32, positions), slowing)
         result = kernel(context, *operands, x.shape[-1], *settings)
         graph = _graph(context)
         _expand(graph, result)
@@ -85,17 +86,20 @@ def _run(kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[floa
         return np.frombuffer(ctypes.string_at(_data(result), x.nbytes), np.float32).reshape(x.shape)
 
 
-def _turned(kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[float, ...]) -> np.ndarray:
+def _turned(
+    kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[float, ...], factors: np.ndarray | None = None
+) -> np.ndarray:
     # ggml has one position per token and no batch axis there, so the sequences of a batch stand one after the other.
     batch, heads, tokens, width = x.shape
     rows = np.ascontiguousarray(x.transpose(0, 2, 1, 3), dtype=np.float32).reshape(batch * tokens, heads, width)
     places = np.ascontiguousarray(np.broadcast_to(positions, (batch, tokens)).reshape(-1), dtype=np.int32)
-    turned = _run(kernel, rows, places, settings).reshape(batch, tokens, heads, width)
+    slowing = None if factors is None else np.ascontiguousarray(factors, dtype=np.float32)
+    turned = _run(kernel, rows, places, slowing, settings).reshape(batch, tokens, heads, width)
     return turned.transpose(0, 2, 1, 3)
 
 
-def _plain(layout: str, base: float) -> tuple[float, ...]:
-    return (MODES[layout], 0, base, 1.0, 0.0, 1.0, 32.0, 1.0)
+def _plain(layout: str, base: float, scale: float = 1.0, attention_factor: float = 1.0) -> tuple[float, ...]:
+    return (MODES[layout], 0, base, scale, 0.0, attention_factor, 32.0, 1.0)
 
 
 @adapter.implements("rope.rotate", layout=tuple(MODES), direction="positive")
@@ -116,6 +120,32 @@ def gradient(
 ) -> np.ndarray:
     """Turn the cotangent back by ``ggml_rope_ext_back``."""
     return _turned(_rope_back, cotangent, positions, _plain(layout, base))
+
+
+@adapter.implements("position_interpolation.rotate", layout=tuple(MODES), direction="positive")
+def interpolate(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, factor: float, **_: object) -> np.ndarray:
+    """Turn by ``ggml_rope_ext`` with ``freq_scale = 1 / factor``."""
+    return _turned(_rope, x, positions, _plain(layout, base, 1.0 / factor))
+
+
+@adapter.implements("longrope.rotate", layout=tuple(MODES), direction="positive")
+def rotate_longrope(
+    x: np.ndarray,
+    positions: np.ndarray,
+    short_factors: np.ndarray,
+    long_factors: np.ndarray,
+    *,
+    base: float,
+    layout: str,
+    original_length: int,
+    length: int,
+    max_length: int,
+    **_: object,
+) -> np.ndarray:
+    """Turn by ``ggml_rope_ext`` with ``freq_factors`` and ``attn_factor``; ggml leaves the choice of both to its caller."""
+    factors = long_factors if length > original_length else short_factors
+    grown = math.sqrt(1.0 + math.log(max(max_length / original_length, 1.0)) / math.log(original_length))
+    return _turned(_rope, x, positions, _plain(layout, base, 1.0, grown), factors)
 
 
 def _growth(factor: float, mscale: float = 1.0) -> float:

@@ -1,20 +1,27 @@
-"""Attention biases of transformers: T5's buckets, and ALiBi as BLOOM, MPT and Falcon build it."""
+"""Attention biases of transformers: buckets and tables as T5 and others have them, and ALiBi as BLOOM, MPT and Falcon build it."""
 
 import functools
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from transformers import T5Config
 from transformers.models.bloom import modeling_bloom as bloom
+from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 from transformers.models.falcon import modeling_falcon as falcon
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
 from transformers.models.mpt import modeling_mpt as mpt
+from transformers.models.phi4_multimodal.modeling_phi4_multimodal import Phi4MultimodalAudioRelativeAttentionBias
+from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 from transformers.models.t5.modeling_t5 import T5Attention
+from transformers.models.wavlm.modeling_wavlm import WavLMAttention
 
 from conformance.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
 LARGEST = 1 << 24
 LARGEST_ROW = 1 << 20
+LARGEST_SQUARE = 1 << 11
 FULL_AND_BFLOAT16 = ("float32", "bfloat16")
 
 
@@ -30,10 +37,33 @@ def extent(positions: torch.Tensor, heads: int, largest: int = LARGEST) -> int:
     return length
 
 
-@adapter.implements("t5.bucket", label="t5", dtypes=("float32",))
-def bucket(relative_positions: torch.Tensor, **parameters: Any) -> torch.Tensor:
+@adapter.implements("t5.bucket", label="t5", convention="t5", dtypes=("float32",))
+def bucket(relative_positions: torch.Tensor, *, bidirectional: bool, num_buckets: int, max_distance: int, **_: object) -> torch.Tensor:
     """Return the bucket of every relative position."""
-    return T5Attention._relative_position_bucket(relative_positions, **parameters)  # noqa: SLF001  the model's own function
+    return T5Attention._relative_position_bucket(  # noqa: SLF001  the model's own function
+        relative_positions, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance
+    )
+
+
+@adapter.implements("t5.bucket", label="mpnet", convention="t5", bidirectional=True, dtypes=("float32",))
+def mpnet_bucket(relative_positions: torch.Tensor, *, num_buckets: int, max_distance: int, **_: object) -> torch.Tensor:
+    """Return MPNet's buckets, which are those of an encoder."""
+    return MPNetEncoder.relative_position_bucket(relative_positions, num_buckets=num_buckets, max_distance=max_distance)
+
+
+@adapter.implements("t5.bucket", label="wavlm", convention="t5", bidirectional=True, dtypes=("float32",))
+def wavlm_bucket(relative_positions: torch.Tensor, *, num_buckets: int, max_distance: int, **_: object) -> torch.Tensor:
+    """Return WavLM's buckets, which are those of an encoder."""
+    settings = SimpleNamespace(num_buckets=num_buckets, max_distance=max_distance)
+    return WavLMAttention._relative_positions_bucket(settings, relative_positions)  # noqa: SLF001  the model's own function
+
+
+@adapter.implements("t5.bucket", label="deberta-v2", convention="deberta", dtypes=("float32",))
+def deberta_bucket(relative_positions: torch.Tensor, *, num_buckets: int, max_distance: int, **_: object) -> torch.Tensor:
+    """Return the row of the relative embeddings, as the model clamps it: position_buckets is half of the rows."""
+    span = num_buckets // 2
+    buckets = make_log_bucket_position(-relative_positions, span, max_distance).to(torch.long)
+    return torch.clamp(buckets + span, 0, span * 2 - 1)
 
 
 @functools.lru_cache(maxsize=32)
@@ -49,7 +79,7 @@ def _configuration(heads: int, buckets: int, distance: int, *, decoder: bool) ->
     )
 
 
-@adapter.implements("t5.bias", label="t5", dtypes=FULL_AND_BFLOAT16)
+@adapter.implements("t5.bias", label="t5", convention="t5", dtypes=FULL_AND_BFLOAT16)
 def t5_bias(
     table: torch.Tensor,
     query_positions: torch.Tensor,
@@ -58,6 +88,7 @@ def t5_bias(
     bidirectional: bool,
     num_buckets: int,
     max_distance: int,
+    **_: object,
 ) -> torch.Tensor:
     """Return one row per query, each the bias of a decoding step with that many tokens seen."""
     length = extent(torch.cat((query_positions, key_positions)), table.shape[1], LARGEST_ROW)
@@ -66,6 +97,36 @@ def t5_bias(
     layer.relative_attention_bias.weight = torch.nn.Parameter(table, requires_grad=False)
     rows = [layer.compute_bias(1, length, past_seen_tokens=int(query))[0, :, 0, key_positions] for query in query_positions]
     return torch.stack(rows, dim=1)
+
+
+def _square(query_positions: torch.Tensor, key_positions: torch.Tensor) -> int:
+    """Return the length of the whole matrix that reaches both, if it is small enough to build."""
+    return extent(torch.cat((query_positions, key_positions)), 1, LARGEST_SQUARE)
+
+
+@adapter.implements("t5.bias", label="phi4-multimodal", convention="clamped", bidirectional=True, dtypes=FULL_AND_BFLOAT16)
+def phi4_bias(
+    table: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor, *, num_buckets: int, **_: object
+) -> torch.Tensor:
+    """Return the bias of the audio encoder, which is built for a whole sequence."""
+    length = _square(query_positions, key_positions)
+    settings = SimpleNamespace(bias_max_distance=num_buckets // 2, bias_symmetric=False, num_attention_heads=table.shape[1])
+    layer = Phi4MultimodalAudioRelativeAttentionBias(settings)
+    layer.bias_values.weight = torch.nn.Parameter(table, requires_grad=False)
+    return layer(torch.zeros(1, length, 1))[0][:, query_positions][:, :, key_positions]
+
+
+@adapter.implements("relative_bias.bias", label="swin", sign="query_minus_key", dtypes=FULL_AND_BFLOAT16)
+def swin_bias(
+    table: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor, *, max_distance: int, **_: object
+) -> torch.Tensor:
+    """Return Swin's bias of a window that is one row high; the model has no offsets beyond its window."""
+    if _square(query_positions, key_positions) > max_distance + 1:
+        message = f"a window of {max_distance + 1} tokens ends at position {max_distance}"
+        raise Unsupported(message)
+    layer = SwinRelativePositionBias(table.shape[1], (1, max_distance + 1))
+    layer.relative_position_bias_table = torch.nn.Parameter(table, requires_grad=False)
+    return layer()[0][:, query_positions][:, :, key_positions]
 
 
 def _rows(per_key: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,16 @@
 """Positional encodings of transformers, each called as its model calls it."""
 
-from conformance.adapters import transformers_biases, transformers_gptj, transformers_rotary, transformers_sinusoids, transformers_yarn
+from conformance.adapters import (
+    transformers_biases,
+    transformers_gptj,
+    transformers_longrope,
+    transformers_rotary,
+    transformers_shaw,
+    transformers_sinusoids,
+    transformers_tables,
+    transformers_xl,
+    transformers_yarn,
+)
 from conformance.adapters.transformers_adapter import SUPPORTED, adapter
 
 __all__ = [
@@ -8,7 +18,11 @@ __all__ = [
     "adapter",
     "transformers_biases",
     "transformers_gptj",
+    "transformers_longrope",
     "transformers_rotary",
+    "transformers_shaw",
     "transformers_sinusoids",
+    "transformers_tables",
+    "transformers_xl",
     "transformers_yarn",
 ]

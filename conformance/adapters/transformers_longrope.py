@@ -1,0 +1,108 @@
+"""Stretched contexts with one factor (rope_type 'linear') or a factor per pair ('longrope'), through the rotary modules built on them."""
+
+import functools
+from typing import Any
+
+import torch
+from transformers import Phi3Config
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.phi3 import modeling_phi3 as phi3
+
+from conformance.adapter import Unsupported
+from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, batched, embedding
+
+Factors = tuple[float, ...]
+
+
+def _phi3(head_dim: int, length: int, rope: dict[str, Any]) -> Phi3Config:
+    # The configuration's own original length, 4096 unless said, replaces the one in rope_parameters.
+    original = rope.get("original_max_position_embeddings", length)
+    lengths = {"max_position_embeddings": length, "original_max_position_embeddings": original}
+    return Phi3Config(hidden_size=head_dim, num_attention_heads=1, pad_token_id=0, rope_parameters=rope, **lengths)
+
+
+PHI3 = Model("phi3", phi3.Phi3RotaryEmbedding, _phi3, phi3.apply_rotary_pos_emb, "half")
+
+
+def linear(base: float, factor: float) -> dict[str, Any]:
+    """Return ``rope_parameters`` of position interpolation, as a model's configuration spells them."""
+    return {"rope_type": "linear", "rope_theta": base, "factor": factor}
+
+
+def longrope(base: float, original_length: int, short: Factors, long: Factors) -> dict[str, Any]:
+    """Return ``rope_parameters`` of LongRoPE, as a model's configuration spells them."""
+    lists = {"short_factor": list(short), "long_factor": list(long)}
+    return {"rope_type": "longrope", "rope_theta": base, "original_max_position_embeddings": original_length, **lists}
+
+
+@adapter.implements("position_interpolation.frequencies", label="linear", dtypes=("float32",))
+def interpolated(*, head_dim: int, base: float, factor: float) -> torch.Tensor:
+    """Return what the library computes from the configuration."""
+    return ROPE_INIT_FUNCTIONS["linear"](MODELS[0].configure(head_dim, MAX_POSITIONS, linear(base, factor)), device="cpu")[0]
+
+
+def interpolate(
+    model: Model, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, factor: float, **_: object
+) -> torch.Tensor:
+    """Turn ``x`` by the tables of a module configured for position interpolation."""
+    tables = embedding(model, head_dim, MAX_POSITIONS, *linear(base, factor).items())(x, batched(positions))
+    return model.turn(x, x, *tables)[0]
+
+
+@functools.lru_cache(maxsize=64)
+def module(model: Model, head_dim: int, max_length: int, base: float, original_length: int, short: Factors, long: Factors) -> Any:
+    """Return a model's rotary module with LongRoPE, built once per configuration as a model builds it; it remembers its last length."""
+    return model.module(model.configure(head_dim, max_length, longrope(base, original_length, short, long)))
+
+
+@adapter.implements("longrope.frequencies", label="longrope", dtypes=("float32",))
+def frequencies(
+    short_factors: torch.Tensor, long_factors: torch.Tensor, *, head_dim: int, base: float, original_length: int, length: int
+) -> torch.Tensor:
+    """Return what the library computes from the configuration for a length."""
+    rope = longrope(base, original_length, tuple(short_factors.tolist()), tuple(long_factors.tolist()))
+    return ROPE_INIT_FUNCTIONS["longrope"](PHI3.configure(head_dim, MAX_POSITIONS, rope), device="cpu", seq_len=length)[0]
+
+
+@adapter.implements("longrope.attention_factor", label="longrope", dtypes=("float32",))
+def attention_factor(*, original_length: int, max_length: int) -> float:
+    """Return the number that multiplies cosine and sine."""
+    rope = longrope(10_000.0, original_length, (1.0,), (1.0,))
+    return float(ROPE_INIT_FUNCTIONS["longrope"](PHI3.configure(2, max_length, rope), device="cpu")[1])
+
+
+def rotate(
+    model: Model,
+    x: torch.Tensor,
+    positions: torch.Tensor,
+    short_factors: torch.Tensor,
+    long_factors: torch.Tensor,
+    *,
+    head_dim: int,
+    base: float,
+    original_length: int,
+    length: int,
+    max_length: int,
+    **_: object,
+) -> torch.Tensor:
+    """Turn ``x`` by the tables of a module configured for LongRoPE, in a sequence whose last token ends it at ``length``."""
+    if length <= original_length <= int(positions.max()):
+        message = "the module takes the largest position plus 1 for the length"
+        raise Unsupported(message)
+    lists = tuple(short_factors.tolist()), tuple(long_factors.tolist())
+    rows = batched(positions)
+    whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
+    tables = module(model, head_dim, max_length, base, original_length, *lists)(x, whole)
+    return model.turn(x, x, *(table[:, :-1] for table in tables))[0]
+
+
+# Phi-3's configuration takes no rope_type but 'longrope'.
+for _model in MODELS:
+    adapter.implements("position_interpolation.rotate", label=f"{_model.label}-linear", layout=_model.layout, direction=_model.direction)(
+        functools.partial(interpolate, _model)
+    )
+for _model in (*MODELS, PHI3):
+    adapter.implements("longrope.rotate", label=f"{_model.label}-longrope", layout=_model.layout, direction=_model.direction)(
+        functools.partial(rotate, _model)
+    )
