@@ -1,11 +1,48 @@
-"""The paper's equivalent forms and the schemes' identities, written from the formulas and compared with the reference."""
+"""The paper's equivalent forms and the schemes' identities, written from the formulas and compared with the reference.
 
+Twenty-four identities relate schemes to one another. TESTED says which test shows each; COMING names the scheme that the others wait for,
+and the test of both fails as soon as that scheme exists without its identity.
+"""
+
+import ast
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from refimpl.schemes import alibi, rope, sinusoidal, t5, yarn
+from refimpl.schemes import SCHEMES, alibi, rope, sinusoidal, t5, yarn
+
+#: For an identity: the tests that show it, as file and the beginning of the name.
+TESTED = {
+    1: ("test_identities.py", "test_rotation_is_the_"),
+    2: ("test_identities.py", "test_half_layout_is_the_interleaved_one_with_permuted_channels"),
+    3: ("test_identities.py", "test_permuted_weights_make_halves_of_neighbours"),
+    4: ("test_identities.py", "test_deepseek_reads_interleaved_and_writes_halves"),
+    5: ("test_identities_stretched.py", "test_interpolation_is_rope_at_divided_positions_and_with_divided_frequencies"),
+    6: ("test_identities_stretched.py", "test_nothing_is_stretched_by_one"),
+    10: ("test_identities_stretched.py", "test_longrope_with"),
+    14: ("test_identities.py", "test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax"),
+    16: ("test_identities_bias.py", "test_t5_where_every_distance_has_a_bucket_is_one_bias_per_offset"),
+    18: ("test_schemes_shaw.py", "test_without_value_edges_under_a_mask_it_is_the_skew_of_music_transformer"),
+    19: ("test_schemes_transformer_xl.py", "test_the_expansion_of_encodings_that_are_added_is_the_four_terms"),
+    23: ("test_identities.py", "test_dot_product_of_sinusoids_is_the_sum_of_cosines_of_the_difference"),
+    24: ("test_identities.py", "test_yarn_at_position_zero_multiplies_by_the_attention_factor"),
+}
+#: For an identity: the scheme that it is about and that doesn't exist yet.
+COMING = {
+    7: "ntk_aware",
+    8: "llama3",
+    9: "dynamic_ntk",
+    11: "mrope",
+    12: "proportional_rope",
+    13: "xpos",
+    15: "kerple",
+    17: "swin",
+    20: "cope",
+    21: "fox",
+    22: "rerope",
+}
 
 WIDTH = 12
 BASE = 10_000.0
@@ -13,6 +50,19 @@ POSITIONS = np.array([0, 1, 2, 9, 257, 2049, 131_071, -5])
 X = np.random.default_rng(7).integers(-32, 33, (2, 3, len(POSITIONS), WIDTH)) / 16
 #: Three products and a sum of numbers up to 2 in float64, of angles that agree to the bit.
 ROUNDING = 4e-15
+
+
+def test_every_identity_is_tested_or_waits_for_its_scheme() -> None:
+    assert sorted([*TESTED, *COMING]) == list(range(1, 25))
+    assert not set(COMING.values()) & set(SCHEMES)
+
+
+@pytest.mark.parametrize("number", TESTED)
+def test_the_test_of_an_identity_exists(number: int) -> None:
+    name, start = TESTED[number]
+    tree = ast.parse((Path(__file__).parent / name).read_text(encoding="utf-8"))
+
+    assert any(isinstance(node, ast.FunctionDef) and node.name.startswith(start) for node in tree.body)
 
 
 def angles(position: int) -> np.ndarray:
@@ -68,6 +118,20 @@ def test_deepseek_reads_interleaved_and_writes_halves() -> None:
     deepseek = rope.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, layout="interleaved_to_half")
 
     assert np.array_equal(deepseek, interleaved()[..., permutation()])
+
+
+def test_permuted_weights_make_halves_of_neighbours() -> None:
+    """Meta's checkpoints become transformers' by viewing the rows of W_q and W_k as (head, pair, 2) and exchanging the last two."""
+    heads = 3
+    weight = np.random.default_rng(9).integers(-32, 33, (heads * WIDTH, 5)) / 16
+    tokens = np.random.default_rng(10).integers(-32, 33, (len(POSITIONS), 5)) / 16
+    permuted = weight.reshape(heads, WIDTH // 2, 2, 5).swapaxes(1, 2).reshape(heads * WIDTH, 5)
+
+    def projected(matrix: np.ndarray, layout: str) -> np.ndarray:
+        x = (tokens @ matrix.T).reshape(len(POSITIONS), heads, WIDTH).swapaxes(0, 1)[None]
+        return rope.rotate(x, POSITIONS, head_dim=WIDTH, base=BASE, layout=layout)
+
+    assert np.array_equal(projected(permuted, "half"), projected(weight, "interleaved")[..., permutation()])
 
 
 def test_layouts_give_the_same_dot_products_of_queries_and_keys() -> None:

@@ -1,0 +1,80 @@
+"""What stretched rotary schemes are when nothing is stretched, or everything alike."""
+
+import numpy as np
+import pytest
+
+from refimpl.schemes import longrope, position_interpolation, rope, yarn
+
+WIDTH, BASE, FACTOR = 12, 10_000.0, 4.0
+POSITIONS = np.array([0, 1, 2, 9, 257, 2_049, -5])
+X = np.random.default_rng(7).integers(-32, 33, (2, 3, len(POSITIONS), WIDTH)) / 16
+HERE = np.zeros(1)
+#: Angles up to 2^12 radians, each off by a few times 2^-53 of that, turn pairs shorter than 4.
+ROUNDING = 2.0 ** (12 + 2 + 2 - 53)
+
+PLAIN = rope.frequencies(head_dim=WIDTH, base=BASE, like=HERE)
+#: Lists of factors of 1, and an attention factor of 1.
+ONES = np.ones(WIDTH // 2)
+SAME_LENGTH = {"original_length": 4_096, "max_length": 4_096}
+
+
+def plain(x: np.ndarray = X, positions: np.ndarray = POSITIONS, **parameters: object) -> np.ndarray:
+    """Return rope's rotation."""
+    return rope.rotate(x, positions, head_dim=WIDTH, base=BASE, **parameters)
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+def test_interpolation_is_rope_at_divided_positions_and_with_divided_frequencies(layout: str) -> None:
+    multiples = POSITIONS * int(FACTOR)
+    stretched = position_interpolation.rotate(X, multiples, head_dim=WIDTH, base=BASE, factor=FACTOR, layout=layout)
+    divided = position_interpolation.frequencies(head_dim=WIDTH, base=BASE, factor=FACTOR, like=HERE)
+    angles = multiples[:, None] * divided
+    by_frequency = rope.apply(X, np.cos(angles), np.sin(angles), layout=layout)
+
+    assert np.array_equal(divided, PLAIN / FACTOR)
+    assert np.abs(stretched - plain(layout=layout)).max() < ROUNDING
+    assert np.abs(stretched - by_frequency).max() < ROUNDING
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+@pytest.mark.parametrize("direction", ["positive", "negative"])
+def test_nothing_is_stretched_by_one(layout: str, direction: str) -> None:
+    shared = {"head_dim": WIDTH, "base": BASE, "layout": layout, "direction": direction}
+    rope_itself = plain(layout=layout, direction=direction)
+    by_lists = longrope.rotate(X, POSITIONS, ONES, ONES, length=4_096, **SAME_LENGTH, **shared)
+    searched = longrope.rotate_searched(X, POSITIONS, ONES, start_tokens=0, **shared)
+
+    assert np.abs(position_interpolation.rotate(X, POSITIONS, factor=1.0, **shared) - rope_itself).max() < ROUNDING
+    assert np.abs(yarn.rotate(X, POSITIONS, factor=1.0, original_length=4_096, **shared) - rope_itself).max() < ROUNDING
+    assert np.abs(by_lists - rope_itself).max() < ROUNDING
+    assert np.abs(searched - rope_itself).max() < ROUNDING
+
+
+def test_longrope_with_one_factor_for_all_pairs_is_interpolation() -> None:
+    factors = np.full(WIDTH // 2, FACTOR)
+    searched = longrope.rotate_searched(X, POSITIONS, factors, head_dim=WIDTH, base=BASE, start_tokens=0)
+    by_lists = longrope.rotate(X, POSITIONS, ONES, factors, head_dim=WIDTH, base=BASE, length=4_097, **SAME_LENGTH)
+    interpolated = position_interpolation.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, factor=FACTOR)
+
+    counted = POSITIONS >= 0
+    assert np.abs(searched - interpolated)[:, :, counted].max() < ROUNDING
+    assert np.abs(by_lists - interpolated).max() < ROUNDING
+
+
+def test_longrope_with_factors_of_a_geometric_ladder_is_rope_of_another_base() -> None:
+    """Factors s^(2j / (d - 2)) are NTK-aware scaling: the base times s^(d / (d - 2))."""
+    factors = FACTOR ** (2 * np.arange(WIDTH // 2) / (WIDTH - 2))
+    frequencies = longrope.frequencies(
+        factors, factors, head_dim=WIDTH, base=BASE, original_length=4_096, length=8_192
+    )
+    other_base = rope.frequencies(head_dim=WIDTH, base=BASE * FACTOR ** (WIDTH / (WIDTH - 2)), like=HERE)
+
+    assert np.abs(frequencies / other_base - 1.0).max() < 2.0**-48
+    assert frequencies[0] == 1.0
+    assert abs(frequencies[-1] / PLAIN[-1] * FACTOR - 1.0) < 2.0**-48
+
+
+def test_at_position_zero_longrope_multiplies_by_the_attention_factor() -> None:
+    turned = longrope.rotate(X, POSITIONS, ONES, 2 * ONES, head_dim=WIDTH, base=BASE, original_length=4_096, length=9, max_length=131_072)
+
+    assert np.abs(turned[:, :, 0] - 1.1902380714 * X[:, :, 0]).max() < 1e-9

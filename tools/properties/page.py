@@ -1,0 +1,218 @@
+"""The page of measured properties: three tables, how every column is measured, and where the lecture notes err."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from refimpl.attention import Layer
+from refimpl.schemes import SCHEMES
+from refimpl.spec import Scheme
+from tools.properties import measures
+from tools.properties.corrections import Correction, corrections
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "properties.md"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A scheme under measurement."""
+
+    scheme: Scheme
+    maker: measures.Maker
+
+    @cached_property
+    def layer(self) -> Layer:
+        """The scheme's layer for the tokens that properties are measured on."""
+        return measures.made(self.maker)
+
+    @cached_property
+    def cost(self) -> measures.Cost:
+        """What the scheme adds to attention in a model."""
+        return measures.cost(self.maker)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A property: its name, how it is measured, and the words for what is measured of a scheme."""
+
+    name: str
+    how: str
+    cell: Callable[[Subject], str]
+
+
+def yes(*, holds: bool) -> str:
+    """Return a truth in a word."""
+    return "yes" if holds else "no"
+
+
+def unique(subject: Subject) -> str:
+    """Say how many positions have a code of their own."""
+    count = measures.unique(subject.layer)
+    return "yes" if count == measures.LENGTH else f"no: {count} of {measures.LENGTH}"
+
+
+def linear(subject: Subject) -> str:
+    """Say whether a step is one linear map; without codes there is nothing to map."""
+    return "no codes" if measures.unique(subject.layer) == 1 else yes(holds=measures.linear(subject.layer))
+
+
+def endless(subject: Subject) -> str:
+    """Say whether every position has a code, and where they end."""
+    last = measures.last(subject.layer)
+    return "yes" if last is None else f"no: up to {last}"
+
+
+def dimensions(subject: Subject) -> str:
+    """Say how many cells of a grid are told apart."""
+    told = measures.cells(subject.layer)
+    return "yes" if told == 64 else f"no: {told} of 64 cells"
+
+
+def cache(subject: Subject) -> str:
+    """Say whether keys and values that are kept stay right."""
+    if measures.cached(subject.layer) > measures.SAME:
+        return "no"
+    return "yes" if measures.outlives_length(subject.scheme) else "only while `length` stays"
+
+
+def acts(subject: Subject) -> str:
+    """Say where the scheme acts, and whether once or in every layer."""
+    places = measures.places(subject.layer)
+    if not places:
+        return "nowhere"
+    return "input, once" if places == ("input",) else f"{' and '.join(places)}, in every layer"
+
+
+IDEAL = (
+    Column("scheme", "", lambda subject: f"`{subject.scheme.name}`"),
+    Column(
+        "unique per position",
+        f"how many of {measures.LENGTH} positions change one and the same key differently: the key itself where the scheme adds or turns, "
+        "its logits (and value) for queries in the middle where it acts on pairs. Rounded to 1e-9.",
+        unique,
+    ),
+    Column(
+        "linear relation",
+        f"one affine map from every code to the next is fitted by least squares on {measures.LENGTH // 2} positions chosen at random; it "
+        "holds if it gives all others to 1e-6.",
+        linear,
+    ),
+    Column(
+        "every position",
+        f"whether a token can stand at position {measures.FAR:,}; if not, the last position where one can, found by bisection. Whether "
+        "a model trained on short texts is any good there is no property of the encoding, and not measured.",
+        endless,
+    ),
+    Column("deterministic", "whether a layer that is made anew gives the same bits.", lambda s: yes(holds=measures.deterministic(s.maker))),
+    Column(
+        "more dimensions",
+        "half of the channels (or heads) take the row, half the column of an 8 x 8 grid: whether all 64 cells are told apart.",
+        dimensions,
+    ),
+)
+ATTENTION = (
+    Column("scheme", "", lambda subject: f"`{subject.scheme.name}`"),
+    Column(
+        "acts on",
+        "which parts of `refimpl.attention.Layer` the scheme fills in. The input is encoded once, before the first layer; everything "
+        "else is done in every layer.",
+        acts,
+    ),
+    Column(
+        "touches values",
+        "whether attention to a single token, whose weight is 1, gives anything but that token's value.",
+        lambda subject: yes(holds=measures.touches_values(subject.layer)),
+    ),
+    Column(
+        "relative only",
+        f"whether causal attention over 12 tokens stays the same to 1e-9 when all positions move by {measures.SHIFT}.",
+        lambda subject: yes(holds=measures.relative(subject.layer)),
+    ),
+    Column(
+        "keeps a KV cache valid",
+        "whether 12 tokens decoded one by one, each key and value computed once and kept, give to 1e-9 what attention over all at once "
+        "gives; and, where an operation is told the length of the sequence, whether a key is the same once the sequence is a token longer "
+        "than the original length.",
+        cache,
+    ),
+)
+PRICE = (
+    Column("scheme", "", lambda subject: f"`{subject.scheme.name}`"),
+    Column(
+        "learned numbers",
+        f"what the layer says it learns, for {measures.MODEL_HEADS} heads of {measures.MODEL_WIDTH} channels. What acts in every layer may "
+        "be learned in every layer.",
+        lambda subject: f"{subject.cost.learned:,}",
+    ),
+    Column(
+        "operations per token",
+        "additions, products, functions and comparisons that the reference computes beyond plain attention, counted by arrays that count "
+        "(`tools/properties/counting.py`) at 4, 8 and 16 tokens; the parabola through these must give 32 tokens exactly. What acts on the "
+        "input is counted once.",
+        lambda subject: f"{subject.cost.per_token:,}",
+    ),
+    Column(
+        "operations per pair",
+        f"the same count, where it grows with pairs of tokens; all {measures.MODEL_HEADS} heads together. The reference optimises nothing: "
+        "Transformer-XL's and Shaw's own efficient forms do per distance what it does per pair.",
+        lambda subject: f"{subject.cost.per_pair:,}",
+    ),
+)
+TABLES = (
+    ("What an ideal encoding does", IDEAL),
+    ("In attention", ATTENTION),
+    ("Its price", PRICE),
+)
+
+
+def subjects() -> list[Subject]:
+    """Return every scheme that says how it acts in attention."""
+    return [Subject(scheme, scheme.layer) for scheme in SCHEMES.values() if scheme.layer is not None]
+
+
+def text() -> str:
+    """Return the page."""
+    return "\n".join(_lines(subjects())) + "\n"
+
+
+def _lines(measured: list[Subject]) -> Iterator[str]:
+    yield "# Properties of every scheme, measured"
+    yield ""
+    yield "`make pages` writes this page (`python -m tools.properties`). No cell is typed in: each is measured on the reference,"
+    yield f"through the scheme's layer, with {measures.HEADS} heads of {measures.WIDTH} channels unless a column says otherwise."
+    for title, columns in TABLES:
+        yield from ("", f"## {title}", "")
+        yield from _table(columns, measured)
+        yield ""
+        yield from (f"- **{column.name}**: {column.how}" for column in columns if column.how)
+    yield from ("", "## What the lecture notes say of these properties", "")
+    yield f"*RoPE has all of the first table.* {_ideal(measured)}"
+    yield from ("", "## Where the lecture notes are wrong", "")
+    yield "The schemes were collected from lecture notes. What these say is printed in italics; the numbers are measured with this page."
+    for correction in corrections():
+        yield from _corrected(correction)
+
+
+def _ideal(measured: list[Subject]) -> str:
+    """Say which schemes have every property of an ideal encoding, and which of them nothing in attention speaks against."""
+    every = [subject for subject in measured if all(column.cell(subject) == "yes" for column in IDEAL[1:])]
+    names = ", ".join(f"`{subject.scheme.name}`" for subject in every)
+    also = ", ".join(f"`{subject.scheme.name}`" for subject in every if measures.relative(subject.layer) and cache(subject) == "yes")
+    return f"These have: {names}. Relative only as well, with a cache that stays valid: {also}."
+
+
+def _table(columns: tuple[Column, ...], measured: list[Subject]) -> Iterator[str]:
+    yield f"| {' | '.join(column.name for column in columns)} |"
+    yield f"|{'---|' * len(columns)}"
+    for subject in measured:
+        yield f"| {' | '.join(column.cell(subject) for column in columns)} |"
+
+
+def _corrected(correction: Correction) -> Iterator[str]:
+    yield from ("", f"### {correction.title}", "", f"*{_escaped(correction.said)}*", "", _escaped(correction.found))
+
+
+def _escaped(words: str) -> str:
+    """Return words in which Markdown takes no stars, underscores or carets for marks."""
+    return words.replace("*", r"\*").replace("_", r"\_")
