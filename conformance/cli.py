@@ -155,11 +155,22 @@ def list_() -> None:
 
 @posenc.command(name="show")
 @click.argument("name", metavar="SCHEME|OPERATION|CASE")
-def show_(name: str) -> None:
+@click.option("--length", type=int, metavar="N", help="What a scheme uses, or how far it reaches, over N positions.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a scheme into FILE, a .png or an .svg.")
+def show_(name: str, length: int | None, plot: Path | None) -> None:
     """Describe a scheme, an operation or a case."""
-    from conformance import show
+    from conformance import lengths, selection, show
 
-    _write(show.describe(name))
+    if length is not None:
+        _write(lengths.describe(name, length))
+    if plot is not None:
+        from conformance import pictures
+
+        selection.verify_names("scheme", [name], pictures.PICTURES)
+        pictures.save(name, plot)
+        click.echo(f"wrote {plot}")
+    if length is None and plot is None:
+        _write(show.describe(name))
 
 
 @posenc.command()
@@ -280,6 +291,23 @@ def bench(target: str) -> None:
 
     for line in measure(target):
         click.echo(line)
+
+
+@posenc.command(name="compare")
+@click.argument("schemes", nargs=-1, metavar="[SCHEME]...")
+@click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
+@click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
+def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
+    """Measure what SCHEMES cost in attention, as ratios to no encoding; sinusoidal, rope, t5 and alibi unless named."""
+    from conformance import compare, terminal
+
+    chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)
+    progress = terminal.Progress("compare")
+    try:
+        measured = compare.compare(chosen, counts, library, progress)
+    finally:
+        progress.clear()
+    _write(compare.lines(measured))
 
 
 def _write(lines: "Iterable[Line]") -> None:

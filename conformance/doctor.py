@@ -21,6 +21,7 @@ OPTIONAL = (
     "array-api-strict",
     "ml_dtypes",
     "cupy",
+    "matplotlib",
     "tensorflow",
     "mlx",
     "python-flint",

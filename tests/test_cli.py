@@ -10,6 +10,7 @@ import pytest
 
 from conformance import cli, run
 from conformance.outcomes import Failed, HarnessError, Outcome, Passed, Reason, Report, Result, Unsupported
+from conformance.sharding import Shard
 from conformance.vectors import load
 
 ROOT = Path(__file__).parents[1]
@@ -66,7 +67,9 @@ def test_json_is_one_document_per_line_and_nothing_else(canned: dict[str, Report
 def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, object] = {}
     monkeypatch.setattr(run, "check", lambda target, **said: asked.update(said) or report(target, Passed()))
-    cli.main(["check", "mine", "--scheme", "rope", "--operation", "rope.rotate", "--profile", "float64", "--level", "smoke", "--seed", "5"])
+    options = {"scheme": "rope", "operation": "rope.rotate", "profile": "float64", "level": "smoke"}
+    options |= {"seed": "5", "shard": "2/3", "jobs": "4"}
+    cli.main(["check", "mine", *(word for name, value in options.items() for word in (f"--{name}", value))])
     asked.pop("progress")
 
     assert asked == {
@@ -76,6 +79,8 @@ def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "profile": "float64",
         "level": "smoke",
         "seed": 5,
+        "shard": Shard(2, 3),
+        "jobs": 4,
     }
 
 

@@ -1,0 +1,44 @@
+"""A picture of every scheme, drawn from the reference: ``posenc show SCHEME --plot FILE``."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from conformance.pictures import absolute, alone, biases, edges, ladders, rotary, segments, weighting
+from conformance.pictures.files import PictureError, digest, empty, save_figure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+__all__ = ["PICTURES", "PictureError", "digest", "draw", "save"]
+
+PICTURES: Mapping[str, Callable[["Figure"], None]] = {
+    "none": alone.none,
+    "binary": absolute.binary,
+    "sinusoidal": absolute.sinusoidal,
+    "learned": absolute.learned,
+    "relative_bias": biases.relative_bias,
+    "t5": biases.t5,
+    "alibi": biases.alibi,
+    "shaw": edges.shaw,
+    "transformer_xl": segments.transformer_xl,
+    "rope": rotary.rope,
+    "position_interpolation": ladders.position_interpolation,
+    "yarn": ladders.yarn,
+    "longrope": ladders.longrope,
+    "da_transformer": weighting.da_transformer,
+}
+
+
+def draw(scheme: str) -> "Figure":
+    """Return the picture of a scheme, or raise ``PictureError`` where there is none or matplotlib is absent."""
+    if scheme not in PICTURES:
+        message = f"scheme must be one that has a picture ({', '.join(PICTURES)}), got {scheme!r}"
+        raise PictureError(message)
+    return empty(PICTURES[scheme])
+
+
+def save(scheme: str, path: "Path") -> None:
+    """Draw a scheme into a .png or .svg file, whole or not at all."""
+    save_figure(lambda: draw(scheme), path)

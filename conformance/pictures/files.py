@@ -1,0 +1,132 @@
+"""Make figures and write them: the same bytes for the same numbers, whole files or none."""
+
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from conformance.selection import SelectionError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".png", ".svg")
+SIZE = (9.6, 6.0)
+#: Deterministic files, white in dark pages too, and letters as shapes so that they look alike everywhere.
+STYLE = {
+    "axes.grid": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": "medium",
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100.0,
+    "figure.facecolor": "white",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9.0,
+    "image.cmap": "cividis",
+    "legend.frameon": False,
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "posenc",
+}
+#: What a file says of itself: nothing that changes from day to day or from machine to machine.
+METADATA: dict[str, dict[str, str | None]] = {".png": {"Software": None}, ".svg": {"Date": None, "Creator": None}}
+STEPS = 100_000
+#: Keeps fractions with short binary or decimal forms away from the edges of rounding, where platforms could disagree.
+OFF_THE_EDGE = 0.381966
+
+
+class PictureError(SelectionError):
+    """A picture that can't be drawn or written, and why."""
+
+
+def empty(fill: "Callable[[Figure], None]") -> "Figure":
+    """Return a figure that a function has filled."""
+    if find_spec("matplotlib") is None:
+        message = "matplotlib must be installed, got nothing (pip install 'posenc[plot]')"
+        raise PictureError(message)
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
+        figure = Figure(figsize=SIZE)
+        fill(figure)
+    return figure
+
+
+def save_figure(make: "Callable[[], Figure]", path: Path) -> None:
+    """Write what ``make`` draws as the suffix of the path says; an existing file is replaced only by a whole one."""
+    _verify(path)
+    content = _rendered(make(), path.suffix)
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        Path(partial).chmod(0o644)
+        Path(partial).replace(path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+
+
+def _verify(path: Path) -> None:
+    if path.suffix not in SUFFIXES:
+        message = f"file must end in {' or '.join(SUFFIXES)}, got {path.name!r}"
+    elif not path.parent.is_dir():
+        message = f"directory of the file must exist, got {str(path.parent)!r}"
+    elif path.is_dir():
+        message = f"file must not be a directory, got {str(path)!r}"
+    else:
+        return
+    raise PictureError(message)
+
+
+def _rendered(figure: "Figure", suffix: str) -> bytes:
+    import matplotlib as mpl
+
+    content = io.BytesIO()
+    with mpl.rc_context({**mpl.rcParamsDefault, **STYLE}):
+        figure.savefig(content, format=suffix.removeprefix("."), metadata=METADATA[suffix])
+    return content.getvalue()
+
+
+def digest(figure: "Figure") -> str:
+    """Return the SHA-256 of what a figure shows: its words, and its numbers to five digits, so the same on every platform."""
+    seal = hashlib.sha256(figure.get_suptitle().encode())
+    for axes in figure.axes:
+        for text in _words(axes):
+            seal.update(text.encode())
+        for numbers in _numbers(axes):
+            seal.update(rounded(numbers).tobytes())
+    return seal.hexdigest()
+
+
+def _words(axes: "Axes") -> list[str]:
+    legend = axes.get_legend()
+    written = [*axes.texts, *(legend.get_texts() if legend is not None else ())]
+    return [axes.get_title(), axes.get_xlabel(), axes.get_ylabel(), *(text.get_text() for text in written)]
+
+
+def _numbers(axes: "Axes") -> Iterator[np.ndarray]:
+    """Yield what lines and images show, in the order in which they were drawn."""
+    for line in axes.lines:
+        yield from (_filled(line.get_xdata()), _filled(line.get_ydata()))
+    for image in axes.images:
+        yield _filled(image.get_array())
+
+
+def _filled(values: Any) -> np.ndarray:
+    return np.nan_to_num(np.ma.filled(np.ma.asarray(values, dtype=np.float64), 0.0))
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Return whole numbers of the hundred-thousandth part of the largest."""
+    largest = float(np.max(np.abs(values), initial=0.0)) or 1.0
+    return np.floor(values / largest * STEPS + OFF_THE_EDGE).astype("<i8")

@@ -1,0 +1,96 @@
+"""Rules that slow rope's pairs to reach further: their frequencies side by side, and what is special about each."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.pictures.panels import HERE, STROKES, label, title
+from refimpl import analysis
+from refimpl.schemes import longrope as searched
+from refimpl.schemes import position_interpolation as interpolated
+from refimpl.schemes import rope as plain
+from refimpl.schemes import yarn as by_parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, FACTOR, ORIGINAL = 128, 16.0, 4_096
+PAIRS = WIDTH // 2
+#: Factors that rise as searched ones do; those of a model are its configuration.
+LONG = 1.0 + (FACTOR - 1.0) * (np.arange(PAIRS) / (PAIRS - 1)) ** 2
+SHORT = np.ones(PAIRS)
+
+
+def ladders() -> Mapping[str, np.ndarray]:
+    """Return the frequencies of every rule."""
+    return {
+        "rope": np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE)),
+        "position_interpolation": np.asarray(interpolated.frequencies(head_dim=WIDTH, factor=FACTOR, like=HERE)),
+        "yarn": np.asarray(by_parts.frequencies(head_dim=WIDTH, factor=FACTOR, original_length=ORIGINAL, like=HERE)),
+        "longrope": long_frequencies(2 * ORIGINAL),
+    }
+
+
+def long_frequencies(length: int) -> np.ndarray:
+    """Return LongRoPE's frequencies at a length."""
+    return np.asarray(searched.frequencies(SHORT, LONG, head_dim=WIDTH, original_length=ORIGINAL, length=length))
+
+
+def side_by_side(figure: "Figure", chosen: str) -> "Axes":
+    """Draw every rule, the chosen one thick, and return a panel that is left."""
+    free: Axes
+    wavelengths, ratios, free = figure.subplots(1, 3)
+    rules = ladders()
+    for stroke, (name, theta) in zip(STROKES, rules.items(), strict=False):
+        width = 2.8 if name == chosen else 1.1
+        wavelengths.semilogy(2 * np.pi / theta, base=10, linewidth=width, label=name.replace("_", " "), **stroke)
+        ratios.semilogy(theta / rules["rope"], base=2, linewidth=width, **stroke)
+    wavelengths.axhline(ORIGINAL, color="0.7", linewidth=0.8)
+    label(wavelengths, f"head {WIDTH} wide, grey: length {ORIGINAL}", "pair", "wavelength (tokens per turn)")
+    label(ratios, f"slowed by up to {FACTOR:g}", "pair", "frequency / rope's frequency")
+    figure.legend(*wavelengths.get_legend_handles_labels(), loc="outside lower left", ncols=4, handlelength=4)
+    return free
+
+
+def position_interpolation(figure: "Figure") -> None:
+    """Draw the ladders, and the error of interpolation with both bounds."""
+    title(figure, "Position Interpolation slows every pair alike; the bound printed for its error is exceeded, the corrected one holds")
+    errors = side_by_side(figure, "position_interpolation")
+    places = np.linspace(0, 1, 129)
+    for stroke, (words, measure) in zip(
+        STROKES,
+        {
+            "error": analysis.interpolation_error,
+            "printed bound": analysis.printed_interpolation_bound,
+            "corrected bound": analysis.interpolation_bound,
+        }.items(),
+        strict=False,
+    ):
+        errors.plot(places, np.asarray(measure(places, head_dim=WIDTH)), label=words, **stroke)
+    errors.legend(loc="lower center")
+    label(errors, "error between two positions, $h_j = 1$", "position s (tokens)", "error of the score")
+
+
+def yarn(figure: "Figure") -> None:
+    """Draw the ladders, and the attention factor."""
+    title(figure, "YaRN keeps fast pairs, slows slow ones, blends between, and warms the attention")
+    warmth = side_by_side(figure, "yarn")
+    factors = np.linspace(1, 32, 63)
+    warmth.plot(factors, [by_parts.attention_factor(factor=float(factor)) for factor in factors], **STROKES[2])
+    label(warmth, "attention factor", "factor (new length / original length)", "multiplies cosine and sine")
+
+
+def longrope(figure: "Figure") -> None:
+    """Draw the ladders, and the jump where the sequence passes the original length."""
+    title(figure, "LongRoPE slows every pair by its own factor, and switches when the sequence passes its original length")
+    jump = side_by_side(figure, "longrope")
+    lengths = np.arange(ORIGINAL - 6, ORIGINAL + 8)
+    original = np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE))
+    shares = np.stack([long_frequencies(int(length)) / original for length in lengths])
+    for stroke, pair in zip(STROKES, (0, 21, 42, 63), strict=False):
+        jump.step(lengths - ORIGINAL, shares[:, pair], where="mid", label=f"pair {pair}", **stroke)
+    jump.legend(loc="upper right")
+    jump.set(ylim=(0, 1.5), xticks=range(-6, 8, 3))
+    label(jump, f"the switch after length {ORIGINAL}", f"length - {ORIGINAL} (tokens)", "frequency / rope's frequency")

@@ -1,0 +1,57 @@
+"""RoPE: one pair turning with the position, and how the logit falls with the distance, not at every step."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.pictures.panels import HERE, INK, PALE, SHADE, label, title
+from refimpl import analysis
+from refimpl.schemes import rope as rotation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DISTANCES = 256
+WIDTH = 128
+
+
+def rope(figure: "Figure") -> None:
+    """Draw the turning pair, the envelope and the bound."""
+    title(figure, "RoPE turns every pair by an angle that grows with the position; logits decay with distance, but not at every step")
+    grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.3))
+    turning(figure.add_subplot(grid[:, 0]))
+    distances = analysis.whole_distances(DISTANCES, like=HERE)
+    for row, (measure, heading, unit) in enumerate(
+        (
+            (analysis.alignment, "envelope: equal queries and keys", r"mean of $\cos(s\,\theta_j)$"),
+            (analysis.abel_bound, "RoFormer's bound", "mean of $|S_i|$"),
+        )
+    ):
+        decay(figure.add_subplot(grid[row, 1]), np.asarray(measure(distances, head_dim=WIDTH)), f"{heading}, head {WIDTH} wide", unit)
+
+
+def turning(axes: "Axes") -> None:
+    """Draw one pair of a head at the first positions."""
+    positions = np.arange(8)
+    x = np.zeros((1, 1, 8, 16))
+    x[..., 2] = 1.0
+    pairs = np.asarray(rotation.rotate(x, positions, head_dim=16))[0, 0, :, 2:4]
+    around = np.linspace(0, 2 * np.pi, 97)
+    axes.plot(np.cos(around), np.sin(around), color=PALE, linewidth=0.8)
+    for position, (first, second) in zip(positions, pairs, strict=True):
+        axes.plot([0, first], [0, second], color=INK, linewidth=1.4, alpha=0.35 + 0.65 * (position == 0))
+        axes.plot([first], [second], "o", color=INK, markersize=4)
+        axes.text(1.12 * first, 1.12 * second, f"{position}", horizontalalignment="center", verticalalignment="center")
+    axes.set(aspect="equal", xlim=(-1.3, 1.3), ylim=(-1.3, 1.3))
+    label(axes, "pair 1 of a head 16 wide, positions 0 to 7\n0.316 radians per token, counter-clockwise", "channel 2", "channel 3")
+
+
+def decay(axes: "Axes", values: np.ndarray, heading: str, unit: str) -> None:
+    """Draw a curve over the distance, and every step on which it rises."""
+    climbs = np.append(analysis.rises(values), False) | np.append(False, analysis.rises(values))
+    first = analysis.first_rise(values)
+    axes.plot(values, color=SHADE, linewidth=1)
+    axes.plot(np.where(climbs, values, np.nan), color=INK, linewidth=3, solid_capstyle="butt", label=f"rises, first after distance {first}")
+    axes.legend(loc="upper right")
+    label(axes, heading, "distance s (tokens)", unit)
