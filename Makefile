@@ -5,13 +5,16 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser check test test-gpu style vectors vectors-check vectors-matrix bench seeds peers wheel-check clean help
+.PHONY: browser check check-legacy test test-gpu style vectors vectors-check vectors-matrix pages pages-check bench seeds peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
 
 check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter whose library is installed
 	$(RUN) examples/run.py
+
+check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
+	.venvs/transformers4/bin/python examples/run.py transformers4
 
 test: $(VENV)/.test ## pass the tests
 	$(RUN) -m pytest -n 2 --dist loadfile
@@ -31,6 +34,14 @@ vectors-check: $(VENV)/.test ## compare the golden vectors with a fresh generati
 
 vectors-matrix: $(VENV)/.test ## the same under every Python found and two versions of NumPy
 	$(RUN) -m tools.matrix
+
+pages: $(VENV)/.test ## write the pages, pictures and tables that are made from the declarations
+	$(RUN) -m tools.pages
+	$(RUN) -m tools.properties
+
+pages-check: $(VENV)/.test ## compare them with a fresh generation
+	$(RUN) -m tools.pages --check
+	$(RUN) -m tools.properties --check
 
 bench: $(VENV)/.test ## print what the harness costs on this machine
 	$(RUN) -m tools.bench
@@ -70,4 +81,10 @@ $(VENV)/.style: $(VENV)/.test
 $(VENV)/.peers: $(VENV)/.runtime
 	$(INSTALL) torch==2.13.0
 	$(INSTALL) --editable ".[transformers,equinox,ggml]"
+	@touch $@
+
+.venvs/transformers4/.peers: pyproject.toml
+	$(PYTHON) -m venv .venvs/transformers4
+	.venvs/transformers4/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venvs/transformers4/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[transformers4]"
 	@touch $@

@@ -1,19 +1,21 @@
 """Describe schemes, operations and cases, read off the declarations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from conformance.declarations import operations
+from conformance.laws import UNIVERSAL
 from conformance.mutants import for_operation
 from conformance.report import Line
 from conformance.selection import case_ids, verify_names
 from conformance.targets import BUNDLED
 from conformance.vectors import load
 from refimpl.schemes import SCHEMES
-from refimpl.spec import Operation, Parameter, Scheme
+from refimpl.spec import Number, Operation, Parameter, Scheme
 
 ENTRIES = 24
 #: What a bundled adapter imports.
@@ -22,26 +24,45 @@ NEEDS = {
     "array_api_strict": ("array_api_strict",),
     "ggml": ("pywhispercpp",),
     "transformers": ("transformers", "torch"),
+    "transformers4": ("transformers 4.57", "torch"),
     "equinox": ("equinox", "jax"),
 }
 
 
 def listing() -> Iterator[Line]:
-    """Yield every scheme with its operations, and how many cases and laws each has."""
+    """Yield every scheme with its operations, and how many cases, laws and known mistakes each has."""
+    widest = max(map(len, operations()))
     for scheme in SCHEMES.values():
         yield "head", f"{scheme.name}: {_one_line(scheme.summary or scheme.source.title)}"
-        for function in scheme.operations:
-            name = function.__name__
-            cases, laws = sum(case.operation == name for case in scheme.cases), scheme.laws.get(name, ())
-            yield "", f"  {scheme.name + '.' + name:<30} {cases:>3} cases  {len(laws):>2} law{'s' * (len(laws) != 1)}"
+        yield from (("", f"  {name:<{widest}} {_counted(name)}") for name in operations() if name.startswith(f"{scheme.name}."))
+    yield "quiet", f"{len(SCHEMES)} schemes, {len(operations())} operations; every operation obeys {len(UNIVERSAL)} laws more"
+
+
+def counts(operation: str) -> tuple[int, int, int]:
+    """Return how many cases, laws and known mistakes an operation has; a convention is no mistake."""
+    scheme, _, short = operation.partition(".")
+    declared = SCHEMES[scheme]
+    mistakes = sum(mutant.kind != "convention" for mutant in for_operation(operation))
+    return sum(case.operation == short for case in declared.cases), len(declared.laws.get(short, ())), mistakes
+
+
+def _counted(operation: str) -> str:
+    words = zip((4, 3, 3), counts(operation), ("case", "law", "mistake"), strict=True)
+    return " ".join(f"{count:>{width}} {word + 's' * (count != 1):<{len(word) + 1}}" for width, count, word in words).rstrip()
 
 
 def adapters() -> Iterator[Line]:
     """Yield the bundled adapters, and whether their library is installed."""
     yield "head", "bundled adapters"
     for name in BUNDLED:
-        missing = [library for library in NEEDS[name] if find_spec(library) is None]
+        missing = [library for library in NEEDS[name] if not _installed(library)]
         yield "quiet" if missing else "", f"  {name:<30} " + (f"needs {', '.join(missing)}" if missing else "ready")
+
+
+def _installed(library: str) -> bool:
+    """Whether a library is installed, and in the release that is named with it, if one is."""
+    name, _, release = library.partition(" ")
+    return find_spec(name) is not None and version(name).startswith(release)
 
 
 def describe(name: str) -> Iterator[Line]:
@@ -60,6 +81,16 @@ def _scheme(scheme: Scheme) -> Iterator[Line]:
         contract = operations()[f"{scheme.name}.{function.__name__}"]
         yield "", ""
         yield from _signature(contract)
+    yield from _said("what the arguments mean", [f"{name}: {meaning}" for name, meaning in scheme.meanings.items()])
+    yield from _said("conventions on which correct code differs", [f"{choice}: {who}" for choice, who in scheme.conventions.items()])
+    yield from _said("where the literature errs, and code departs from it", scheme.notes)
+
+
+def _said(title: str, sentences: Sequence[str]) -> Iterator[Line]:
+    if sentences:
+        yield "", ""
+        yield "head", title
+        yield from (("", f"  {sentence}") for sentence in sentences)
 
 
 def _signature(contract: Operation) -> Iterator[Line]:
@@ -69,15 +100,28 @@ def _signature(contract: Operation) -> Iterator[Line]:
         kind = " integers" if name in contract.integers else ""
         yield "", f"  {name} ({', '.join(axes.split())}){kind}"
     for parameter in contract.parameters.values():
-        yield "", f"  {parameter.name}: {_rule(parameter)}"
+        yield "", f"  {parameter.name}: {rule(parameter)}"
     for name, axes in contract.results.items():
         yield "", f"  -> {name} ({', '.join(axes.split())})"
 
 
-def _rule(parameter: Parameter) -> str:
+def rule(parameter: Parameter) -> str:
+    """Return which values a parameter may take, and which it has where none is given (``int, even, at least 2, required``)."""
     kind = " | ".join(parameter.choices) or parameter.kind.__name__
+    bounds = "" if parameter.rule is None else _bounds(parameter.rule)
     default = "required" if parameter.required else f"default {parameter.default}"
-    return f"{kind}, {default}"
+    return f"{kind}{bounds}, {default}"
+
+
+def _bounds(number: Number) -> str:
+    step = "even" if number.multiple_of == 2 else f"a multiple of {number.multiple_of}"
+    words = (
+        (step, number.multiple_of != 1),
+        (f"at least {number.minimum}", number.minimum is not None),
+        (f"above {number.above}", number.above is not None),
+        (f"at most {number.maximum}", number.maximum is not None),
+    )
+    return "".join(f", {word}" for word, applies in words if applies)
 
 
 def _operation(contract: Operation) -> Iterator[Line]:

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from conformance import report
+from conformance.laws import UNIVERSAL
 from conformance.run import check
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Scheme
@@ -13,18 +14,18 @@ WRONG = "examples/numpy_wrong.py"
 
 
 def table() -> str:
-    """Return the table of schemes, operations, laws and cases."""
-    rows = ["| scheme | operations | laws | cases | source |", "|---|---|---|---|---|", *map(_row, SCHEMES.values())]
+    """Return the table of schemes with their operations, and how many cases and laws they have."""
+    rows = ["| scheme | what it does | operations | cases | laws |", "|---|---|---|---|---|", *map(_row, SCHEMES.values())]
     cases = sum(len(scheme.cases) for scheme in SCHEMES.values())
-    total = f"\n{len(SCHEMES)} schemes, {len(operations())} operations, {cases} cases. Six further laws hold for every operation.\n"
-    return "\n".join(rows) + "\n" + total
+    total = f"{len(SCHEMES)} schemes, {len(operations())} operations, {cases} cases; {len(UNIVERSAL)} more laws hold for every operation."
+    return "\n".join(rows) + f"\n\n{total} [docs/schemes](docs/schemes/README.md) has a page about each.\n"
 
 
 def _row(scheme: Scheme) -> str:
     names = ", ".join(f"`{function.__name__}`" for function in scheme.operations)
-    laws = dict.fromkeys(law.name.lower().replace("_", " ") for claimed in scheme.laws.values() for law in claimed)
-    source = f"[{scheme.source.title}]({scheme.source.address})"
-    return f"| `{scheme.name}` | {names} | {', '.join(laws)} | {len(scheme.cases)} | {source} |"
+    laws = {law for claimed in scheme.laws.values() for law in claimed}
+    page = f"[`{scheme.name}`](docs/schemes/{scheme.name}.md)"
+    return f"| {page} | {scheme.summary} | {names} | {len(scheme.cases)} | {len(laws)} |"
 
 
 def screen() -> str:

@@ -1,0 +1,78 @@
+"""What ``posenc list`` and ``posenc show`` print is what the declarations say, in 80 columns."""
+
+import re
+
+import pytest
+
+from conformance import show, terminal
+from conformance.laws import UNIVERSAL
+from conformance.mutants import MUTANTS
+from refimpl.schemes import SCHEMES, operations
+from refimpl.spec import Number, Parameter
+
+
+def printed(lines: object) -> list[str]:
+    """Lines as a terminal of 80 columns shows them."""
+    return [line for _, line in terminal.folded(lines, 80)]  # type: ignore[arg-type]  # an iterable of lines, from show
+
+
+LISTED = printed(show.listing())
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_every_operation_is_listed_once_with_its_cases_laws_and_mistakes(operation: str) -> None:
+    scheme, _, short = operation.partition(".")
+    cases = sum(case.name.startswith(f"{short}/") for case in SCHEMES[scheme].cases)
+    mistakes = sum(m.operation == operation and m.kind in {"mistake", "precision"} for m in MUTANTS.values())
+    rows = [line.split() for line in LISTED if line.split()[:1] == [operation]]
+
+    assert [row[1::2] for row in rows] == [[str(cases), str(len(SCHEMES[scheme].laws[short])), str(mistakes)]]
+
+
+def test_the_list_names_every_scheme_and_fits_the_screen() -> None:
+    heads = {line.split(":")[0] for line in LISTED if not line.startswith(" ")}
+
+    assert set(SCHEMES) <= heads
+    assert max(map(len, LISTED)) <= 80
+
+
+def test_every_operation_stands_on_a_line_of_its_own() -> None:
+    assert sum(bool(re.match(r"  \S+\.\S+ +\d+ cases", line)) for line in LISTED) == len(operations())
+
+
+def test_the_list_counts_the_laws_that_hold_for_every_operation() -> None:
+    assert LISTED[-1] == f"{len(SCHEMES)} schemes, {len(operations())} operations; every operation obeys {len(UNIVERSAL)} laws more"
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_scheme_is_shown_with_its_meanings_conventions_and_notes(name: str) -> None:
+    shown = " ".join(" ".join(printed(show.describe(name))).split())
+    scheme = SCHEMES[name]
+    said = [*scheme.meanings.values(), *scheme.conventions.values(), *scheme.notes]
+
+    assert said
+    assert [sentence for sentence in said if " ".join(sentence.split()) not in shown] == []
+
+
+def test_a_scheme_without_conventions_shows_no_empty_section() -> None:
+    assert not SCHEMES["binary"].conventions
+    assert "conventions on which correct code differs" not in printed(show.describe("binary"))
+
+
+def number(rule: Number, default: float | None = None) -> Parameter:
+    """A numeric parameter, required unless it has a default."""
+    return Parameter("base", float if default else int, default, required=default is None, optional=False, choices=(), rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        (number(Number(minimum=2, multiple_of=2)), "int, even, at least 2, required"),
+        (number(Number(multiple_of=20)), "int, a multiple of 20, required"),
+        (number(Number(minimum=1, maximum=62)), "int, at least 1, at most 62, required"),
+        (number(Number(above=0.0), 8.0), "float, above 0.0, default 8.0"),
+        (Parameter("form", str, "a", required=False, optional=False, choices=("a", "b"), rule=None), "a | b, default a"),
+    ],
+)
+def test_a_rule_is_said_in_words(parameter: Parameter, words: str) -> None:
+    assert show.rule(parameter) == words
