@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from conformance import vectors
 from conformance.document import MAXIMUM_BYTES, read
+from conformance.draw import is_position
 from conformance.profiles import PROFILES
 from conformance.vector_cases import attested, generated
 from conformance.vectors import VectorError, load, load_attested, vectors_directory, verify
@@ -26,6 +27,10 @@ OPERATIONS = operations()
 EVERY = load()
 GOOD = [vector for vector in EVERY if vector.error is None]
 FILE = "alibi.slopes.yaml"
+#: Schemes for which nobody has printed numbers, and why. The table must shrink: a scheme that has some, or is none, fails.
+WITHOUT_ATTESTED_NUMBERS = {
+    "da_transformer": "its authors published no code, no other implementation is known, and the pages found print the formula only",
+}
 LISTED = {0, 1, 2, 9, 255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576}
 
 
@@ -70,8 +75,13 @@ def test_every_operation_has_a_file_and_every_file_an_operation() -> None:
     assert {path.stem for path in vectors_directory().glob("*.yaml")} - {"manifest"} == set(OPERATIONS)
 
 
-def test_every_scheme_has_attested_numbers() -> None:
-    assert {vector.operation.split(".")[0] for vector in load_attested()} == set(SCHEMES)
+def test_every_scheme_has_attested_numbers_unless_none_are_published() -> None:
+    attested_schemes = {vector.operation.split(".")[0] for vector in load_attested()}
+    assert attested_schemes == set(SCHEMES) - set(WITHOUT_ATTESTED_NUMBERS)
+
+
+def test_the_exceptions_are_schemes() -> None:
+    assert set(WITHOUT_ATTESTED_NUMBERS) <= set(SCHEMES)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -117,10 +127,20 @@ def test_something_is_judged_at_float64(vector: vectors.Vector) -> None:
     assert vector.equality == "exact" or any(np.isfinite(radii).any() for radii in vector.allowed["float64"].values())
 
 
-def test_a_real_input_is_exact_in_bfloat16_unless_it_is_a_position() -> None:
-    reals = [a for v in GOOD for n, a in v.inputs.items() if a.dtype == np.float64 and n not in {"positions", "offsets"}]
-    assert len(reals) > 100
-    assert all(np.array_equal(array * 16, np.round(array * 16)) and np.abs(array).max() <= 2 for array in reals)
+def is_coarse(array: np.ndarray) -> bool:
+    """Whether bfloat16 and float16 hold all numbers: 8 significant bits, multiples of the least float16, none beyond the largest."""
+    significant, least = np.frexp(array)[0] * 2.0**8, array * 2.0**24
+    return bool(np.all((significant == np.round(significant)) & (least == np.round(least)) & (np.abs(array) < 2.0**16)))
+
+
+@pytest.mark.parametrize("vector", GOOD, ids=lambda vector: vector.id)
+def test_a_real_input_is_exact_in_bfloat16_unless_it_is_a_position_or_tagged(vector: vectors.Vector) -> None:
+    reals = [array for name, array in vector.inputs.items() if array.dtype == np.float64 and not is_position(name)]
+    assert all(map(is_coarse, reals)) == ("finer_input" not in vector.tags)
+
+
+def test_most_vectors_have_real_inputs() -> None:
+    assert sum(any(array.dtype == np.float64 for array in vector.inputs.values()) for vector in GOOD) > len(GOOD) / 2
 
 
 def test_arrays_cannot_be_written_to() -> None:
