@@ -76,7 +76,7 @@ def describe(name: str) -> Iterator[Line]:
 def _scheme(scheme: Scheme) -> Iterator[Line]:
     yield "head", f"{scheme.name}: {_one_line(scheme.summary or scheme.source.title)}"
     yield "", f"  {scheme.source.title}"
-    yield "quiet", f"  {scheme.source.address} ({scheme.source.equations})"
+    yield "quiet", f"  {scheme.source.address} ({scheme.source.where})"
     for function in scheme.operations:
         contract = operations()[f"{scheme.name}.{function.__name__}"]
         yield "", ""

@@ -19,6 +19,7 @@ __all__ = [
     "integers",
     "one_library",
     "outer",
+    "reals",
     "row",
 ]
 
@@ -80,6 +81,23 @@ def integers(name: str, x: Array) -> Array:
         message = f"{name} must be integers, got {str(x.dtype).rsplit('.', 1)[-1]}"
         raise SpecificationError(message)
     return x
+
+
+def reals(name: str, x: Array, *, whole: bool = False) -> Array:
+    """Return ``x``, or raise where it holds complex numbers or truth values; or integers, unless ``whole`` numbers will do."""
+    refused = ("bool", "complex floating") if whole else ("bool", "integral", "complex floating")
+    if _is(x, refused):
+        message = f"{name} must be real numbers{'' if whole else ' in floating point'}, got {str(x.dtype).rsplit('.', 1)[-1]}"
+        raise SpecificationError(message)
+    return x
+
+
+def _is(x: Array, kinds: tuple[str, ...]) -> bool:
+    """Return whether the dtype is of a kind; one that the library doesn't describe, such as NumPy's bfloat16, is of none."""
+    try:
+        return bool(array_namespace(x).isdtype(x.dtype, kinds))
+    except TypeError:
+        return False
 
 
 def cast_like(value: Array, x: Array) -> Array:

@@ -28,10 +28,10 @@ class Layer:
 
 
 def grouped(q: Array, k: Array) -> Array:
-    """Return the keys (or values) once per query head; consecutive query heads share one key head."""
+    """Return the keys (or values) once per head of the queries (or weights); consecutive query heads share one key head."""
     xp = array_namespace(q, k)
     query_heads, key_heads = q.shape[1], k.shape[1]
-    if query_heads % key_heads:
+    if key_heads == 0 or query_heads % key_heads:
         message = f"query_head must be a multiple of key_head ({key_heads}), got {query_heads}"
         raise SpecificationError(message)
     return xp.repeat(k, query_heads // key_heads, axis=1)
@@ -88,10 +88,10 @@ def logits(q: Array, k: Array) -> Array:
     return xp.matmul(exact_float64(q), keys) / math.sqrt(q.shape[-1])
 
 
-def average(weights: Array, q: Array, v: Array) -> Array:
+def average(weights: Array, v: Array) -> Array:
     """Return ``weights v`` in the dtype of ``v``."""
     xp = array_namespace(weights, v)
-    return cast_like(xp.matmul(weights, grouped(q, exact_float64(v))), v)
+    return cast_like(xp.matmul(weights, grouped(weights, exact_float64(v))), v)
 
 
 class Cache(NamedTuple):
@@ -139,7 +139,7 @@ def _logits(layer: Layer, q: Array, query_positions: Array, cache: Cache) -> Arr
 
 def _mixed(layer: Layer, weights: Array, query_positions: Array, cache: Cache) -> Array:
     if layer.mix is None:
-        return average(weights, weights, cache.values)
+        return average(weights, cache.values)
     return layer.mix(weights, cache.values, query_positions, cache.positions)
 
 

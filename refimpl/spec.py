@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from refimpl.arrays import Array, integers, one_library
+from refimpl.arrays import Array, integers, one_library, reals
 from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
 
@@ -118,6 +118,13 @@ class Source:
     title: str
     address: str
     equations: str
+
+    @property
+    def where(self) -> str:
+        """Return the place in words; bare numbers are those of equations."""
+        if not self.equations[:1].isdigit():
+            return self.equations
+        return f"equation{'' if self.equations.isdigit() else 's'} {self.equations}"
 
 
 class Case:
@@ -355,8 +362,11 @@ def check(contract: Operation, arrays: tuple[Array, ...], parameters: Mapping[st
             raise SpecificationError(message)
     named = dict(zip(contract.arrays, arrays, strict=True))
     one_library(named)
-    for name in contract.integers & named.keys():
-        integers(name, named[name])
+    for name, array in named.items():
+        if name in contract.integers:
+            integers(name, array)
+        else:
+            reals(name, array, whole=name in contract.numbers)
     shapes = {name: tuple(array.shape) for name, array in named.items()}
     defaults = {name: parameter.default for name, parameter in contract.parameters.items()}
     bind(contract.arrays, shapes, {**defaults, **parameters})

@@ -155,9 +155,10 @@ def test_a_query_without_keys_and_a_mask_of_another_shape_are_refused(options: d
         attention.attend(Layer(), q, kv, kv, np.array([0]), np.array([1, 2]), **options)
 
 
-def test_key_heads_that_do_not_divide_the_query_heads_are_refused() -> None:
-    with pytest.raises(SpecificationError, match=r"^query_head must be a multiple of key_head \(3\), got 4$"):
-        attention.attend(Layer(), Q, np.ones((2, 3, 5, 6)), V, QUERIES, KEYS)
+@pytest.mark.parametrize("heads", [3, 0])
+def test_key_heads_that_do_not_divide_the_query_heads_are_refused(heads: int) -> None:
+    with pytest.raises(SpecificationError, match=rf"^query_head must be a multiple of key_head \({heads}\), got 4$"):
+        attention.attend(Layer(), Q, np.ones((2, heads, 5, 6)), V, QUERIES, KEYS)
 
 
 def test_attention_stays_on_a_device_that_is_not_the_default_one() -> None:

@@ -47,6 +47,18 @@ def test_every_bar_of_shades_says_its_unit(drawn: dict[str, Figure], scheme: str
 
 
 @pytest.mark.parametrize("scheme", EVERY)
+def test_a_copy_in_grey_tells_the_same(drawn: dict[str, Figure], scheme: str) -> None:
+    from matplotlib.colors import to_rgb
+
+    for axes in drawn[scheme].axes:
+        named = [line for line in axes.lines if not line.get_label().startswith("_")]
+        assert len({line.get_linestyle() for line in named}) == len(named)
+        for image in axes.get_images():
+            greys = np.array([[0.299, 0.587, 0.114] @ np.array(to_rgb(shade)) for shade in image.cmap(np.linspace(0, 1, 32))])
+            assert (np.diff(greys) > 0).all()
+
+
+@pytest.mark.parametrize("scheme", EVERY)
 def test_no_words_leave_the_picture_or_cover_each_other(drawn: dict[str, Figure], scheme: str) -> None:
     figure = drawn[scheme]
     figure.draw_without_rendering()
@@ -102,10 +114,10 @@ def test_a_matplotlibrc_of_the_user_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_digest_sees_a_changed_number_and_a_changed_word() -> None:
-    def figure(number: float, word: str) -> Figure:
+    def figure(number: float, word: str, named: str = "line") -> Figure:
         def fill(empty: Figure) -> None:
             axes = empty.subplots()
-            axes.plot([0, 1], [0, number])
+            empty.legend(axes.plot([0, 1], [0, number]), [named])
             axes.imshow(np.asarray([[number, 1.0]]))
             axes.set_title(word)
 
@@ -116,6 +128,7 @@ def test_a_digest_sees_a_changed_number_and_a_changed_word() -> None:
     assert pictures.digest(figure(0.5 * (1 + 2.0**-52), "one")) == same
     assert pictures.digest(figure(0.501, "one")) != same
     assert pictures.digest(figure(0.5, "two")) != same
+    assert pictures.digest(figure(0.5, "one", "another line")) != same
 
 
 def test_a_digest_bears_the_last_bit_of_dyadic_and_decimal_fractions() -> None:

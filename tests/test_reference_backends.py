@@ -10,7 +10,7 @@ import pytest
 
 from conformance.vectors import Vector, load
 from refimpl.errors import SpecificationError
-from refimpl.schemes import SCHEMES, operations, rope
+from refimpl.schemes import SCHEMES, operations, rope, sinusoidal
 from tools import gpu
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -78,15 +78,20 @@ def judged(vector: Vector, dtype: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("vector", [vector for vector in VECTORS if vector.error], ids=lambda vector: vector.id)
-def test_bad_input_is_refused_in_one_line(vector: Vector) -> None:
-    arrays = [values.copy() for values in vector.inputs.values()]
-    like = {"like": np.empty(0)} if operations()[vector.operation].takes_like else {}
+@pytest.mark.parametrize("operation", operations())
+def test_bad_input_is_refused_in_the_same_line_on_every_backend(backend: gpu.Backend, operation: str) -> None:
+    vectors = [vector for vector in VECTORS if vector.operation == operation and vector.error]
 
-    with pytest.raises(SpecificationError) as refusal:
+    assert {vector.id: refusal(backend, vector) for vector in vectors} == {vector.id: vector.error for vector in vectors}
+    assert vectors
+
+
+def refusal(backend: gpu.Backend, vector: Vector) -> str:
+    arrays = [backend.put(values, values.dtype.name) for values in vector.inputs.values()]
+    like = {"like": backend.put(np.empty(0), "float64")} if operations()[vector.operation].takes_like else {}
+    with pytest.raises(SpecificationError) as refused:
         operations()[vector.operation].function(*arrays, **vector.parameters, **like)
-
-    assert str(refusal.value) == vector.error
+    return str(refused.value)
 
 
 def test_every_scheme_has_vectors_for_every_operation() -> None:
@@ -134,6 +139,27 @@ def test_jax_with_float64_meets_a_vector_of_every_operation() -> None:
 def test_what_is_no_array_is_refused_by_name() -> None:
     with pytest.raises(SpecificationError, match=r"^positions must be an array, got list$"):
         rope.rotate(np.ones((1, 1, 1, 4)), [0], head_dim=4)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "words"),
+    [
+        ("complex128", "x must be real numbers in floating point, got complex128"),
+        ("bool", "x must be real numbers in floating point, got bool"),
+        ("int64", "x must be real numbers in floating point, got int64"),
+    ],
+)
+def test_what_are_no_real_numbers_is_refused(dtype: str, words: str) -> None:
+    with pytest.raises(SpecificationError) as refusal:
+        rope.rotate(np.ones((1, 1, 1, 4)).astype(dtype), np.array([1]), head_dim=4)
+
+    assert str(refusal.value) == words
+
+
+@pytest.mark.parametrize("dtype", ["bool", "complex128"])
+def test_positions_that_may_be_real_are_no_truth_values(dtype: str) -> None:
+    with pytest.raises(SpecificationError, match=rf"^positions must be real numbers, got {dtype}$"):
+        sinusoidal.encode(np.ones(2).astype(dtype), dim=4)
 
 
 def test_arrays_of_two_libraries_are_refused() -> None:

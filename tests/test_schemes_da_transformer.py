@@ -11,6 +11,9 @@ from refimpl.schemes import da_transformer
 
 NEAR, FAR = np.array([0]), np.array([0, 1, 2, 10_000])
 
+#: The same few exponentials, products and sums in float64, in another order.
+FORMULA = 1e-14
+
 
 def factors(weight: float, saturation: float, dtype: type = np.float64) -> np.ndarray:
     return np.asarray(da_transformer.rescale(NEAR, FAR, np.array([weight], dtype=dtype), np.array([saturation], dtype=dtype))[0, 0])
@@ -75,4 +78,4 @@ def test_the_rectifier_may_come_after_the_scale() -> None:
     factor = da_transformer.rescale(positions, positions, np.array([0.5]), np.array([1.0]))[None]
     late = np.maximum(q @ np.swapaxes(k, -1, -2) * factor / math.sqrt(2), 0.0)
     powers = np.exp(late - late.max(axis=-1, keepdims=True))
-    assert np.allclose(attend(q, k, causal=False), powers / powers.sum(axis=-1, keepdims=True), rtol=1e-14, atol=0.0)
+    assert np.allclose(attend(q, k, causal=False), powers / powers.sum(axis=-1, keepdims=True), rtol=FORMULA, atol=0.0)

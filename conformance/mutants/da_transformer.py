@@ -66,7 +66,7 @@ class Aware:
 
     def attend(self, q: Array, k: Array, values: Array, *others: Array, causal: bool) -> Array:
         """Return the average of the values."""
-        return attention.average(self.weights(q, k, *others, causal=causal), q, values)
+        return attention.average(self.weights(q, k, *others, causal=causal), values)
 
 
 RIGHT = Aware()

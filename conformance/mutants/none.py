@@ -23,7 +23,7 @@ class Plain:
 
     see: See = attention.visible
     soften: Soften = attention.softmax
-    mix: Callable[[Array, Array, Array], Array] = attention.average
+    mix: Callable[[Array, Array], Array] = attention.average
 
     def weights(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
         """Return the weights."""
@@ -31,7 +31,7 @@ class Plain:
 
     def attend(self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
         """Return the averages."""
-        return self.mix(self.weights(q, k, query_positions, key_positions, causal=causal), q, v)
+        return self.mix(self.weights(q, k, query_positions, key_positions, causal=causal), v)
 
     def of(self, operation: str) -> Function:
         """Return what takes an operation's place."""
@@ -197,9 +197,9 @@ TILED_VALUES = Mistake(
 )
 
 
-def tiled_values(weights: Array, q: Array, v: Array) -> Array:
+def tiled_values(weights: Array, v: Array) -> Array:
     """Average the values of another head."""
-    return attention.average(weights, q, v[:, np.arange(q.shape[1]) % v.shape[1]])
+    return attention.average(weights, v[:, np.arange(weights.shape[1]) % v.shape[1]])
 
 
 def mutants() -> Iterator[Mutant]:

@@ -80,7 +80,7 @@ class Recurrent:
 
     def attend(self, q: Array, k: Array, v: Array, *arrays: Array, **parameters: Any) -> Array:
         """Return the output of attention."""
-        return attention.average(self.weights(q, k, *arrays, **parameters), q, v)
+        return attention.average(self.weights(q, k, *arrays, **parameters), v)
 
     def of(self, operation: str) -> Callable[..., Any]:
         """Return the method that stands for an operation."""

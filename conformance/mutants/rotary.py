@@ -86,7 +86,7 @@ class Rotary:
     def attend(self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
         """Return the output of attention."""
         weights = self.weights(q, k, query_positions, key_positions, **parameters)
-        return attention.average(weights, q, v)
+        return attention.average(weights, v)
 
     def of(self, operation: str) -> Callable[..., Any]:
         """Return the method that stands for an operation of rope, or for ``yarn.rotate``."""

@@ -99,7 +99,8 @@ def _rendered(figure: "Figure", suffix: str) -> bytes:
 
 def digest(figure: "Figure") -> str:
     """Return the SHA-256 of what a figure shows: its words, and its numbers to five digits, so the same on every platform."""
-    seal = hashlib.sha256(figure.get_suptitle().encode())
+    shared = "".join(text.get_text() for legend in figure.legends for text in legend.get_texts())
+    seal = hashlib.sha256((figure.get_suptitle() + shared).encode())
     for axes in figure.axes:
         for text in _words(axes):
             seal.update(text.encode())

@@ -21,6 +21,7 @@ PAIRS = WIDTH // 2
 #: Factors that rise as searched ones do; those of a model are its configuration.
 LONG = 1.0 + (FACTOR - 1.0) * (np.arange(PAIRS) / (PAIRS - 1)) ** 2
 SHORT = np.ones(PAIRS)
+WORDS = {"position_interpolation": "position interpolation", "longrope": "longrope (factors of an example)"}
 
 
 def ladders() -> Mapping[str, np.ndarray]:
@@ -45,7 +46,7 @@ def side_by_side(figure: "Figure", chosen: str) -> "Axes":
     rules = ladders()
     for stroke, (name, theta) in zip(STROKES, rules.items(), strict=False):
         width = 2.8 if name == chosen else 1.1
-        wavelengths.semilogy(2 * np.pi / theta, base=10, linewidth=width, label=name.replace("_", " "), **stroke)
+        wavelengths.semilogy(2 * np.pi / theta, base=10, linewidth=width, label=WORDS.get(name, name), **stroke)
         ratios.semilogy(theta / rules["rope"], base=2, linewidth=width, **stroke)
     wavelengths.axhline(ORIGINAL, color="0.7", linewidth=0.8)
     label(wavelengths, f"head {WIDTH} wide, grey: length {ORIGINAL}", "pair", "wavelength (tokens per turn)")

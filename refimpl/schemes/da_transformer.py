@@ -99,7 +99,7 @@ def attend(
     check_saturation(saturation)
     exact = (exact_float64(x) for x in (distance_weight, saturation))
     shares = weights(exact_float64(q), k, query_positions, key_positions, *exact, causal=causal)
-    return attention.average(shares, q, values)
+    return attention.average(shares, values)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:

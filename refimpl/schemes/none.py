@@ -36,7 +36,7 @@ def attend(
     causal: bool = False,
 ) -> Annotated[Array, "batch query_head query head_dim"]:
     """Return ``softmax(q k^T / sqrt(head_dim)) v``, in the dtype of ``v`` (eq. 1)."""
-    return attention.average(weights(exact_float64(q), k, query_positions, key_positions, causal=causal), q, v)
+    return attention.average(weights(exact_float64(q), k, query_positions, key_positions, causal=causal), v)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:

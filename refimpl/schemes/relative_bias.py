@@ -81,9 +81,9 @@ SCHEME = Scheme(
     name="relative_bias",
     operations=(bias,),
     source=Source(
-        "Liu et al. 2021, Swin Transformer, eq. 4, along one axis; clipped as in Shaw et al. 2018, section 3.2",
+        "Liu et al. 2021, Swin Transformer, along one axis; clipped as in Shaw et al. 2018",
         "https://arxiv.org/abs/2103.14030",
-        equations="4",
+        equations="eq. 4; section 3.2 of Shaw et al.",
     ),
     laws={"bias": (Law.LOOKUP, Law.TRANSLATION, Law.SATURATION, Law.STEPWISE, Law.HEADS)},
     cases=CASES,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 from refimpl import attention
 from refimpl.arrays import Array, arange, array_namespace, cast_like, exact_float64, outer
 from refimpl.cases.rope import CASES
+from refimpl.errors import SpecificationError
 from refimpl.spec import (
     BatchedKeyPositions,
     BatchedQueryPositions,
@@ -77,6 +78,13 @@ def turn(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, Ar
     return first * cos - second * sin, first * sin + second * cos
 
 
+def check_width(x: Array, cos: Array) -> None:
+    """Raise unless the tables have an angle for every pair: one that is left over, or broadcast, would go unseen."""
+    if x.shape[-1] != 2 * cos.shape[-1]:
+        message = f"axis 'head_dim' of x must be twice the pairs of cos ({2 * cos.shape[-1]}), got {x.shape[-1]}"
+        raise SpecificationError(message)
+
+
 @operation
 def apply(
     x: Annotated[Array, "batch head token head_dim"],
@@ -87,6 +95,7 @@ def apply(
     direction: Direction = "positive",
 ) -> Annotated[Array, "batch head token head_dim"]:
     """Turn ``x`` by the angles whose cosines and sines are given (eq. 34), in the dtype of ``x``."""
+    check_width(x, cos)
     cos, sin = exact_float64(cos), exact_float64(sin)
     first, second = split_pairs(exact_float64(x), layout)
     turned = turn(first, second, cos, -sin if direction == "negative" else sin)
@@ -199,7 +208,7 @@ def attend(
         direction=direction,
         causal=causal,
     )
-    return attention.average(shares, q, v)
+    return attention.average(shares, v)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
@@ -253,8 +262,8 @@ NOTES = (
     ),
     (
         "The 2 x 2 matrix is printed as `[[cos, -sin], [sin, cos]]` in one place and as its transpose in another. Both are right: the "
-        "first acts on a column (`R x`), the second on a row (`x R`). Here vectors are columns and a positive angle turns counter- "
-        "clockwise."
+        "first acts on a column (`R x`), the second on a row (`x R`). Here vectors are columns and a positive angle turns "
+        "counter-clockwise."
     ),
     (
         "Values are not rotated, with exceptions that a port must know: RoFormer with `rotary_value=True` and CLVP in transformers "

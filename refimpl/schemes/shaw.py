@@ -46,7 +46,7 @@ def meet(q: Array, k: Array, a: Array) -> Array:
 def mix(weights: Array, v: Array, a: Array) -> Array:
     """Return ``sum_n weights_mn v_n + sum_n weights_mn a_mn`` in float64 (eq. 3)."""
     xp = array_namespace(weights, v, a)
-    return attention.average(weights, weights, exact_float64(v)) + xp.matmul(weights[..., None, :], a)[..., 0, :]
+    return attention.average(weights, exact_float64(v)) + xp.matmul(weights[..., None, :], a)[..., 0, :]
 
 
 @operation

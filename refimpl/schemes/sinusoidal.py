@@ -29,7 +29,7 @@ def arrange(sine: Array, cosine: Array, layout: str) -> Array:
     """Put sines and cosines where the layout wants them."""
     xp = array_namespace(sine, cosine)
     if layout == "interleaved":
-        return xp.reshape(xp.stack([sine, cosine], axis=-1), (sine.shape[0], 2 * sine.shape[1]))
+        return xp.reshape(xp.stack([sine, cosine], axis=-1), (*sine.shape[:-1], 2 * sine.shape[-1]))
     return xp.concat([sine, cosine] if layout == "halves" else [cosine, sine], axis=-1)
 
 

@@ -7,9 +7,10 @@ import math
 from typing import Annotated, Literal, NamedTuple
 
 from refimpl import attention
-from refimpl.arrays import Array, arange, array_namespace, cast_like, exact_float64, outer, row
+from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, outer, row
 from refimpl.cases.transformer_xl import CASES
 from refimpl.errors import SpecificationError
+from refimpl.schemes import sinusoidal
 from refimpl.spec import (
     BatchedKeyPositions,
     BatchedQueryPositions,
@@ -52,11 +53,8 @@ def distances(query_positions: Array, key_positions: Array, *, sign: str, clamp_
 def sinusoids(away: Array, *, dim: int, base: float, layout: str) -> Array:
     """Return ``R_delta``: sine and cosine of ``delta base^(-2 i / dim)``, in blocks or side by side, in float64."""
     xp = array_namespace(away)
-    angles = outer(away, base ** (-2.0 * arange(dim // 2, like=away) / dim))
-    waves = [xp.sin(angles), xp.cos(angles)]
-    if layout == "halves":
-        return xp.concat(waves, axis=-1)
-    return xp.reshape(xp.stack(waves, axis=-1), (*away.shape, dim))
+    angles = outer(away, sinusoidal.frequencies(dim, base, "paper", like=away))
+    return sinusoidal.arrange(xp.sin(angles), xp.cos(angles), layout)
 
 
 def relative_keys(encodings: Array, position_weight: Array) -> Array:
@@ -90,7 +88,8 @@ def terms(
     away = distances(query_positions, key_positions, sign=sign, clamp_length=clamp_length)
     r = relative_keys(sinusoids(away, dim=dim, base=base, layout=layout), position_weight)
     query, key = exact_float64(q)[:, :, :, None, :], exact_float64(k)[:, :, None, :, :]
-    u, v = (exact_float64(bias)[:, None, None, :] + 0.0 * query for bias in (content_bias, position_bias))
+    xp = array_namespace(q, k)
+    u, v = (xp.broadcast_to(exact_float64(bias)[:, None, None, :], query.shape) for bias in (content_bias, position_bias))
     return Terms(*(cast_like(dots(one, other), q) for one, other in ((query, key), (query, r), (u, key), (v, r))))
 
 
@@ -197,7 +196,7 @@ def attend(
         clamp_length=clamp_length,
         causal=causal,
     )
-    return attention.average(shares, q, v)
+    return attention.average(shares, v)
 
 
 @operation
@@ -264,6 +263,10 @@ SCHEME = Scheme(
         "position_bias": "`v` (`r_r_bias`), which meets every relative key in place of the query's position; learned",
         "query_positions": "the position of every query, in tokens",
         "key_positions": "the position of every key, in tokens; those of the memory come before the segment's",
+        "content_content": "term a, `q_m k_n`: what the query's content asks of the key's",
+        "content_position": "term b, `q_m r_(m - n)`: what the query's content asks of the distance",
+        "global_content": "term c, `u k_n`: what every query asks of the key's content",
+        "global_position": "term d, `v r_(m - n)`: what every query asks of the distance",
         "scores": "one score for every query and distance, `(q_m + v) r_delta` in the model, largest distance first",
         "dim": "width of the sinusoid, in channels; the model's width, even",
         "base": "ratio of the longest to the shortest wavelength, no unit",

@@ -37,13 +37,9 @@ def page(scheme: Scheme, picture: str | None = None) -> str:
 
 def source(scheme: Scheme) -> str:
     """Return where the scheme is printed, and where it is said here."""
-    printed = f"{link(escaped(scheme.source.title), scheme.source.address)}, {_equations(scheme.source.equations)}"
+    printed = f"{link(escaped(scheme.source.title), scheme.source.address)}, {escaped(scheme.source.where)}"
     files = ((f"{folder}/{scheme.name}.py", f"../../{folder}/{scheme.name}.py") for folder in ("refimpl/schemes", "tools/oracle"))
     return f"Source: {printed}.\n\nReference: {'; oracle: '.join(link(code(words), address) for words, address in files)}."
-
-
-def _equations(words: str) -> str:
-    return escaped(f"equations {words}" if words[:1].isdigit() else words)
 
 
 def overview(scheme: Scheme) -> str:

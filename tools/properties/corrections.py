@@ -100,8 +100,8 @@ def far_tokens_of_rope() -> Correction:
     return Correction(
         "RoPE and tokens that are far away",
         "With theta_i = 10000^(-2i/d), tokens do not influence others that are relatively far away.",
-        f"At distance {where} equal vectors still align at {np.max(aligned):.2f} of what they do at distance 0: slow pairs hardly turn "
-        "over thousands of tokens. Only a bias that grows without end, as ALiBi's, takes far tokens away.",
+        f"Beyond 1000 tokens equal vectors still align at up to {np.max(aligned):.2f} of what they do at distance 0 (at {where}): slow "
+        "pairs hardly turn over thousands of tokens. Only a bias that grows without end, as ALiBi's, takes far tokens away.",
     )
 
 
