@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser check check-legacy test test-gpu style vectors vectors-check vectors-matrix pages pages-check bench seeds peers wheel-check clean help
+.PHONY: browser check check-legacy reliability soak soak-tenth test test-gpu style vectors vectors-check vectors-matrix pages pages-check bench seeds peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -21,6 +21,15 @@ test: $(VENV)/.test ## pass the tests
 
 test-gpu: ## reference and vectors on CuPy, torch and JAX, on whatever GPU is there
 	$${GPU_PYTHON:-python3} -m tools.gpu
+
+reliability: $(VENV)/.peers $(VENV)/.test ## commit every fault of tools/faults and write docs/reliability.md
+	$(RUN) -m tools.reliability
+
+soak: $(VENV)/.test ## fuzz what is read, kill what writes, and write the record of it
+	$(RUN) -m tools.soak --record docs/soak.md
+
+soak-tenth: $(VENV)/.test ## a tenth of it, without a record
+	$(RUN) -m tools.soak --scale 0.1
 
 style: $(VENV)/.style ## ruff and mypy
 	$(RUN) -m ruff check .

@@ -70,6 +70,10 @@ class Channel:
         header = _parse(bytes(self._read(header_size, deadline)))
         return header, _arrays(header.pop("arrays", None), self._read(payload_size, deadline))
 
+    def silent(self) -> bool:
+        """Whether there is nothing to receive, not even the end."""
+        return not select.select([self.connection], [], [], 0.0)[0]
+
     def close(self) -> None:
         """Close the socket."""
         self.connection.close()

@@ -53,6 +53,10 @@ def posenc() -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
 @click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
+@click.option("--startup-seconds", type=click.FloatRange(0.1), default=120, show_default=True, help="How long a TARGET may take to start.")
+@click.option("--call-seconds", type=click.FloatRange(0.1), default=30, show_default=True, help="How long one call may take.")
+@click.option("--memory", type=click.IntRange(0), default=8192, show_default=True, metavar="MIB", help="What a worker may use; 0: any.")
+@click.option("--processes", type=click.IntRange(0), default=512, show_default=True, help="How many a worker may run; 0: any.")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
 @click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
 @click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
@@ -72,6 +76,10 @@ def check(
     seed: int,
     shard: str | None,
     jobs: int,
+    startup_seconds: float,
+    call_seconds: float,
+    memory: int,
+    processes: int,
     baseline: Path | None,
     update: bool,
     folder: Path | None,
@@ -80,6 +88,7 @@ def check(
 ) -> None:
     """Judge each TARGET: a file, module:object, or the name of a bundled adapter (see `posenc list`)."""
     from conformance import run, selection, sharding, terminal
+    from conformance.limits import Limits
     from conformance.targets import COMMAND
 
     every = (*targets, *(COMMAND + command for command in commands))
@@ -103,6 +112,7 @@ def check(
                 seed=seed,
                 shard=part,
                 jobs=jobs,
+                limits=Limits(startup_seconds, call_seconds, memory, processes),
                 progress=progress,
             )
         finally:

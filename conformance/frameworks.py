@@ -2,11 +2,14 @@
 
 import importlib
 import importlib.metadata
+import math
 from typing import Any
 
 import numpy as np
 
 from conformance.adapter import Unsupported
+from conformance.channel import LARGEST_PAYLOAD
+from conformance.wording import told
 
 #: What to install where a framework is absent, and the distribution that holds its version.
 DISTRIBUTIONS = {
@@ -19,6 +22,11 @@ DISTRIBUTIONS = {
     "cupy": "cupy",
     "array_api_strict": "array-api-strict",
 }
+
+
+#: What a frame of the channel holds of 8-byte numbers.
+LARGEST_RESULT = LARGEST_PAYLOAD // 8
+LARGEST_INTEGER = np.iinfo(np.int64).max
 
 
 class MalformedError(Exception):
@@ -92,7 +100,7 @@ class Torch(NumPy):
         """Return the tensor on the host: half precisions by way of float64, which holds them."""
         tensor = value.detach().cpu()
         name = str(value.dtype).removeprefix("torch.")
-        return (tensor.double() if tensor.is_floating_point() else tensor).numpy(), name
+        return (tensor.double() if tensor.is_floating_point() else tensor).resolve_neg().numpy(), name
 
 
 class Jax(NumPy):
@@ -314,18 +322,39 @@ def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
     if isinstance(value, bool | int | float):
         array = np.asarray(value)
         return _wide(array), array.dtype.name
+    if isinstance(value, np.ma.MaskedArray):
+        message = "a result must hold a number everywhere, got a masked array"
+        raise MalformedError(message)
     if framework.owns(value):
+        _sendable(value)
         framework.finish(value)
-        array, name = framework.host(value)
+        array, name = _on_host(value, framework)
         return _wide(array), name
     if isinstance(value, np.ndarray | np.generic):
+        _sendable(value)
         return _wide(np.asarray(value)), value.dtype.name
     message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}"
     raise MalformedError(message)
 
 
+def _sendable(value: Any) -> None:
+    """Refuse what is too large before it is copied: a broadcast array may be larger than the memory."""
+    count = math.prod(value.shape)
+    if count > LARGEST_RESULT:
+        message = f"a result must hold at most {LARGEST_RESULT} numbers, got shape {tuple(value.shape)}"
+        raise MalformedError(message)
+
+
+def _on_host(value: Any, framework: NumPy) -> tuple[np.ndarray, str]:
+    try:
+        return framework.host(value)
+    except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        message = f"a result must be readable as an array, got {_kind(value)}: {told(error)}"
+        raise MalformedError(message) from error
+
+
 def _wide(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind in "biu":
+    if array.dtype.kind in "biu" and not (array.dtype.kind == "u" and array.size and array.max() > LARGEST_INTEGER):
         return array.astype(np.int64)
     if array.dtype.kind == "f" or array.dtype.name in ("bfloat16", "float16"):
         return array.astype(np.float64)

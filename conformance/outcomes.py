@@ -7,6 +7,7 @@ from enum import Enum
 class Reason(Enum):
     """Why a check failed."""
 
+    MALFORMED = "not a result"
     SHAPE = "wrong shape"
     DTYPE = "wrong dtype"
     VALUE = "wrong value"
@@ -52,6 +53,23 @@ class TimedOut:
 
     seconds: float
 
+    def words(self) -> str:
+        """Return how long was waited."""
+        return f"no answer within {self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """Used more memory (in MiB) or ran more processes than it may, with everything that it started."""
+
+    resource: str
+    limit: int
+
+    def words(self) -> str:
+        """Return what was used, and the limit."""
+        memory = self.resource == "memory"
+        return f"used more than {self.limit} MiB of memory" if memory else f"ran more than {self.limit} {self.resource} at once"
+
 
 @dataclass(frozen=True)
 class Unsupported:
@@ -90,8 +108,10 @@ class HarnessError:
     message: str
 
 
-Outcome = Passed | Failed | Errored | Crashed | TimedOut | Unsupported | NotJudged | Advisory | Waived | HarnessError
-CONVICTIONS = (Failed, Errored, Crashed, TimedOut)
+Outcome = Passed | Failed | Errored | Crashed | TimedOut | Exhausted | Unsupported | NotJudged | Advisory | Waived | HarnessError
+#: What ends the process of an implementation.
+FATAL = (Crashed, TimedOut, Exhausted)
+CONVICTIONS = (Failed, Errored, *FATAL)
 
 
 @dataclass(frozen=True)

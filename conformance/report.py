@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 
-from conformance.outcomes import Crashed, Errored, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
+from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
 from conformance.profiles import FORMATS, PROFILES
 from conformance.summary import (
     CLEAR,
@@ -24,6 +24,8 @@ from refimpl.spec import Law
 
 Line = tuple[str, str]
 WIDTH = 80
+#: The widest name of an operation: longrope.attention_factor and position_interpolation.frequencies have room.
+NAME = 34
 IN_FULL = 2
 REPRODUCTION_LINES = 20
 REPRODUCTION_COLUMNS = 400
@@ -32,7 +34,7 @@ THREADS = 3
 OTHERS = 3
 HINTS = 3
 DTYPES = tuple(FORMATS)
-UNSHOWN = ("adapter", "platform")
+UNSHOWN = ("adapter", "platform", "limits", "isolation")
 
 
 def clean(text: str) -> str:
@@ -153,8 +155,8 @@ def message(outcome: Outcome) -> str:
             return f"an exception: {message}"
         case Crashed(message):
             return f"a crash: {message}"
-        case TimedOut(seconds):
-            return f"no answer within {seconds:g} s"
+        case TimedOut() | Exhausted():
+            return outcome.words()
         case Waived(reason, _, message):
             return f"waived ({reason}): {message}"
         case _:
@@ -321,9 +323,9 @@ def _field(name: str, words: str, width: int, *, style: str = "") -> Iterator[Li
 
 
 def _row(name: str, words: str, width: int) -> Iterator[Line]:
-    body = textwrap.wrap(clean(words), max(width - 26, 20), break_on_hyphens=False) or [""]
-    yield "", f"{clean(name):<24}  {body[0]}"
-    yield from (("", f"{'':<26}{line}") for line in body[1:])
+    body = textwrap.wrap(clean(words), max(width - NAME - 2, 20), break_on_hyphens=False) or [""]
+    yield "", f"{clean(name):<{NAME}}  {body[0]}"
+    yield from (("", f"{'':<{NAME + 2}}{line}") for line in body[1:])
 
 
 def _wrapped(words: str, width: int, *, style: str = "") -> Iterator[Line]:

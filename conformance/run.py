@@ -12,6 +12,7 @@ from conformance.adapter import near_miss
 from conformance.declarations import features, operations
 from conformance.history import Case
 from conformance.journal import Journal, Task
+from conformance.limits import Limits
 from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result
 from conformance.session import Descriptor, Session
 from conformance.sharding import Shard
@@ -24,6 +25,8 @@ VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
 #: How many examples are enough for an implementation's further dtypes below level full, and where answers depend on
 #: history, since each failure is repeated in a fresh worker anyway.
 FEW = 5
+#: The check that convicts what ends its worker between two calls.
+AFTERWARDS = "nothing afterwards"
 DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
 
 Progress = Callable[[int, int, str], None]
@@ -82,6 +85,7 @@ def check(
     shard: Shard | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
+    limits: Limits | None = None,
 ) -> Report:
     """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete."""
     if level not in EXAMPLES:
@@ -89,11 +93,19 @@ def check(
         raise ValueError(message)
     if jobs > 1 and shard is None:
         part = functools.partial(
-            check, target, schemes=schemes, operations=operations, cases=cases, profile=profile, level=level, seed=seed
+            check,
+            target,
+            schemes=schemes,
+            operations=operations,
+            cases=cases,
+            profile=profile,
+            level=level,
+            seed=seed,
+            limits=limits,
         )
         return sharding.side_by_side(part, jobs, progress)
     selection = Selection(schemes, operations, cases, profile, level, seed, shard)
-    with Session(target) as session, session.fresh() as again:
+    with Session(target, limits) as session, session.fresh() as again:
         return _Run(session, again, selection, progress or _silent).report()
 
 
@@ -106,6 +118,7 @@ class _Run:
         self.selection = selection
         self.journal = Journal()
         self.diagnoses: dict[str, Diagnosis] = {}
+        self.isolation = session.isolation
         self.cases = [Case(task) for task in selection.tasks(session.implementations)]
         self.vectors = selection.vectors([case.task for case in self.cases], bad_input=bool(session.about["rejects_bad_input"]))
         self.progress = _Steps(progress, sum(len(_vectors_for(case.task, self.vectors[case.task.operation])) + 1 for case in self.cases))
@@ -125,10 +138,12 @@ class _Run:
         self.again.start()
         for case in self.cases:
             self._vectors(case)
+        self.session.notice()
         history.ask_again(self.again, self.cases)
         self.again.close()
         for case in self.cases:
             self._laws(case)
+        self.session.notice()
 
     def _explain(self) -> None:
         history.settle(self.session, self.cases)
@@ -170,8 +185,18 @@ class _Run:
             if case.blamed is not None:
                 yield case.blamed
             yield from vector_checks.advisories(case.checked)
+            yield from self._afterwards(case)
             if case.broken is not None:
                 yield law_checks.broken(case.task, case.broken)
+
+    def _afterwards(self, case: Case) -> Iterator[Result]:
+        """Yield what became of a worker after it had answered, where that isn't nothing."""
+        task = case.task
+        for session in (self.session, self.again):
+            ending = session.late.get((task.descriptor.index, task.dtype))
+            if ending is not None:
+                yield Result(task.descriptor.label, task.operation, AFTERWARDS, "law", task.dtype, task.profile, ending)
+                return
 
     def _header(self) -> dict[str, object]:
         about = self.session.about
@@ -182,6 +207,8 @@ class _Run:
             "platform": platform.platform(terse=True),
             "level": self.selection.level,
             "seed": self.selection.seed,
+            "limits": self.session.limits.words(),
+            "isolation": self.isolation,
             **({} if self.selection.shard is None else {"shard": f"{self.selection.shard.number}/{self.selection.shard.of}"}),
             "vectors": _revision(),
         }

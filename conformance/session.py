@@ -1,32 +1,20 @@
 """A worker process and the conversation with it: start, call, stop when it hangs, start again when it dies."""
 
-import collections
-import contextlib
-import os
-import signal
-import socket
-import subprocess
-import sys
-import threading
 import time
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from conformance.channel import Channel, ChannelClosedError, ChannelError
+from conformance.channel import ChannelClosedError, ChannelError
 from conformance.declarations import operations
-from conformance.outcomes import Crashed, Errored, Failed, HarnessError, Reason, TimedOut
+from conformance.limits import Limits
+from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Reason, TimedOut
+from conformance.process import Process
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.targets import LibraryMissing, TargetError
-
-BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[1:2]; from conformance.worker import main; main(int(sys.argv[2]), sys.argv[3])"
-LOG_LINES = 200
-CALL_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -47,14 +35,17 @@ class Descriptor:
 class Session:
     """One target in one worker process, started at the first use and again after a crash or a hang."""
 
-    def __init__(self, target: str, *, startup_seconds: float = 120.0, call_seconds: float | None = None) -> None:
+    def __init__(self, target: str, limits: Limits | None = None) -> None:
         """Start nothing yet."""
         self.target = target
-        self.startup_seconds = startup_seconds
-        self.call_seconds = CALL_SECONDS if call_seconds is None else call_seconds
+        self.limits = limits or Limits()
         self.starts = 0
-        self._process: _Process | None = None
+        self.late: dict[tuple[int, str], Crashed | Exhausted] = {}
+        self._process: Process | None = None
         self._about: dict[str, Any] = {}
+        self._last: tuple[int, str] | None = None
+        self._altered = False
+        self._calls = 0
 
     def __enter__(self) -> Self:
         """Return the session."""
@@ -78,7 +69,7 @@ class Session:
 
     def fresh(self) -> "Session":
         """Return another session on the same target, in which nothing has been called yet."""
-        return Session(self.target, startup_seconds=self.startup_seconds, call_seconds=self.call_seconds)
+        return Session(self.target, self.limits)
 
     def subject(self, descriptor: Descriptor, dtype: str, profile: str) -> Subject:
         """Return one implementation at one dtype as something to call."""
@@ -110,23 +101,37 @@ class Session:
         return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters).values)
 
     def request(self, descriptor: Descriptor, dtype: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
-        """Make one call in the worker."""
-        process = self._running()
-        header = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters)}
-        try:
-            reply, values = process.exchange(header, arrays, self.call_seconds)
-        except TimeoutError as error:
+        """Make one call in the worker; one whose state an other implementation has changed is replaced first."""
+        self.notice()
+        if self._altered and self._last is not None and self._last[0] != descriptor.index:
             self.close()
-            raise CallFailedError(TimedOut(self.call_seconds)) from error
-        except ChannelError as error:
-            raise CallFailedError(Crashed(self._end_of(process, error))) from error
-        return received(reply, values)
+        process = self._running()
+        self._last = descriptor.index, dtype
+        reply, values = self._exchanged(process, {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters)}, arrays)
+        answer = received(reply, values)
+        self._altered = self._altered or bool(answer.left)
+        return answer
+
+    def notice(self) -> None:
+        """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""
+        process = self._process
+        if process is None or self._last is None or process.channel.silent():
+            return
+        try:
+            process.channel.receive(deadline=time.monotonic())
+            ending: Crashed | Exhausted = Crashed("sent an answer that nobody asked for")
+        except (ChannelError, TimeoutError) as error:
+            ending = self._ending(process, error)
+        self.close()
+        self.late.setdefault(self._last, ending)
 
     def start(self) -> None:
         """Start the worker without waiting for it."""
         if self._process is None:
-            self._process = _Process(self.target)
+            self._process = Process(self.target, self.limits)
             self._about = {}
+            self._altered = False
+            self._last = None
             self.starts += 1
 
     def close(self) -> None:
@@ -135,7 +140,12 @@ class Session:
         if process is not None:
             process.end()
 
-    def _running(self) -> "_Process":
+    @property
+    def isolation(self) -> str:
+        """How the limits are kept, in words."""
+        return self._running().watch.mechanism
+
+    def _running(self) -> Process:
         self.start()
         process = self._process
         if process is None:
@@ -145,112 +155,65 @@ class Session:
             self._about = self._greeting(process)
         return process
 
-    def _greeting(self, process: "_Process") -> dict[str, Any]:
+    def _exchanged(
+        self, process: Process, header: Mapping[str, object], arrays: Sequence[np.ndarray]
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Send a request and return its reply: one that carries its number."""
+        self._calls += 1
         try:
-            about, _ = process.channel.receive(deadline=time.monotonic() + self.startup_seconds)
+            reply, values = process.exchange({**header, "call": self._calls}, arrays, self.limits.call_seconds)
+            _numbered(reply, self._calls)
         except TimeoutError as error:
             self.close()
-            message = f"{self.target} must be ready within {self.startup_seconds:g} s, got no answer"
-            raise TargetError(message) from error
+            raise CallFailedError(TimedOut(self.limits.call_seconds)) from error
         except ChannelError as error:
-            message = f"{self.target} can't be loaded: {self._end_of(process, error)}"
-            raise TargetError(message) from error
-        except BaseException:
-            self.close()
-            raise
+            raise CallFailedError(self._ending(process, error)) from error
+        return reply, values
+
+    def _greeting(self, process: Process) -> dict[str, Any]:
+        about = self._first_words(process)
         if about.get("status") == "ready":
             return about
         self.close()
         raise (LibraryMissing if about.get("status") == "library missing" else TargetError)(about.get("message", "no reason"))
 
-    def _end_of(self, process: "_Process", error: ChannelError) -> str:
-        """Return how the process ended, or what was wrong with its frame."""
-        if not isinstance(error, ChannelClosedError):
-            self.close()
-            return f"sent garbage: {error}"
-        status = process.wait()
-        self.close()
-        log = process.last_words()
-        return f"the process ended with {_status(status)}{': ' + log if log else ''}"
-
-
-class _Process:
-    """The operating system's side of a worker."""
-
-    def __init__(self, target: str) -> None:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self.popen = subprocess.Popen(  # noqa: S603  our own interpreter on our own module
-                [sys.executable, "-P", "-c", BOOTSTRAP, str(Path(__file__).resolve().parent.parent), str(theirs.fileno()), target],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
-        self.channel = Channel(ours)
-        self.log: collections.deque[bytes] = collections.deque(maxlen=LOG_LINES)
-        self.reader = threading.Thread(target=_drain, args=(self.popen.stdout, self.log), daemon=True)
-        self.reader.start()
-        self.finalizer = weakref.finalize(self, _kill, self.popen)
-
-    def exchange(
-        self, header: Mapping[str, object], arrays: Sequence[np.ndarray], seconds: float
-    ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Send a request and return the reply."""
-        deadline = time.monotonic() + seconds
-        self.channel.send(header, arrays, deadline=deadline)
-        return self.channel.receive(deadline=deadline)
-
-    def wait(self) -> int | None:
-        """Return the exit status, or ``None`` if the process closed its channel and lives on."""
+    def _first_words(self, process: Process) -> dict[str, Any]:
         try:
-            return self.popen.wait(timeout=2.0)
-        except subprocess.TimeoutExpired:
-            return None
+            return process.channel.receive(deadline=time.monotonic() + self.limits.startup_seconds)[0]
+        except TimeoutError as error:
+            self.close()
+            message = f"{self.target} must be ready within {self.limits.startup_seconds:g} s, got no answer"
+            raise TargetError(message) from error
+        except ChannelError as error:
+            ending = self._ending(process, error)
+            message = f"{self.target} can't be loaded: {ending.message if isinstance(ending, Crashed) else ending.words()}"
+            raise TargetError(message) from error
+        except BaseException:
+            self.close()
+            raise
 
-    def last_words(self) -> str:
-        """Return the last line that the process printed."""
-        self.reader.join(timeout=1.0)
-        lines = b"".join(self.log).decode(errors="replace").split("\n")
-        return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")
-
-    def end(self) -> None:
-        """Kill the process and its children."""
-        self.channel.close()
-        self.finalizer()
-        self.reader.join(timeout=1.0)
-
-
-def _drain(stream: IO[bytes], log: collections.deque[bytes]) -> None:
-    with stream:
-        while data := os.read(stream.fileno(), 1 << 16):
-            log.append(data[-(1 << 12) :])
+    def _ending(self, process: Process, error: Exception) -> Crashed | Exhausted:
+        """Return how the worker ended, or what was wrong with its frame, and end what is left of it."""
+        ended = process.ending() if isinstance(error, ChannelClosedError) else f"sent garbage: {error}"
+        self.close()
+        return process.watch.check() or Crashed(ended)
 
 
-def _kill(popen: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(popen.pid, signal.SIGKILL)
-    popen.wait()
-
-
-def _status(status: int | None) -> str:
-    if status is None:
-        return "its channel closed"
-    if status < 0:
-        return f"signal {signal.Signals(-status).name}"
-    return f"exit status {status}"
+def _numbered(reply: Mapping[str, Any], call: int) -> None:
+    if reply.get("call") != call:
+        message = f"a reply must be to call {call}, got one to {reply.get('call')!r}"
+        raise ChannelError(message)
 
 
 def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
     """Return what a worker answered, or raise where that is no result."""
     match reply.get("status"):
         case "ok":
-            return Reply(dict(zip(reply["results"], values, strict=True)), reply["dtypes"], tuple(reply["modified"]))
+            return Reply(dict(zip(reply["results"], values, strict=True)), reply["dtypes"], tuple(reply["modified"]), tuple(reply["left"]))
         case "unsupported":
             raise CallRefusedError(reply["reason"])
         case "error":
             raise CallFailedError(Errored(reply["message"]))
         case "malformed":
-            raise CallFailedError(Failed(Reason.SHAPE, reply["message"]))
+            raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))
     raise CallFailedError(HarnessError(f"a reply must have a status, got {reply.get('status')!r}"))

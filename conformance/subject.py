@@ -11,11 +11,12 @@ from refimpl.spec import Operation
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back from one call: values (float64 or int64), the dtypes they had, and whether an input was changed."""
+    """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was."""
 
     values: Mapping[str, np.ndarray]
     dtypes: Mapping[str, str]
     modified: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 class CallRefusedError(Exception):

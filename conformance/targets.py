@@ -12,6 +12,7 @@ from conformance.adapter import Adapter, AdapterError, Implementation, near_miss
 from conformance.declarations import operations
 from conformance.frameworks import DISTRIBUTIONS, FRAMEWORKS, NumPy
 from conformance.protocol.errors import CommandError, ProgramEndedError
+from conformance.wording import told
 from refimpl.spec import Operation, Parameter
 
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
@@ -135,7 +136,7 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
 
 
 def _broken(target: str, error: BaseException) -> str:
-    return f"{target} can't be imported: {type(error).__name__}: {' '.join(str(error).split())}"
+    return f"{target} can't be imported: {told(error)}"
 
 
 def _named(target: str, module: ModuleType, name: str) -> Adapter:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from conformance import reproduction
 from conformance.journal import Call, Task
 from conformance.judge import Judgement, compare, exact_in
-from conformance.outcomes import Advisory, Crashed, Errored, Failed, NotJudged, Outcome, Passed, Reason, Result, TimedOut, Unsupported
+from conformance.outcomes import CONVICTIONS, FATAL, Advisory, Errored, Failed, NotJudged, Outcome, Passed, Reason, Result, Unsupported
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.vectors import Vector
 
@@ -33,7 +33,7 @@ class Checked:
     @property
     def failed(self) -> bool:
         """Whether it convicts."""
-        return isinstance(self.judgement.outcome, Failed | Errored | Crashed | TimedOut)
+        return isinstance(self.judgement.outcome, CONVICTIONS)
 
     def again(self, subject: Subject) -> bool:
         """Whether the vector passes on another subject."""
@@ -75,7 +75,7 @@ def run(subject: Subject, task: Task, vectors: Sequence[Vector], *, enough: floa
 
 def futile(checked: Sequence[Checked]) -> bool:
     """Whether so many calls crashed or hung that more would only waste time."""
-    return sum(isinstance(c.judgement.outcome, Crashed | TimedOut) for c in checked) >= FUTILE
+    return sum(isinstance(c.judgement.outcome, FATAL) for c in checked) >= FUTILE
 
 
 def check(subject: Subject, task: Task, vector: Vector) -> Checked:
@@ -112,6 +112,9 @@ def advisories(checked: Sequence[Checked]) -> Iterator[Result]:
     changed = next((c for c in checked if c.reply is not None and c.reply.modified and c.task.descriptor.modifies_inputs), None)
     if changed is not None and changed.reply is not None:
         yield _advisory(changed.task, "inputs", f"modifies {', '.join(changed.reply.modified)}, as declared")
+    left = dict.fromkeys(trace for c in checked if c.reply is not None for trace in c.reply.left)
+    for trace in left:
+        yield _advisory(checked[0].task, "state", trace)
 
 
 def _advisory(task: Task, check: str, message: str) -> Result:

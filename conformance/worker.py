@@ -5,25 +5,29 @@ import os
 import platform
 import socket
 import sys
-import traceback
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from conformance import embedding, targets
+from conformance import embedding, targets, traces
 from conformance.adapter import Adapter, Implementation, Unsupported
 from conformance.channel import Channel, ChannelClosedError
 from conformance.declarations import features, operations
 from conformance.frameworks import MalformedError, NumPy, exact, version
 from conformance.protocol.errors import ProgramEndedError
+from conformance.wording import told, told_with_place
 from refimpl.spec import Operation
 
 Answer = tuple[dict[str, Any], list[np.ndarray]]
-#: The exit status of a worker whose program is gone (EX_SOFTWARE).
+#: The exit status of a worker whose program is gone (EX_SOFTWARE), and of one that can't reach the harness (EX_IOERR).
 PROGRAM_ENDED = 70
+CUT_OFF = 74
+#: Linux: make this process the parent of orphans below it.
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,11 @@ class Runner:
     operation: Operation
     framework: NumPy
     takes_dtype: bool
+    kept: traces.Kept = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep no result yet."""
+        object.__setattr__(self, "kept", traces.Kept(self.framework))
 
     def run(self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str) -> Answer:
         """Return the reply's header and its arrays."""
@@ -41,12 +50,14 @@ class Runner:
         if refusal is not None:
             raise Unsupported(refusal)
         call = _Call(self, parameters, dtype)
+        before = traces.state()
         positions = self.implementation.positions
         if embedding.natural(self.operation, arrays, positions):
             values = call(list(arrays.values()))
         else:
             values = embedding.embed(self.operation, arrays, positions, call)
-        header = {"status": "ok", "results": list(values), "dtypes": call.dtypes, "modified": sorted(call.modified)}
+        left = [*traces.changed(before), *self.kept.changes()]
+        header = {"status": "ok", "results": list(values), "dtypes": call.dtypes, "modified": sorted(call.modified), "left": left}
         return header, list(values.values())
 
 
@@ -84,6 +95,7 @@ class _Call:
         values = {}
         for name, part in zip(names, parts, strict=True):
             values[name], self.dtypes[name] = exact(part, self.runner.framework)
+        self.runner.kept.keep(parts, list(values.values()))
         return values
 
     def _compare(self, arrays: Sequence[np.ndarray], given: Sequence[Any]) -> None:
@@ -92,6 +104,10 @@ class _Call:
             now, before = exact(array, framework)[0], exact(self._array(name, original), framework)[0]
             if not np.array_equal(now, before, equal_nan=before.dtype.kind == "f"):
                 self.modified.add(name)
+
+
+class UnreachableError(Exception):
+    """The harness can't be reached any more."""
 
 
 class Worker:
@@ -125,11 +141,12 @@ class Worker:
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
-            return {"status": "error", "message": _in_one_line(error)}, []
+            return {"status": "error", "message": told_with_place(error)}, []
 
 
 def serve(channel: Channel, target: str) -> None:
     """Load the target and answer until the harness closes the channel."""
+    ours = os.getpid()
     try:
         adapter = targets.load(target)
         worker = Worker(adapter, targets.framework(adapter))
@@ -137,28 +154,71 @@ def serve(channel: Channel, target: str) -> None:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
         channel.send({"status": kind, "message": str(error)})
         return
+    except KeyboardInterrupt as error:
+        channel.send({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"})
+        return
+    if os.getpid() != ours:
+        return
     channel.send(worker.describe())
-    while True:
-        request, arrays = channel.receive()
-        channel.send(*worker.answer(request, arrays))
+    with suppress(ChannelClosedError):
+        while True:
+            request, arrays = channel.receive()
+            header, values = _answer(worker, request, arrays)
+            if os.getpid() != ours:
+                return  # a copy of this process that a fork has left: the original answers
+            _send(channel, {**header, "call": request["call"]}, values)
+
+
+def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarray]) -> None:
+    try:
+        channel.send(header, values)
+    except ChannelClosedError as error:
+        message = "the channel to the harness was closed"
+        raise UnreachableError(message) from error
+
+
+def _answer(worker: Worker, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+    """Return the reply to one call, also where an implementation wants to end the process: that is an exception like any other."""
+    try:
+        return worker.answer(request, arrays)
+    except ProgramEndedError:
+        raise
+    except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception
+        return {"status": "error", "message": told_with_place(error)}, []
 
 
 def main(descriptor: int, target: str) -> None:
-    """Serve on an inherited socket."""
+    """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
     warnings.filterwarnings("error", message=".*will be truncated to dtype.*")
-    channel = Channel(socket.socket(fileno=descriptor))
-    status = 0
+    os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
+    _adopt_orphans()
+    status = 1
     try:
-        serve(channel, target)
-    except ChannelClosedError:
-        pass
-    except ProgramEndedError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.stderr.flush()
-        status = PROGRAM_ENDED
+        serve(Channel(socket.socket(fileno=descriptor)), target)
+        status = 0
+    except (ProgramEndedError, UnreachableError) as error:
+        status = PROGRAM_ENDED if isinstance(error, ProgramEndedError) else CUT_OFF
+        _say(f"{error}\n")
+    except BaseException as error:  # noqa: BLE001  our own fault: say so on the log
+        _say(f"the worker failed: {told_with_place(error)}\n")
     finally:
-        sys.stdout.flush()
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
         os._exit(status)
+
+
+def _say(words: str) -> None:
+    with suppress(OSError):
+        os.write(2, words.encode(errors="replace"))
+
+
+def _adopt_orphans() -> None:
+    """Have processes whose parents end become children of this one, so that they are found and ended with it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _runner(implementation: Implementation, framework: NumPy) -> Runner:
@@ -186,10 +246,3 @@ def _versions(adapter: Adapter) -> dict[str, str | None]:
     if adapter.version is not None:
         versions[adapter.name] = adapter.version
     return versions
-
-
-def _in_one_line(error: Exception) -> str:
-    """Return type, message and the innermost frame, without the machine's paths."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""  # noqa: PTH119  a name, no file
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}{where}"

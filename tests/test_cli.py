@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance import cli, run
+from conformance.limits import Limits
 from conformance.outcomes import Failed, HarnessError, Outcome, Passed, Reason, Report, Result, Unsupported
 from conformance.sharding import Shard
 from conformance.vectors import load
@@ -68,7 +69,7 @@ def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, object] = {}
     monkeypatch.setattr(run, "check", lambda target, **said: asked.update(said) or report(target, Passed()))
     options = {"scheme": "rope", "operation": "rope.rotate", "profile": "float64", "level": "smoke"}
-    options |= {"seed": "5", "shard": "2/3", "jobs": "4"}
+    options |= {"seed": "5", "shard": "2/3", "jobs": "4", "startup-seconds": "5", "call-seconds": "1.5", "memory": "700", "processes": "9"}
     cli.main(["check", "mine", *(word for name, value in options.items() for word in (f"--{name}", value))])
     asked.pop("progress")
 
@@ -81,6 +82,7 @@ def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "seed": 5,
         "shard": Shard(2, 3),
         "jobs": 4,
+        "limits": Limits(5.0, 1.5, 700, 9),
     }
 
 

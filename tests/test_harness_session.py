@@ -7,6 +7,7 @@ import numpy as np
 import psutil
 import pytest
 
+from conformance.limits import Limits
 from conformance.outcomes import Crashed, TimedOut
 from conformance.session import Descriptor, Session
 from conformance.subject import CallFailedError, CallRefusedError
@@ -54,7 +55,7 @@ def test_a_crash_ends_the_call_and_the_next_one_runs_in_a_fresh_worker() -> None
 
 def test_a_hang_is_ended_with_its_process() -> None:
     before = children()
-    with Session("miniatures:hang", call_seconds=0.1) as session:
+    with Session("miniatures:hang", Limits(call_seconds=0.1)) as session:
         descriptor = only(session)
         with pytest.raises(CallFailedError) as caught:
             session.request(descriptor, "float32", *ARGUMENTS)
@@ -123,4 +124,4 @@ def test_expected_values_are_never_sent(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(channel, "send", tap)
         session.request(descriptor, "float32", *ARGUMENTS)
 
-    assert [set(header) for header in sent] == [{"index", "dtype", "parameters"}]
+    assert [set(header) for header in sent] == [{"index", "dtype", "parameters", "call"}]

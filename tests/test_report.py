@@ -11,6 +11,7 @@ from conformance.outcomes import (
     Crashed,
     Diagnosis,
     Errored,
+    Exhausted,
     Failed,
     HarnessError,
     NotJudged,
@@ -155,6 +156,8 @@ def test_a_long_reproduction_becomes_a_command_unless_asked_for() -> None:
         (Errored("KeyError: 'base'"), "an exception: KeyError: 'base'"),
         (Crashed("ended by SIGSEGV"), "a crash: ended by SIGSEGV"),
         (TimedOut(30.0), "no answer within 30 s"),
+        (Exhausted("memory", 4096), "used more than 4096 MiB of memory"),
+        (Exhausted("processes", 64), "ran more than 64 processes at once"),
         (Failed(Reason.DTYPE, "float16"), "wrong dtype: float16"),
     ],
 )
@@ -305,6 +308,7 @@ def test_the_counts_of_the_document_add_up() -> None:
         Errored(""),
         Crashed(""),
         TimedOut(1.0),
+        Exhausted("memory", 1),
         Unsupported(""),
         NotJudged(""),
         Advisory(""),
@@ -313,9 +317,9 @@ def test_the_counts_of_the_document_add_up() -> None:
     ]
     found = dict(record.document(a_report(*map(result, outcomes)))["counts"])
 
-    assert found.pop("total") == 10
+    assert found.pop("total") == 11
     assert set(found.values()) == {1}
-    assert len(found) == 10
+    assert len(found) == 11
 
 
 def test_a_refused_bad_input_says_nothing_about_precision() -> None:

@@ -17,6 +17,7 @@ from conformance.outcomes import (
     Advisory,
     Crashed,
     Errored,
+    Exhausted,
     Failed,
     HarnessError,
     NotJudged,
@@ -37,6 +38,7 @@ OUTCOMES: tuple[Outcome, ...] = (
     Errored("ValueError: no"),
     Crashed("signal SIGSEGV"),
     TimedOut(30.0),
+    Exhausted("memory", 4096),
     Unsupported("layout='half'"),
     NotJudged("too wide"),
     Advisory("wider"),
@@ -149,11 +151,11 @@ def test_junit_counts_what_failed_erred_and_was_skipped() -> None:
 
     assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
         "tests": str(len(OUTCOMES) + 1),
-        "failures": str(len(Reason) + 4),
+        "failures": str(len(Reason) + 5),
         "errors": "1",
         "skipped": "3",
     }
-    assert len(suite.findall("testcase/failure")) == len(Reason) + 4
+    assert len(suite.findall("testcase/failure")) == len(Reason) + 5
 
 
 def test_junit_groups_checks_by_implementation_operation_and_dtype() -> None:

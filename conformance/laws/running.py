@@ -13,8 +13,11 @@ from conformance.laws.examples import example_for, silent
 from conformance.laws.judging import Check, Verdict, judge
 from conformance.laws.shrinking import smallest
 from conformance.laws.trial import Example, Trial
-from conformance.outcomes import Crashed, Outcome, Reason, TimedOut
+from conformance.outcomes import FATAL, Outcome, Reason
 from conformance.subject import Subject
+
+#: After these there is nothing to compare.
+UNUSABLE = (Reason.MALFORMED, Reason.SHAPE)
 
 Call = tuple[tuple[np.ndarray, ...], Mapping[str, object]]
 
@@ -112,7 +115,7 @@ def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, *, example
 def _ended(tallies: Sequence[Tally]) -> bool:
     """Whether it makes no sense to go on: after a crash or time-out, and where another shape leaves nothing to compare."""
     verdicts = [tally.broken[1] for tally in tallies if tally.broken]
-    return any(isinstance(verdict.outcome, Crashed | TimedOut) or verdict.reason is Reason.SHAPE for verdict in verdicts)
+    return any(isinstance(verdict.outcome, FATAL) or verdict.reason in UNUSABLE for verdict in verdicts)
 
 
 def _told_once(verdict: Verdict | None, tallies: Sequence[Tally]) -> Verdict | None:

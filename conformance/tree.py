@@ -1,0 +1,96 @@
+"""Everything that a worker started: found while it runs, ended with it."""
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+
+import psutil
+
+#: The environment variable by which a process is known after it has left its parent and its session.
+MARKER = "POSENC_WORKER"
+#: How often is looked for further processes while they are being ended: a process may be started while another is ended.
+ROUNDS = 500
+PAUSE = 0.005
+GONE = (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess)
+
+
+class Tree:
+    """A worker and all below it.
+
+    A process is found as a descendant of the worker (which adopts orphans where the system is Linux), or because it was seen as one before,
+    or by the marker in the environment that it was started with. One that appears between two looks, empties its environment and leaves
+    its parent when that is already dead is not found: that far it is best effort.
+    """
+
+    def __init__(self) -> None:
+        """Choose a marker; nothing runs yet."""
+        self.marker = secrets.token_hex(8)
+        self.born = time.time()
+        self.root: psutil.Process | None = None
+        self.seen: set[psutil.Process] = set()
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment to start the worker with."""
+        return {**os.environ, MARKER: self.marker}
+
+    def grows_from(self, pid: int) -> None:
+        """Take the worker as the root."""
+        with contextlib.suppress(*GONE):
+            self.root = psutil.Process(pid)
+            self.seen.add(self.root)
+
+    def look(self) -> list[psutil.Process]:
+        """Return what runs now, of what is or was below the worker."""
+        if self.root is not None:
+            with contextlib.suppress(*GONE):
+                self.seen.update(self.root.children(recursive=True))
+        self.seen = {process for process in self.seen if runs(process)}
+        return list(self.seen)
+
+    def memory(self) -> int:
+        """Return the bytes that the tree holds: what processes share is counted once where the system tells."""
+        processes = self.look()
+        together = sum(_resident(process) for process in processes)
+        return together if len(processes) < 2 else min(together, sum(_own(process) for process in processes))
+
+    def kill(self) -> None:
+        """End everything, and what is started meanwhile."""
+        for _ in range(ROUNDS):
+            found = {*self.look(), *self._marked()}
+            if not found:
+                return
+            for process in found:
+                with contextlib.suppress(*GONE):
+                    process.kill()
+            time.sleep(PAUSE)
+
+    def _marked(self) -> Iterator[psutil.Process]:
+        for process in psutil.process_iter():
+            with contextlib.suppress(*GONE, OSError):
+                young = process.create_time() >= self.born - 1
+                if young and process.pid != os.getpid() and process.environ().get(MARKER) == self.marker and runs(process):
+                    yield process
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether a process runs: one that has ended and waits for its parent to notice doesn't."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except GONE:
+        return False
+
+
+def _resident(process: psutil.Process) -> int:
+    with contextlib.suppress(*GONE):
+        return int(process.memory_info().rss)
+    return 0
+
+
+def _own(process: psutil.Process) -> int:
+    """Return a process's share: its own pages, and a part of each that it shares; everything where the system doesn't tell."""
+    with contextlib.suppress(*GONE):
+        told = process.memory_full_info()
+        return int(getattr(told, "pss", 0) or told.rss)
+    return 0

@@ -1,0 +1,190 @@
+"""``python -m tools.reliability [--check]``: commit every fault, and write what was reported, or say that the document isn't up to date."""
+
+import argparse
+import contextlib
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from conformance import run
+from conformance.outcomes import Advisory, Outcome, Passed, Result
+from conformance.record import outcome
+from conformance.report import clean, message
+from conformance.reports.markdown import plain
+from conformance.targets import TargetError
+from tools.faults.ending import ENDING
+from tools.faults.fault import LASTING, Fault
+from tools.faults.leaving import LEAVING
+from tools.faults.returning import RETURNING
+
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
+GROUPS = {"Ends, raises, never ends, or uses too much": ENDING, "Returns": RETURNING, "Leaves behind": LEAVING}
+FAULTS = tuple(fault for faults in GROUPS.values() for fault in faults)
+CASES = ("rope.rotate/shifted", "alibi.slopes/six-heads")
+LONGEST = 110
+MARK = "POSENC_FAULTS"
+#: Most of the time is spent waiting.
+SIDE_BY_SIDE = 4
+HEAD = """\
+# What an implementation may do to the harness
+
+Written by `python -m tools.reliability` from a run in which every fault below is committed by an adapter of its own (`tools/faults/`), and
+checked by `tests/test_reliability.py`. Each adapter has a second operation that is right and is asked after the faulty one; *run after it*
+says what became of it. A fault counts as survived when what is reported is the fault itself, the operation after it is judged rightly, and
+no process is left.
+
+## What keeps an implementation apart
+
+- It runs in a worker process with a session, a channel and an environment of its own. Standard input is empty; what it prints is a log.
+- Start-up and each call have time limits of their own, the whole process tree has limits of memory and processes (`--startup-seconds`,
+  `--call-seconds`, `--memory`, `--processes`). Exceeding one ends the worker with everything that it started; the next call gets a fresh
+  one.
+- Replies carry the number of their call, so that one that nobody asked for is no answer.
+- A call that changes the state that all code of a process shares is reported as such, and other operations get a fresh worker then.
+- A failure is repeated in a fresh worker before it counts. What ends a worker after its answer convicts the operation that answered last.
+
+## What is best effort
+
+- Where no control group (cgroup v2 with the controllers for memory and processes) can be made, the harness looks at the process tree every
+  0.2 s. What grows faster is ended that late; if the system runs out of memory first, its own killer ends the worker, which is a crash by
+  SIGKILL. The header of the record says which it was.
+- Memory is the resident memory of the tree; pages that processes share are counted once where the system tells (Linux). Memory of a GPU
+  isn't counted.
+- A process that leaves its parent and its session is found because the worker adopts orphans (Linux), or by a mark in its environment. One
+  that was started and orphaned with an emptied environment in the last 0.2 s before its worker died is not found.
+- Where a worker ends while the next call is already on its way, that call fails, passes in a fresh worker, and is reported as depending on
+  what was called before.
+- Threads that the interpreter doesn't know, and state inside of libraries other than NumPy, torch and JAX, aren't looked at.
+- The reply and the state are the worker's own words: this protects from mistakes, not from an implementation that wants to deceive.
+- Where the harness itself is ended by SIGKILL, a worker that waits ends at once, and one that computes when it has finished.
+"""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was reported of a fault, and of the operation after it."""
+
+    fault: Fault
+    kind: str
+    words: str
+    after: str
+
+    @property
+    def right(self) -> bool:
+        """Whether that is what must be reported."""
+        return (
+            self.kind == self.fault.kind and self.fault.words in self.words and self.after == ("passed" if self.fault.loads else "not run")
+        )
+
+
+def told(fault: Fault, folder: Path) -> Told:
+    """Commit a fault and return what is reported."""
+    target = folder / "faulty.py"
+    target.write_text(fault.source, encoding="utf-8")
+    try:
+        if fault.laws:
+            report = run.check(str(target), level="smoke", limits=fault.limits)
+        else:
+            report = run.check(str(target), cases=CASES, limits=fault.limits)
+    except TargetError as error:
+        return Told(fault, "refused", str(error).replace(str(target), target.name), "not run")
+    worst = min((result for result in report.results if result.operation == "rope.rotate"), key=lambda result: _harmless(result, fault))
+    after = max((result for result in report.results if result.operation == "alibi.slopes"), key=lambda result: result.convicts)
+    return Told(fault, _kind(worst.outcome), _words(worst.outcome), _kind(after.outcome))
+
+
+def left_behind(mark: str) -> list[str]:
+    """Return the command lines of processes that faults have left."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            marked = process.environ().get(MARK) == mark or str(LASTING) in process.cmdline()
+            if marked and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(" ".join(process.cmdline()))
+    return found
+
+
+@contextlib.contextmanager
+def marked() -> Iterator[str]:
+    """Mark everything that is started meanwhile, and yield the mark."""
+    os.environ[MARK] = mark = secrets.token_hex(8)
+    try:
+        yield mark
+    finally:
+        del os.environ[MARK]
+
+
+def every(faults: Sequence[Fault] = FAULTS) -> Iterator[Told]:
+    """Commit faults."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+        folders = [Path(folder) / str(number) for number in range(len(faults))]
+        for path in folders:
+            path.mkdir()
+        yield from pool.map(told, faults, folders)
+
+
+def document(reports: Sequence[Told]) -> str:
+    """Return the document."""
+    found = {report.fault.name: report for report in reports}
+    survived = sum(report.right for report in reports)
+    lines = [HEAD, f"{survived} of {len(reports)} faults are survived and reported as what they are.", ""]
+    for title, faults in GROUPS.items():
+        lines += [f"## {title}", "", "| fault | outcome | words | run after it |", "|---|---|---|---|"]
+        lines += [row(found[fault.name]) for fault in faults]
+        lines += [""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Commit every fault, then write or check; return 1 where one is reported wrongly or, with ``--check``, the document is old."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare with what is published, write nothing")
+    options = parser.parse_args(arguments)
+    with marked() as mark:
+        reports = list(every())
+        left = left_behind(mark)
+    wrong = [report for report in reports if not report.right]
+    print("".join(f"left behind: {command}\n" for command in left), end="", file=sys.stderr)
+    for report in wrong:
+        print(f"{report.fault.name} must be {report.fault.kind} ({report.fault.words}), got {report}", file=sys.stderr)
+    text = document(reports)
+    if options.check:
+        old = not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text
+        print("docs/reliability.md must be written again" if old else "docs/reliability.md is up to date")
+        return int(old or bool(wrong or left))
+    DOCUMENT.write_text(text, encoding="utf-8")
+    return int(bool(wrong or left))
+
+
+def _harmless(result: Result, fault: Fault) -> tuple[bool, bool, bool]:
+    """Order results: what convicts first, then what is worth knowing; among these what the fault is expected to give."""
+    return not result.convicts, not isinstance(result.outcome, Advisory), fault.words not in _words(result.outcome)
+
+
+def _kind(came: Outcome) -> str:
+    return str(outcome(came)["kind"])
+
+
+def _words(came: Outcome) -> str:
+    if isinstance(came, Passed):
+        return ""
+    return came.message if isinstance(came, Advisory) else message(came)
+
+
+def row(report: Told) -> str:
+    """Return the line of the table."""
+    words = clean(report.words)
+    shown = words if len(words) <= LONGEST else f"{words[:LONGEST]} …"
+    after = "went on: passed" if report.after == "passed" else report.after
+    return f"| {plain(report.fault.name)} | {report.kind.replace('_', ' ')} | {plain(shown)} | {after} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
