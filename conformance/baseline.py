@@ -21,6 +21,7 @@ from conformance.record import outcome
 from conformance.report import message
 
 FORMAT = 1
+SHOWN = 200
 UNEXPLAINED = "to be explained"
 #: What a condition compares as a beginning, not as a version.
 WORDS = ("platform", "device")
@@ -90,7 +91,7 @@ def read(path: Path) -> list[Deviation]:
     wrong = best_match(Draft202012Validator(schema).iter_errors(said))
     if wrong is not None:
         where = "/".join(map(str, wrong.absolute_path)) or "the file"
-        reason = f"{path}: {where} must obey the schema of deviations: {' '.join(wrong.message.split())[:200]}"
+        reason = f"{path}: {' '.join(where.split())[:SHOWN]} must obey the schema of deviations: {' '.join(wrong.message.split())[:200]}"
         raise BaselineError(reason)
     return [_deviation(path, entry) for entry in said["deviations"]]
 
@@ -102,7 +103,8 @@ def _deviation(path: Path, entry: Mapping[str, Any]) -> Deviation:
                 SpecifierSet(condition)
         expires = dt.date.fromisoformat(entry["expires"]) if "expires" in entry else None
     except (InvalidSpecifier, ValueError) as error:
-        reason = f"{path}: {entry['match']} must have versions as specifiers (<0.14) and dates as YYYY-MM-DD, got {error}"
+        told = f"{entry['match'][:SHOWN]!r} must have versions as specifiers (<0.14) and dates as YYYY-MM-DD, got {str(error)[:SHOWN]!r}"
+        reason = f"{path}: {told}"
         raise BaselineError(reason) from error
     return Deviation(**{**entry, "expires": expires})
 

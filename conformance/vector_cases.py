@@ -186,9 +186,17 @@ def _array(what: str, rows: object, shape: tuple[int, ...], dtype: str, kinds: f
         wrong = next(leaf for leaf in leaves if type(leaf) not in kinds)
         _require(condition=False, rule=f"{what} must hold {dtype} only", value=wrong)
     _require(dtype == "float64" or max(map(abs, leaves), default=0) < LIMIT, f"{what} must fit {dtype}", "more")
-    array = np.array(leaves, dtype=dtype).reshape(shape)
+    array = _shaped(what, np.array(leaves, dtype=dtype), shape)
     array.flags.writeable = False
     return array
+
+
+def _shaped(what: str, leaves: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        return leaves.reshape(shape)
+    except ValueError:
+        message = f"{what}: shape must be one that an array can have, got {list(shape)}"
+        raise VectorError(message) from None
 
 
 def _leaves(what: str, found: object, shape: tuple[int, ...]) -> list[Any]:
@@ -218,7 +226,7 @@ def _also(profile: str, found: object, expected: Mapping[str, np.ndarray]) -> di
 def _reached(what: str, found: object, size: int) -> Indices:
     entries = [_list(what, entry) for entry in _list(what, found)]
     for entry in entries:
-        whole = len(entry) > 1 and all(type(value) is int for value in entry)
+        whole = len(entry) > 1 and all(type(value) is int and abs(value) < LIMIT for value in entry)
         _require(whole and 0 <= entry[0] < size, f"{what} must hold a flat index and integers", entry)
     return {entry[0]: tuple(entry[1:]) for entry in entries}
 
@@ -251,8 +259,10 @@ def _printed(what: str, found: object, slack: float) -> tuple[np.ndarray, np.nda
         _require(text is None or (isinstance(text, str) and DIGITS.fullmatch(text)), f"{what} must be text: digits or a fraction", text)
     values = [Fraction(text or 0) for text in texts]
     radii = [math.nan if text is None else _half_unit(text) + slack * abs(float(value)) for text, value in zip(texts, values, strict=True)]
-    _require(dtype == "float64" or all(value.denominator == 1 for value in values), f"{what} must hold integers", texts)
-    return np.array(list(map(int if dtype == "int64" else float, values)), dtype=dtype).reshape(shape), np.array(radii).reshape(shape)
+    whole = all(value.denominator == 1 and abs(value) < LIMIT for value in values)
+    _require(dtype == "float64" or whole, f"{what} must hold integers that fit {dtype}", texts)
+    numbers = np.array(list(map(int if dtype == "int64" else float, values)), dtype=dtype)
+    return _shaped(what, numbers, shape), _shaped(what, np.array(radii), shape)
 
 
 def _half_unit(text: str) -> float:

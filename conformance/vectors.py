@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from conformance import files
 from conformance.document import MAXIMUM_BYTES, DocumentError, read
 from conformance.vector_cases import FORMAT, Vector, VectorError, attested, check_identities, check_keys, generated
 
@@ -19,6 +20,7 @@ MANIFEST = "manifest.yaml"
 SCHEMA = "schema.json"
 ATTESTED = "attested/"
 PATTERNS = ("*.yaml", f"{ATTESTED}*.yaml", SCHEMA)
+LONGEST_LINE = 500
 MANIFEST_KEYS = frozenset({"format", "revision", "files"})
 
 
@@ -53,7 +55,7 @@ def export(path: Path, *, directory: Path | None = None) -> int:
     """Write all vectors as one JSON file, laid out as the YAML files are; return how many cases there are."""
     documents = _verified(_open(directory))
     tree = {"format": FORMAT, "files": _without_infinity(documents)}
-    path.write_text(json.dumps(tree, separators=(",", ":"), allow_nan=False) + "\n", encoding="utf-8")
+    files.write(path, json.dumps(tree, separators=(",", ":"), allow_nan=False) + "\n")
     return _count(documents)
 
 
@@ -72,9 +74,15 @@ def _vectors(name: str, document: dict[str, Any]) -> list[Vector]:
         vectors = list(attested(document) if name.startswith(ATTESTED) else generated(document))
         check_identities(vectors)
     except VectorError as error:
-        message = f"{name}: {error}"
+        message = f"{name}: {_one_line(str(error))}"
         raise VectorError(message) from None
     return vectors
+
+
+def _one_line(told: str) -> str:
+    """Return what is wrong as one line that can be read: names and values come from the file."""
+    line = " ".join(told.split())
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}..."
 
 
 def _count(documents: Mapping[str, dict[str, Any]]) -> int:
@@ -106,7 +114,7 @@ def _check_schema(documents: Mapping[str, dict[str, Any]], schema: dict[str, Any
     for name, document in documents.items():
         problem = next(validator.iter_errors(document), None)
         if problem is not None:
-            message = f"{name}: {problem.json_path} must obey {SCHEMA}, got {problem.message[:200]}"
+            message = f"{name}: {_one_line(f'{problem.json_path} must obey {SCHEMA}, got {problem.message[:200]}')}"
             raise VectorError(message)
 
 
@@ -182,7 +190,7 @@ def _parse(name: str, contents: bytes) -> dict[str, Any]:
     try:
         document = read(contents)
     except DocumentError as error:
-        message = f"{name}: {error}"
+        message = f"{name}: {_one_line(str(error))}"
         raise VectorError(message) from None
     if not isinstance(document, dict):
         message = f"{name}: must be a mapping, got {type(document).__name__}"

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.cli import main
+from conformance.limits import Limits
 from conformance.outcomes import Crashed, Errored, Failed, Reason, Report, TimedOut, Unsupported
 from conformance.protocol import lines
 from conformance.protocol.errors import CommandError, ProtocolError
@@ -52,7 +53,7 @@ def program(tmp_path: Path) -> Callable[[str], Session]:
     def made(reply: str) -> Session:
         path = tmp_path / "miniature.py"
         path.write_text(PROGRAM.replace("REPLY", reply), encoding="utf-8")
-        return Session(f"{COMMAND}{sys.executable} {path}", call_seconds=2.0)
+        return Session(f"{COMMAND}{sys.executable} {path}", Limits(call_seconds=2.0))
 
     return made
 
@@ -160,15 +161,15 @@ def test_a_tensor_in_bfloat16_survives_the_line() -> None:
         ('{"id": request["id"], "replies": [{"unsupported": "too wide"}]}', Unsupported("too wide")),
         (
             '{"id": request["id"], "replies": [{"results": {"y": x}}]}',
-            Failed(Reason.SHAPE, "results must be result, got y"),
+            Failed(Reason.MALFORMED, "results must be result, got y"),
         ),
         (
             '{"id": request["id"], "replies": [{"results": {"result": {**x, "shape": [1, 1, 1, 5]}}}]}',
-            Failed(Reason.SHAPE, "result must hold 20 bytes for float32 of shape (1, 1, 1, 5), got 16"),
+            Failed(Reason.MALFORMED, "result must hold 20 bytes for float32 of shape (1, 1, 1, 5), got 16"),
         ),
         (
             '{"id": request["id"], "replies": [{"results": {"result": {**x, "base64": "?"}}}]}',
-            Failed(Reason.SHAPE, "result must be base64, got '?'"),
+            Failed(Reason.MALFORMED, "result must be base64, got '?'"),
         ),
     ],
     ids=["unsupported", "another-result", "another-shape", "no-base64"],

@@ -30,19 +30,30 @@ def _validator(kind: str) -> Draft202012Validator:
 def message(kind: str, line: bytes) -> dict[str, Any]:
     """Return what a line says, or raise where it is no such message (``describe_reply``, ``call_reply``, ...)."""
     try:
-        said = json.loads(line.decode(), parse_constant=_no_constant)
+        said = json.loads(line.decode(), parse_constant=_finite, parse_float=_finite, object_pairs_hook=_once)
+        wrong = best_match(_validator(kind).iter_errors(said))
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"a line must be one JSON object, got {_shown(line)}") from error  # noqa: TRY003, EM102  the line is the reason
-    wrong = best_match(_validator(kind).iter_errors(said))
     if wrong is not None:
         where = "/".join(map(str, wrong.absolute_path)) or "the line"
-        reason = f"{where} must obey {kind} of the schema: {' '.join(wrong.message.split())[:200]}"
+        reason = f"{' '.join(where.split())[:200]} must obey {kind} of the schema: {' '.join(wrong.message.split())[:200]}"
         raise ProtocolError(reason)
     return dict(said)
 
 
-def _no_constant(name: str) -> float:
-    reason = f"numbers must be finite, got {name}"
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isfinite(value):
+        return value
+    reason = f"numbers must be finite, got {text[:SHOWN]}"
+    raise ValueError(reason)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    said = dict(pairs)
+    if len(said) == len(pairs):
+        return said
+    reason = "a key must appear once"
     raise ValueError(reason)
 
 
@@ -81,7 +92,7 @@ def tensor(array: np.ndarray) -> dict[str, object]:
 
 def array(name: str, said: Mapping[str, Any]) -> np.ndarray:
     """Return data as an array, or raise where its bytes don't fit its shape."""
-    dtype, shape = str(said["dtype"]), tuple(said["shape"])
+    dtype, shape = str(said["dtype"]), tuple(map(int, said["shape"]))
     try:
         data = base64.b64decode(said["base64"], validate=True)
     except (binascii.Error, ValueError) as error:
@@ -90,7 +101,11 @@ def array(name: str, said: Mapping[str, Any]) -> np.ndarray:
     if len(data) != needed:
         reason = f"{name} must hold {needed} bytes for {dtype} of shape {shape}, got {len(data)}"
         raise ProtocolError(reason)
-    return np.frombuffer(data, dtype=_numpy(name, dtype)).reshape(shape).copy()
+    try:
+        return np.frombuffer(data, dtype=_numpy(name, dtype)).reshape(shape).copy()
+    except ValueError as error:
+        reason = f"{name} must have a shape that an array can have, got {shape}"
+        raise ProtocolError(reason) from error
 
 
 def _numpy(name: str, dtype: str) -> np.dtype[Any]:

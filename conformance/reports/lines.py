@@ -75,8 +75,9 @@ def read(path: Path) -> list[Report]:
         message = f"{path} must stay below {LARGEST} bytes, got {path.stat().st_size}"
         raise RecordError(message)
     reports: list[_Unfinished] = []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        said = _parsed(path, number, line)
+    every = path.read_bytes().splitlines()
+    for number, line in enumerate(every, start=1):
+        said = _parsed(path, number, line, cut=number == len(every) > 1 and bool(reports) and not reports[-1].footer)
         if said is None:
             break
         if said["line"] == "header":
@@ -92,20 +93,28 @@ def read(path: Path) -> list[Report]:
     return [unfinished.report() for unfinished in reports]
 
 
-def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any] | None:
-    """Return what a line says, ``None`` where writing was cut off in its middle."""
+def _parsed(path: Path, number: int, line: bytes, *, cut: bool) -> dict[str, Any] | None:
+    """Return what a line says, ``None`` where it is one that may have been cut off in its middle, and was."""
     try:
-        said = json.loads(line)
+        said = json.loads(line, parse_constant=_finite, parse_float=_finite)
+        wrong = best_match(_validator().iter_errors(said))
     except (ValueError, RecursionError) as error:
-        if not line.endswith(b"}") and number > 1:
+        if cut and not line.endswith(b"}"):
             return None
         message = f"{path}:{number} must be a JSON object, got {line[:40]!r}"
         raise RecordError(message) from error
-    wrong = best_match(_validator().iter_errors(said))
     if wrong is not None:
         message = f"{path}:{number} must obey the schema of records: {' '.join(wrong.message.split())[:200]}"
         raise RecordError(message)
     return dict(said)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isfinite(value):
+        return value
+    message = f"a number must be finite, got {text[:40]}"
+    raise ValueError(message)
 
 
 class _Unfinished:

@@ -30,7 +30,7 @@ def _kept(directory: Path) -> list[str]:
 def replace(path: Path, text: str) -> None:
     """Write a file through a temporary one beside it, so that nobody ever reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(text.encode())

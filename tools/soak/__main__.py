@@ -1,0 +1,118 @@
+"""Fuzz what is read and kill what writes: ``python -m tools.soak --scale 1.0 --record docs/soak.md``."""
+
+import argparse
+import datetime as dt
+import platform
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+
+from conformance.files import write
+from conformance.version import __version__
+from tools.soak.fuzz import MEMORY, PATIENCE, Tally, fuzz
+from tools.soak.kills import COMMANDS, Killed, kill
+
+#: How many of each at scale 1: the counts that the project promises.
+FUZZED: Mapping[str, int] = {"protocol lines": 100_000, "vector files": 20_000, "files of deviations": 10_000, "records": 10_000}
+KILLS: Mapping[str, int] = dict(zip(COMMANDS, (15, 10, 10, 15), strict=True))
+LIBRARIES = ("numpy", "pyyaml", "jsonschema", "packaging")
+SHOWN = 20
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Soak; return 1 where anything failed."""
+    options = _parser().parse_args(arguments)
+    started = time.perf_counter()
+    print(f"seed {options.seed}, scale {options.scale:g}", flush=True)
+    tallies = {name: _fuzzed(name, count, options) for name, count in FUZZED.items()}
+    killed = _killed(options)
+    failures = _failures(tallies, killed)
+    for failure in failures[:SHOWN]:
+        print(failure, file=sys.stderr)
+    if options.record is not None:
+        write(options.record, record(tallies, killed, options.seed, time.perf_counter() - started))
+    print(f"{len(failures)} failures, {time.perf_counter() - started:.0f} s")
+    return 1 if failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.soak", description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="how much of the full counts (default: all)")
+    parser.add_argument("--seed", type=int, default=0, help="which damage, which kills")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what was tried and what failed there, as Markdown")
+    return parser
+
+
+def _scaled(count: int, scale: float) -> int:
+    return max(1, round(count * scale))
+
+
+def _fuzzed(name: str, count: int, options: argparse.Namespace) -> Tally:
+    found = fuzz(name, _scaled(count, options.scale), options.seed)
+    print(f"{name}: {found.accepted} read, {found.refused} refused, {len(found.failures)} failed", flush=True)
+    return found
+
+
+def _killed(options: argparse.Namespace) -> dict[str, Killed]:
+    """Kill two commands side by side, since most of the time is spent waiting for imports."""
+    with ThreadPoolExecutor(2) as pool:
+        each = pool.map(lambda name: kill(name, _scaled(KILLS[name], options.scale), options.seed), KILLS)
+        found = dict(zip(KILLS, each, strict=True))
+    for name, killed in found.items():
+        print(f"{name}: killed {killed.kills} times, {len(killed.failures)} failed", flush=True)
+    return found
+
+
+def _failures(tallies: Mapping[str, Tally], killed: Mapping[str, Killed]) -> list[str]:
+    return [
+        *(failure for tally in tallies.values() for failure in tally.failures),
+        *(failure for each in killed.values() for failure in each.failures),
+    ]
+
+
+def _row(name: str, tally: Tally) -> str:
+    tried = tally.accepted + tally.refused + len(tally.failures)
+    return f"| {name} | {tried:,} | {tally.accepted:,} | {tally.refused:,} | {len(tally.failures)} | {tally.peak >> 10} MiB |"
+
+
+def record(tallies: Mapping[str, Tally], killed: Mapping[str, Killed], seed: int, seconds: float) -> str:
+    """Return the record of a soak."""
+    failures = _failures(tallies, killed)
+    versions = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    fuzzed = [_row(name, tally) for name, tally in tallies.items()]
+    kills = [f"| `{name}` | {k.kills} | {k.leftovers} | {len(k.failures)} |" for name, k in killed.items()]
+    return "\n".join(
+        [
+            "# Soak",
+            "",
+            f"Written by `python -m tools.soak` on {dt.datetime.now(tz=dt.UTC).date()}, seed {seed}, in {seconds:.0f} s:",
+            f"posenc {__version__}, {versions},",
+            f"Python {platform.python_version()}, {platform.system()} {platform.machine()}.",
+            "",
+            "Damaged on purpose (cut, repeated, moved, other bytes, other types, huge numbers, deep nesting, aliases, tags, repeated keys)",
+            f"and read: each must give a right result or one clear line, within {PATIENCE} seconds and {MEMORY >> 30} GiB. What is",
+            "accepted is checked against another reader, or written and read again.",
+            "",
+            "| what | tried | read | refused | failed | most memory |",
+            "|---|---|---|---|---|---|",
+            *fuzzed,
+            "",
+            "Killed with SIGKILL while running, half of the times in the moment when files are written: whatever is there must be whole,",
+            "nothing may be left running, and the next run must be right.",
+            "",
+            "| command | kills | left a `.….tmp` behind | failed |",
+            "|---|---|---|---|",
+            *kills,
+            "",
+            "What failed: " + ("none." if not failures else ""),
+            *(f"- {failure}" for failure in failures[:SHOWN]),
+            "",
+        ]
+    ).replace("\n\n\n", "\n\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
