@@ -155,6 +155,15 @@ def test_a_tensor_in_bfloat16_survives_the_line() -> None:
     assert np.array_equal(lines.array("x", lines.tensor(values)), values)
 
 
+@pytest.mark.parametrize("name", ["a\nb", "x" + "9" * 5_000])
+def test_the_name_of_a_tensor_stays_part_of_one_readable_line(name: str) -> None:
+    with pytest.raises(ProtocolError) as refusal:
+        lines.array(name, {"dtype": "float64", "shape": [4], "base64": ""})
+
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 200
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [

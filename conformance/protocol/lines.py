@@ -90,9 +90,14 @@ def tensor(array: np.ndarray) -> dict[str, object]:
     return {"dtype": array.dtype.name, "shape": list(array.shape), "base64": base64.b64encode(little.tobytes()).decode()}
 
 
+def _named(name: str) -> str:
+    """Return a name that a program made up as part of one readable line."""
+    return " ".join(name.split())[:SHOWN]
+
+
 def array(name: str, said: Mapping[str, Any]) -> np.ndarray:
     """Return data as an array, or raise where its bytes don't fit its shape."""
-    dtype, shape = str(said["dtype"]), tuple(map(int, said["shape"]))
+    name, dtype, shape = _named(name), str(said["dtype"]), tuple(map(int, said["shape"]))
     try:
         data = base64.b64decode(said["base64"], validate=True)
     except (binascii.Error, ValueError) as error:

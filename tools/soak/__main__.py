@@ -100,7 +100,7 @@ def record(tallies: Mapping[str, Tally], killed: Mapping[str, Killed], seed: int
             "|---|---|---|---|---|---|",
             *fuzzed,
             "",
-            "Killed with SIGKILL while running, half of the times in the moment when files are written: whatever is there must be whole,",
+            "Killed with SIGKILL while running, half of the times right after a first change: whatever is there must be whole,",
             "nothing may be left running, and the next run must be right.",
             "",
             "| command | kills | left a `.….tmp` behind | failed |",
