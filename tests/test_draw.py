@@ -1,6 +1,8 @@
 """What is drawn is what the specification accepts: small, exact in every dtype, and far enough to matter."""
 
+import importlib
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +11,9 @@ from hypothesis import seed as seeded
 from hypothesis.strategies import SearchStrategy
 from law_subjects import DTYPES, OPERATIONS, reference
 
-from conformance import draw
+from conformance import draw, laws
 from conformance.draw import Arguments
+from refimpl.schemes import SCHEMES
 
 QUIET = settings(max_examples=60, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
@@ -146,3 +149,17 @@ def test_draws_shrink_to_the_smallest_call(condition: Callable[[Arguments], bool
     assert smallest.arrays["x"].sum() <= 1 / 16
     assert smallest.arrays["positions"].tolist() == [0]
     assert smallest.parameters == {"head_dim": 2, "base": 10_000.0, "layout": "interleaved", "direction": "positive"}
+
+
+def test_the_same_seed_draws_the_same_whatever_constants_a_module_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def worst() -> list[float]:
+        found = laws.run(reference("alibi.bias", "float32"), SCHEMES["alibi"].laws["bias"], examples=40, seed=3)
+        return [finding.worst for finding in found]
+
+    before = worst()
+    constants = ", ".join(repr(bytes([value] * size)) for value in range(1, 4) for size in range(1, 40))
+    (tmp_path / "constants_of_ours.py").write_text(f"X = [{constants}]\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("constants_of_ours")
+
+    assert worst() == before

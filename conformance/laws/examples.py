@@ -1,8 +1,12 @@
 """Draw what the laws of one subject are put to."""
 
+import contextlib
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance import draw
@@ -27,6 +31,16 @@ def silent(examples: int, *phases: Phase) -> settings:
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
+
+
+def by_seed_alone() -> contextlib.AbstractContextManager[object]:
+    """Keep Hypothesis from mixing in constants of whatever modules a process has loaded: one seed draws the same everywhere."""
+    provider, name = providers.HypothesisProvider, "_maybe_draw_constant"
+    return patch.object(provider, name, _no_constant) if hasattr(provider, name) else contextlib.nullcontext()
+
+
+def _no_constant(*_: object, **__: object) -> None:
+    """Draw no constant."""
 
 
 def example_for(subject: Subject) -> SearchStrategy[Example]:

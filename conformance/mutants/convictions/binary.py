@@ -10,7 +10,7 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "binary.encode/powers-from-one": ("binary.encode/two-bits", "law:unique"),
     "binary.encode/shifts-modulo-32": ("binary.encode/beyond-int32", "law:binary value"),
     "binary.encode/positions-in-int32": ("binary.encode/beyond-int32", "law:binary value"),
-    "binary.encode/positions-in-uint8": ("binary.encode/byte-boundary", "law:unique"),
+    "binary.encode/positions-in-uint8": ("binary.encode/byte-boundary",),
     "binary.encode/positions-in-float16": ("binary.encode/half-boundary", "law:unique"),
     "binary.encode/positions-in-float32": ("binary.encode/beyond-float32", "law:unique"),
     "binary.encode/positions-in-float64": ("binary.encode/beyond-float64", "law:unique"),

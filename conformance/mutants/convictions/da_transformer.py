@@ -42,7 +42,7 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "da_transformer.weights/clipped-below-one": ("da_transformer.weights/common-width",),
     "da_transformer.weights/mask-before-relu": ("da_transformer.weights/causal", "law:causal"),
     "da_transformer.weights/causal-from-first-key": ("da_transformer.weights/causal-decoding", "law:causal"),
-    "da_transformer.weights/causal-from-last-key": ("da_transformer.weights/causal-unsorted", "law:reduces to none"),
+    "da_transformer.weights/causal-from-last-key": ("da_transformer.weights/causal-unsorted",),
     "da_transformer.weights/causal-ignored": ("da_transformer.weights/causal", "law:causal"),
     "da_transformer.weights/causal-strict": ("da_transformer.weights/causal-decoding",),
     "da_transformer.weights/scale-missing": ("da_transformer.weights/common-width", "law:reduces to none"),

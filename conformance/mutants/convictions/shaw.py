@@ -27,7 +27,7 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "shaw.logits/float16-positions": ("shaw.logits/half-boundary",),
     "shaw.logits/scale-missing": ("shaw.logits/odd-width", "law:reduces to none"),
     "shaw.logits/scale-twice": ("shaw.logits/odd-width", "law:reduces to none"),
-    "shaw.logits/heads-tiled": ("shaw.logits/grouped-heads", "law:reduces to none"),
+    "shaw.logits/heads-tiled": ("shaw.logits/grouped-heads",),
     "shaw.logits/positions-ignored": ("shaw.logits/unsorted",),
     "shaw.logits/first-position-counts": ("shaw.logits/batched-positions",),
     "shaw.logits/positions-frozen": ("shaw.logits/decoding",),
