@@ -10,6 +10,7 @@ import numpy as np
 
 from conformance.channel import ChannelClosedError, ChannelError
 from conformance.declarations import operations
+from conformance.interrupts import uninterrupted
 from conformance.limits import Limits
 from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Reason, TimedOut
 from conformance.process import Process
@@ -128,7 +129,8 @@ class Session:
     def start(self) -> None:
         """Start the worker without waiting for it."""
         if self._process is None:
-            self._process = Process(self.target, self.limits)
+            with uninterrupted():
+                self._process = Process(self.target, self.limits)
             self._about = {}
             self._altered = False
             self._last = None
@@ -136,9 +138,10 @@ class Session:
 
     def close(self) -> None:
         """End the worker, whatever it is doing."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.end()
+        with uninterrupted():
+            process, self._process = self._process, None
+            if process is not None:
+                process.end()
 
     @property
     def isolation(self) -> str:

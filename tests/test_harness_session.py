@@ -1,5 +1,6 @@
 """A session keeps its promises to those who call it."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
+from conformance import process
 from conformance.limits import Limits
 from conformance.outcomes import Crashed, TimedOut
 from conformance.session import Descriptor, Session
@@ -74,6 +76,22 @@ def test_no_process_outlives_its_session() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
+
+    assert children() == before
+
+
+@pytest.mark.parametrize("step", ["Channel", "Watch"])
+def test_an_interruption_while_a_worker_is_started_leaves_no_process(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = getattr(process, step)
+
+    def interrupted(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return real(*arguments)
+
+    monkeypatch.setattr(process, step, interrupted)
+    before = children()
+    with pytest.raises(KeyboardInterrupt), Session("miniatures:right") as session:
+        session.start()
 
     assert children() == before
 
