@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.status import Status, worst
 from conformance.version import __version__
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from conformance.baseline import Baseline
     from conformance.outcomes import Report
     from conformance.report import Line
-
-CONFORMS, DIFFERS, WRONG_USAGE, HARNESS_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Commands(click.Group):
@@ -38,7 +37,8 @@ class Commands(click.Group):
 def posenc() -> None:
     """Judge an implementation of a positional encoding: right or wrong, which known mistake, how precise.
 
-    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed or nothing ran, 130 interrupted.
+    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed, 4 nothing ran, 5 nothing that ran could be judged,
+    130 interrupted.
     """
 
 
@@ -124,7 +124,7 @@ def check(
         _write_report(report, as_json=as_json, verbose=verbose)
     if deviations is not None and deviations.write():
         click.echo(f"wrote {baseline}", err=True)
-    context.exit(max(report.exit_status() if report.complete else INTERRUPTED for report in reports))
+    context.exit(worst(report.status for report in reports))
 
 
 def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | None":
@@ -191,7 +191,7 @@ def doctor(context: click.Context) -> None:
 
     lines, healthy = examine()
     _write(lines)
-    context.exit(CONFORMS if healthy else HARNESS_FAILED)
+    context.exit(Status.CONFORMS if healthy else Status.HARNESS_FAILED)
 
 
 @posenc.command()
@@ -269,7 +269,7 @@ def diff(context: click.Context, old: Path, new: Path) -> None:
 
     found = changes.between(lines.read(old), lines.read(new))
     _write(changes.lines(found))
-    context.exit(DIFFERS if found.worse else CONFORMS)
+    context.exit(Status.DIFFERS if found.worse else Status.CONFORMS)
 
 
 @posenc.group()
@@ -333,17 +333,17 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return WRONG_USAGE
+        return Status.WRONG_USAGE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERRUPTED
+        return Status.INTERRUPTED
     except (KeyboardInterrupt, click.Abort):
-        return _refuse("interrupted", INTERRUPTED)
+        return _refuse("interrupted", Status.INTERRUPTED)
     except click.ClickException as error:
-        return _refuse(error.format_message(), WRONG_USAGE)
+        return _refuse(error.format_message(), Status.WRONG_USAGE)
     except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
         return _refuse(*_told(error))
-    return status if isinstance(status, int) else CONFORMS
+    return status if isinstance(status, int) else Status.CONFORMS
 
 
 def _escape_what_the_terminal_lacks() -> None:
@@ -364,14 +364,14 @@ def _told(error: Exception) -> tuple[str, int]:
 
     ours = AdapterError | BaselineError | CommandError | ProgramEndedError | ProtocolError | RecordError | SelectionError | TargetError
     if isinstance(error, ours):
-        return str(error), WRONG_USAGE
+        return str(error), Status.WRONG_USAGE
     if isinstance(error, VectorError):
-        return f"vectors: {error}", HARNESS_FAILED
+        return f"vectors: {error}", Status.HARNESS_FAILED
     if isinstance(error, OSError):
-        return f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), HARNESS_FAILED
+        return f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), Status.HARNESS_FAILED
     if os.environ.get("POSENC_TRACEBACK"):
         raise error
-    return f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)", HARNESS_FAILED
+    return f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)", Status.HARNESS_FAILED
 
 
 def _refuse(message: str, status: int) -> int:

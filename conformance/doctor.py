@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from conformance import run, vectors
 from conformance.outcomes import HarnessError, Result
 from conformance.report import Line, clean
+from conformance.status import Status
 from conformance.version import __version__
 
 NEEDED = ("numpy", "array-api-compat", "pyyaml", "hypothesis", "click", "rich", "jsonschema", "psutil")
@@ -75,7 +76,7 @@ def _smoke() -> tuple[list[Line], bool]:
         report = run.check("numpy", operations=[SMOKE], level="smoke")
     except Exception as error:  # noqa: BLE001  whatever is wrong is what is asked for
         return [("bad", f"worker     {type(error).__name__}: {clean(str(error))}")], False
-    right = report.exit_status() == 0
+    right = report.status is Status.CONFORMS
     first = next(_problems(report.results), "nothing was judged")
     return [("", f"worker     judged {SMOKE} of the reference: it conforms") if right else ("bad", f"worker     {clean(first)}")], right
 

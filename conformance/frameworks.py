@@ -58,6 +58,11 @@ class NumPy:
         """Return integers as an array in the library's own integer dtype."""
         return values.astype(np.int64)
 
+    @property
+    def place(self) -> str:
+        """The device that arrays are put on, in the library's words."""
+        return str(getattr(self.floats(np.zeros(1), "float32"), "device", self.device or "cpu"))
+
     def owns(self, value: object) -> bool:
         """Whether the value is an array of this library."""
         return isinstance(value, np.ndarray | np.generic)
@@ -86,6 +91,12 @@ class Torch(NumPy):
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as a tensor."""
         return self.library.tensor(values, dtype=self.library.int64, device=self.device)
+
+    @property
+    def place(self) -> str:
+        """The device that tensors are put on, with the name of a GPU."""
+        device = self.floats(np.zeros(1), "float32").device
+        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a tensor."""
@@ -128,6 +139,12 @@ class Jax(NumPy):
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as an array: int32 unless 64 bits are enabled."""
         return self._put(values.astype(np.int64 if self.wide else np.int32))
+
+    @property
+    def place(self) -> str:
+        """The device that arrays are put on: platform, number, kind."""
+        (device,) = self.floats(np.zeros(1), "float32").devices()
+        return f"{device.platform}:{device.id} ({device.device_kind})"
 
     def owns(self, value: object) -> bool:
         """Whether the value is a JAX array."""
@@ -196,6 +213,12 @@ class TensorFlow(NumPy):
         with self.library.device(self.device):
             return self.library.constant(values, dtype=self.library.int64)
 
+    @property
+    def place(self) -> str:
+        """The device that tensors are put on, with the name of a GPU."""
+        device = self.floats(np.zeros(1), "float32").device
+        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
     def owns(self, value: object) -> bool:
         """Whether the value is a tensor."""
         return isinstance(value, self.library.Tensor | self.library.Variable)
@@ -257,6 +280,12 @@ class Paddle(NumPy):
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as a tensor."""
         return self.library.to_tensor(values.astype(np.int64), place=self.device)
+
+    @property
+    def place(self) -> str:
+        """The device that tensors are put on, with the name of a GPU."""
+        device = self.floats(np.zeros(1), "float32").device
+        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a tensor."""

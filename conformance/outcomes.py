@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
+from conformance.status import Status
+
 
 class Reason(Enum):
     """Why a check failed."""
@@ -165,11 +167,16 @@ class Report:
     diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
     complete: bool = True
 
-    def exit_status(self) -> int:
-        """0 conforms, 1 does not, 3 the harness itself failed or nothing ran."""
-        outcomes = [result.outcome for result in self.results]
+    @property
+    def status(self) -> Status:
+        """What the run came to."""
+        if not self.complete:
+            return Status.INTERRUPTED
+        outcomes = [result.outcome for result in self.results if not isinstance(result.outcome, Advisory)]
         if any(isinstance(outcome, HarnessError) for outcome in outcomes):
-            return 3
+            return Status.HARNESS_FAILED
         if any(result.convicts for result in self.results):
-            return 1
-        return 0 if any(isinstance(outcome, Passed) for outcome in outcomes) else 3
+            return Status.DIFFERS
+        if any(isinstance(outcome, Passed) for outcome in outcomes):
+            return Status.CONFORMS
+        return Status.NOT_JUDGED if outcomes else Status.NOTHING_RAN

@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from conformance.outcomes import Failed, Outcome, Report, Result
-from conformance.summary import VERDICTS, Conviction, Precision, convictions, counts, precision
+from conformance.summary import Conviction, Precision, convictions, counts, precision, verdict
 
 FORMAT = 1
 
@@ -22,8 +22,8 @@ def document(report: Report) -> dict[str, Any]:
         {
             "format": FORMAT,
             "target": report.target,
-            "verdict": VERDICTS[report.exit_status()],
-            "exit_status": report.exit_status(),
+            "verdict": verdict(report),
+            "exit_status": int(report.status),
             "complete": report.complete,
             "header": report.header,
             "counts": {"total": len(report.results), **_counts(report)},

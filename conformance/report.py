@@ -6,10 +6,9 @@ from itertools import groupby
 
 from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
 from conformance.profiles import FORMATS, PROFILES
+from conformance.status import Status
 from conformance.summary import (
     CLEAR,
-    NO_VERDICT,
-    VERDICTS,
     Conviction,
     Precision,
     advisories,
@@ -18,6 +17,7 @@ from conformance.summary import (
     not_judged,
     precision,
     unsupported,
+    verdict,
     waived,
 )
 from refimpl.spec import Law
@@ -34,7 +34,7 @@ THREADS = 3
 OTHERS = 3
 HINTS = 3
 DTYPES = tuple(FORMATS)
-UNSHOWN = ("adapter", "platform", "limits", "isolation")
+UNSHOWN = ("adapter", "platform", "device", "limits", "isolation")
 
 
 def clean(text: str) -> str:
@@ -58,10 +58,8 @@ def lines(report: Report, *, verbose: bool = False, width: int = WIDTH) -> Itera
 
 
 def _verdict(report: Report) -> Iterator[Line]:
-    status = report.exit_status()
-    ending = "" if report.complete else " (interrupted: not everything was run)"
-    nothing = ": nothing was judged" if status == NO_VERDICT and not _errors(report) else ""
-    yield {0: "good", 1: "bad"}.get(status, "head"), f"{clean(report.target)} {VERDICTS[status]}{nothing}{ending}"
+    style = {Status.CONFORMS: "good", Status.DIFFERS: "bad"}.get(report.status, "head")
+    yield style, f"{clean(report.target)} {verdict(report)}"
 
 
 def _errors(report: Report) -> list[Result]:

@@ -205,6 +205,7 @@ class _Run:
             "adapter": about["adapter"],
             **about["versions"],
             "platform": platform.platform(terse=True),
+            "device": about["device"],
             "level": self.selection.level,
             "seed": self.selection.seed,
             "limits": self.session.limits.words(),

@@ -7,9 +7,8 @@ from itertools import groupby
 
 from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
 from conformance.profiles import PROFILES, REQUIRED
+from conformance.status import Status
 
-NO_VERDICT = 3
-VERDICTS = {0: "conforms", 1: "does not conform", NO_VERDICT: "no verdict"}
 CLEAR = 10.0
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
 
@@ -73,6 +72,21 @@ def _grouped(results: Iterable[Result], key: object) -> Iterator[tuple[tuple[str
     ordered = sorted(results, key=key)  # type: ignore[call-overload]  # the key is one of the two functions above
     for name, group in groupby(ordered, key=key):  # type: ignore[call-overload]  # the same
         yield name, list(group)
+
+
+def verdict(report: Report) -> str:
+    """Return what the run came to, in words: where nothing could be judged, why; what an interrupted one has found, it has found."""
+    if report.status is Status.NOT_JUDGED:
+        return f"{report.status.words} ({_reasons(report)})"
+    if report.status is Status.INTERRUPTED and any(result.convicts for result in report.results):
+        return f"{Status.DIFFERS.words} (interrupted before everything was run)"
+    return report.status.words
+
+
+def _reasons(report: Report) -> str:
+    kinds = {Unsupported: "unsupported", NotJudged: "not judged", Waived: "waived"}
+    found = [words for kind, words in kinds.items() if any(isinstance(result.outcome, kind) for result in report.results)]
+    return f"all {found[0]}" if len(found) == 1 else " or ".join(found)
 
 
 def judged(result: Result) -> bool:

@@ -6,7 +6,7 @@ import platform
 import socket
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -116,6 +116,7 @@ class Worker:
     def __init__(self, adapter: Adapter, framework: NumPy) -> None:
         """Make every implementation of the adapter ready."""
         self.adapter = adapter
+        self.framework = framework
         self.runners = [_runner(implementation, framework) for implementation in adapter.implementations]
 
     def describe(self) -> dict[str, object]:
@@ -125,6 +126,7 @@ class Worker:
             "adapter": self.adapter.name,
             "rejects_bad_input": self.adapter.rejects_bad_input,
             "versions": _versions(self.adapter),
+            "device": self.framework.place,
             "implementations": [_description(runner) for runner in self.runners],
         }
 
@@ -187,14 +189,14 @@ def _answer(worker: Worker, request: Mapping[str, Any], arrays: Sequence[np.ndar
         return {"status": "error", "message": told_with_place(error)}, []
 
 
-def main(descriptor: int, target: str) -> None:
+def main(descriptor: int, target: str, answering: Callable[[Channel, str], None] = serve) -> None:
     """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
     warnings.filterwarnings("error", message=".*will be truncated to dtype.*")
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     _adopt_orphans()
     status = 1
     try:
-        serve(Channel(socket.socket(fileno=descriptor)), target)
+        answering(Channel(socket.socket(fileno=descriptor)), target)
         status = 0
     except (ProgramEndedError, UnreachableError) as error:
         status = PROGRAM_ENDED if isinstance(error, ProgramEndedError) else CUT_OFF

@@ -10,7 +10,8 @@ from pathlib import Path
 from conformance import report as screen
 from conformance import run, terminal
 from conformance.outcomes import Failed, Reason, Report
-from conformance.summary import VERDICTS, Conviction, convictions
+from conformance.status import Status
+from conformance.summary import Conviction, convictions, verdict
 from conformance.targets import LibraryMissing
 
 HERE = Path(os.path.relpath(Path(__file__).parent))
@@ -38,7 +39,7 @@ class Row:
 
 def conforms(report: Report) -> bool:
     """Return whether everything that was judged is right."""
-    return report.exit_status() == 0
+    return report.status is Status.CONFORMS
 
 
 def named_as_repeated_tables(report: Report) -> bool:
@@ -93,7 +94,7 @@ def judge(example: Example) -> Row:
         progress.clear()
     terminal.write(screen.lines(report, width=terminal.width(sys.stdout)), sys.stdout)
     terminal.write([("", ""), ("quiet", "-" * screen.WIDTH), ("", "")], sys.stdout)
-    return Row(example.target, VERDICTS[report.exit_status()], example.holds(report), time.perf_counter() - started)
+    return Row(example.target, verdict(report), example.holds(report), time.perf_counter() - started)
 
 
 def table(rows: list[Row], examples: list[Example]) -> Iterator[screen.Line]:

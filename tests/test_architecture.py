@@ -87,7 +87,7 @@ try:
     rope.frequencies(head_dim=4, like=None)
 except AssertionError:
     report = check(EXAMPLE, level="smoke")
-    assert report.exit_status() == STATUS, report.exit_status()
+    assert report.status == STATUS, report.status
     assert any(isinstance(result.outcome, Passed | Failed) for result in report.results if result.kind == "vector")
     print("judged")
 """

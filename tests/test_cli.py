@@ -10,7 +10,7 @@ import pytest
 
 from conformance import cli, run
 from conformance.limits import Limits
-from conformance.outcomes import Failed, HarnessError, Outcome, Passed, Reason, Report, Result, Unsupported
+from conformance.outcomes import Advisory, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Report, Result, Unsupported
 from conformance.sharding import Shard
 from conformance.vectors import load
 
@@ -35,7 +35,14 @@ def canned(monkeypatch: pytest.MonkeyPatch) -> dict[str, Report]:
 
 @pytest.mark.parametrize(
     ("outcome", "status"),
-    [(Passed(), 0), (Failed(Reason.VALUE, "wrong"), 1), (Unsupported("no"), 3), (HarnessError("broken"), 3)],
+    [
+        (Passed(), 0),
+        (Failed(Reason.VALUE, "wrong"), 1),
+        (HarnessError("broken"), 3),
+        (Advisory("note"), 4),
+        (Unsupported("no"), 5),
+        (NotJudged("too wide"), 5),
+    ],
 )
 def test_the_exit_status_is_the_verdict(canned: dict[str, Report], outcome: Outcome, status: int) -> None:
     canned["mine"] = report("mine", outcome)
@@ -46,7 +53,7 @@ def test_the_exit_status_is_the_verdict(canned: dict[str, Report], outcome: Outc
 def test_a_run_without_results_is_no_success(canned: dict[str, Report]) -> None:
     canned["mine"] = report("mine")
 
-    assert cli.main(["check", "mine"]) == 3
+    assert cli.main(["check", "mine"]) == 4
 
 
 def test_several_targets_are_all_judged_and_the_worst_status_counts(canned: dict[str, Report], capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,6 +61,13 @@ def test_several_targets_are_all_judged_and_the_worst_status_counts(canned: dict
 
     assert cli.main(["check", "bad", "good"]) == 1
     assert "good conforms" in capsys.readouterr().out
+
+
+def test_a_run_in_which_nothing_ran_hides_no_failure_and_no_broken_harness(canned: dict[str, Report]) -> None:
+    canned |= {"empty": report("empty"), "bad": report("bad", Failed(Reason.VALUE, "wrong")), "broken": report("broken", HarnessError("?"))}
+
+    assert cli.main(["check", "empty", "bad"]) == 1
+    assert cli.main(["check", "broken", "bad", "empty"]) == 3
 
 
 def test_json_is_one_document_per_line_and_nothing_else(canned: dict[str, Report], capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +114,7 @@ def test_an_interrupted_report_is_shown_and_exits_with_130(canned: dict[str, Rep
     canned["mine"] = report("mine", Passed(), complete=False)
 
     assert cli.main(["check", "mine"]) == 130
-    assert "not everything was run" in capsys.readouterr().out
+    assert "mine no verdict: interrupted before everything was run" in capsys.readouterr().out
 
 
 def test_a_fault_of_ours_is_one_line_and_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,7 +197,7 @@ def test_init_writes_an_adapter_that_can_be_checked(
 
     assert written == 0
     assert "posenc check my_bias.py" in out
-    assert checked == 3
+    assert checked == 5
     assert "not connected yet" in capsys.readouterr().out
 
 

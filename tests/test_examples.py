@@ -42,7 +42,7 @@ def test_the_right_example_conforms(right: Report, driver: ModuleType) -> None:
 
 
 def test_the_wrong_example_is_convicted_and_its_mistake_named(wrong: Report, driver: ModuleType) -> None:
-    assert wrong.exit_status() == 1
+    assert wrong.status == 1
     assert driver.named_as_repeated_tables(wrong), screen.text(wrong)
 
 
@@ -99,7 +99,7 @@ def test_the_adapter_in_the_readme_conforms(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "numpy_right.py", tmp_path / "my_model.py")
     report = check(str(tmp_path / "my_rope.py"), level="smoke")
 
-    assert report.exit_status() == 0, screen.text(report)
+    assert report.status == 0, screen.text(report)
 
 
 def test_the_tables_of_the_readme_are_fresh() -> None:

@@ -33,6 +33,17 @@ def test_numbers_make_the_round_trip_in_every_dtype(name: str, dtype: str) -> No
     assert (values.tolist(), values.dtype.name, kept) == (DYADIC.tolist(), "float64", dtype)
 
 
+@pytest.mark.parametrize(("name", "device"), [("numpy", "cpu"), ("torch", "cpu"), ("jax", "cpu:0"), ("array_api_strict", "CPU_DEVICE")])
+def test_the_device_is_that_of_the_arrays(name: str, device: str) -> None:
+    assert device in framework(name).place
+
+
+def test_the_device_that_an_adapter_names_is_told() -> None:
+    pytest.importorskip("torch")
+
+    assert FRAMEWORKS["torch"]("meta").place == "meta"
+
+
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax", "array_api_strict"])
 def test_integers_make_the_round_trip(name: str) -> None:
     library = framework(name)

@@ -101,7 +101,7 @@ def test_what_became_of_a_worker_after_its_answer_is_in_the_report(tmp_path: Pat
     report = check(adapter(tmp_path, ""), cases=["rope.rotate/shifted"])
 
     assert [result.outcome for result in report.results if result.check == AFTERWARDS] == [ending]
-    assert report.exit_status() == 1
+    assert report.status == 1
 
 
 def test_what_is_exhausted_between_two_calls_is_told_too(tmp_path: Path) -> None:

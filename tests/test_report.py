@@ -24,7 +24,9 @@ from conformance.outcomes import (
     Unsupported,
     Waived,
 )
-from conformance.summary import convictions, precision
+from conformance.reports import badge, lines, markdown, page
+from conformance.status import ORDER, Status
+from conformance.summary import convictions, precision, verdict
 from refimpl.spec import Law
 
 DIAGNOSIS = Diagnosis(
@@ -72,7 +74,8 @@ def screen(*results: Result, verbose: bool = False, **changes: object) -> str:
 def test_the_verdict_is_the_first_line() -> None:
     first = [report.text(a_report(outcome)).splitlines()[0] for outcome in (right(), wrong(), result(Unsupported("no")))]
 
-    assert first == ["mine.py conforms", "mine.py does not conform", "mine.py no verdict: nothing was judged"]
+    said = ("conforms", "does not conform", "no verdict: nothing that ran could be judged (all unsupported)")
+    assert first == [f"mine.py {words}" for words in said]
 
 
 def test_what_is_wrong_comes_before_how_precise_it_is() -> None:
@@ -168,8 +171,8 @@ def test_every_conviction_is_told_as_what_it_is(outcome: Outcome, words: str) ->
 def test_a_harness_error_is_not_a_verdict() -> None:
     broken = a_report(result(HarnessError("the channel closed")), right())
 
-    assert broken.exit_status() == 3
-    assert "mine.py no verdict" in report.text(broken)
+    assert broken.status == 3
+    assert "mine.py no verdict: the harness itself failed" in report.text(broken)
     assert "the harness itself failed at rope.rotate/far: the channel closed" in report.text(broken)
 
 
@@ -226,12 +229,32 @@ def test_many_reasons_are_summed_up() -> None:
 def test_an_advisory_is_outside_the_verdict() -> None:
     told = a_report(right(), result(Advisory("wider result dtype float64")))
 
-    assert told.exit_status() == 0
+    assert told.status == 0
     assert "wider result dtype float64" in report.text(told)
 
 
 def test_an_interrupted_run_says_so() -> None:
-    assert "not everything was run" in screen(right(), complete=False)
+    assert "mine.py no verdict: interrupted before everything was run" in screen(right(), complete=False)
+    assert "mine.py does not conform (interrupted before everything was run)" in screen(right(), wrong(), complete=False)
+
+
+@pytest.mark.parametrize(
+    ("results", "status"),
+    [((), 4), ((result(Advisory("note")),), 4), ((result(Unsupported("no")),), 5), ((result(Waived("known", "", "wrong")),), 5)],
+)
+def test_what_gave_no_verdict_has_a_status_and_words_of_its_own_in_every_report(results: tuple[Result, ...], status: int) -> None:
+    told = a_report(*results)
+    words = verdict(told)
+
+    assert told.status == status
+    assert words.startswith("no verdict: nothing")
+    for text in (report.text(told), markdown.text([told]), page.text([told]), badge.text([told]), lines.text([told]), record.text(told)):
+        assert told.status.words in text
+
+
+def test_no_two_statuses_share_their_words() -> None:
+    assert len({status.words for status in Status}) == len(Status)
+    assert sorted(ORDER) == sorted(Status)
 
 
 def test_one_screen_is_enough_for_many_failures() -> None:

@@ -191,7 +191,7 @@ def test_markdown_says_verdict_mistake_fix_and_thread() -> None:
 
 @pytest.mark.parametrize(
     ("results", "words"),
-    [((right(), right("b")), "conforms (2 of 2)"), ((right(), wrong()), "does not conform (1 of 2)"), ((), "no verdict (0 of 0)")],
+    [((right(), right("b")), "conforms (2 of 2)"), ((right(), wrong()), "does not conform (1 of 2)"), ((), "no verdict: nothing ran (0 of 0)")],
 )
 def test_a_badge_says_the_verdict_and_its_denominator(results: tuple[Result, ...], words: str) -> None:
     root = ET.fromstring(badge.text([a_report(*results)]))  # noqa: S314  our own document

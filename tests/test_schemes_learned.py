@@ -157,14 +157,14 @@ def test_the_report_names_the_habit_where_every_vector_passes(tmp_path: Path, bo
     assert [result.check for result in convicting] == ["outside"]
     assert isinstance(convicting[0].outcome, Failed)
     assert convicting[0].outcome.message.endswith(habit)
-    assert report.exit_status() == 1
+    assert report.status == 1
 
 
 def test_a_declared_hazard_is_shown_and_not_failed(tmp_path: Path) -> None:
     report = reported(tmp_path, "clamped", "clamp")
 
     shown = [result.outcome.message for result in report.results if isinstance(result.outcome, Advisory)]
-    assert report.exit_status() == 0
+    assert report.status == 0
     assert len(shown) == 1
     assert shown[0].endswith("clamps, like JAX, as declared")
 

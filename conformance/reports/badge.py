@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from conformance.outcomes import Report
-from conformance.summary import VERDICTS, judged
+from conformance.status import Status, worst
+from conformance.summary import judged
 
-COLOURS = {0: "#2c7a2c", 1: "#b3261e", 3: "#6b6b6b"}
+COLOURS = {Status.CONFORMS: "#2c7a2c", Status.DIFFERS: "#b3261e"}
+GREY = "#6b6b6b"
 LETTER = 6.6
 PADDING = 12
 LABEL = "posenc"
@@ -14,14 +16,15 @@ LABEL = "posenc"
 
 def text(reports: Sequence[Report]) -> str:
     """Return an SVG that says what the worst of the reports says."""
-    status = max((report.exit_status() for report in reports), default=3)
+    status = worst(report.status for report in reports)
     every = [result for report in reports for result in report.results if judged(result)]
-    words = f"{VERDICTS[status]} ({sum(not result.convicts for result in every)} of {len(every)})"
+    colour = COLOURS.get(status, GREY)
+    words = f"{status.words} ({sum(not result.convicts for result in every)} of {len(every)})"
     left, right = (round(len(part) * LETTER) + PADDING for part in (LABEL, words))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{LABEL}: {escape(words)}">'
         f"<title>{LABEL}: {escape(words)}</title>"
-        f'<rect width="{left}" height="20" fill="#3d3d3d"/><rect x="{left}" width="{right}" height="20" fill="{COLOURS[status]}"/>'
+        f'<rect width="{left}" height="20" fill="#3d3d3d"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/>'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
         f'<text x="{left / 2:g}" y="14">{LABEL}</text><text x="{left + right / 2:g}" y="14">{escape(words)}</text></g></svg>\n'
     )

@@ -14,7 +14,7 @@ from jsonschema.exceptions import best_match
 
 from conformance.outcomes import Diagnosis, Failed, Outcome, Reason, Report, Result
 from conformance.record import finite, outcome
-from conformance.summary import VERDICTS
+from conformance.summary import verdict
 
 FORMAT = 1
 INFINITE = "infinite"
@@ -37,12 +37,11 @@ def _lines(report: Report) -> Iterator[dict[str, Any]]:
         yield _said(result)
     for name, diagnosis in report.diagnoses.items():
         yield finite({"line": "diagnosis", "of": name, **asdict(diagnosis)})
-    status = report.exit_status()
     yield {
         "line": "footer",
         "results": len(report.results),
-        "verdict": VERDICTS[status],
-        "exit_status": status,
+        "verdict": verdict(report),
+        "exit_status": int(report.status),
         "complete": report.complete,
     }
 

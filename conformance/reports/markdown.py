@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from conformance.outcomes import Report
 from conformance.report import clean, message
-from conformance.summary import VERDICTS, Conviction, convictions, counts, precision
+from conformance.status import Status
+from conformance.summary import Conviction, convictions, counts, precision, verdict
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 THREADS = 3
@@ -18,9 +19,8 @@ def text(reports: Sequence[Report]) -> str:
 
 
 def _document(report: Report) -> Iterator[str]:
-    status = report.exit_status()
-    mark = {0: "✅", 1: "❌"}.get(status, "⚠️")
-    yield f"## {mark} {plain(report.target)} {VERDICTS[status]}{'' if report.complete else ' (incomplete: not everything was run)'}"
+    mark = {Status.CONFORMS: "✅", Status.DIFFERS: "❌"}.get(report.status, "⚠️")
+    yield f"## {mark} {plain(report.target)} {verdict(report)}"
     yield ""
     found = convictions(report)
     for conviction in found[:WRONG_SHOWN]:

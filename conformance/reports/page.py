@@ -8,7 +8,7 @@ from importlib import resources
 from conformance.outcomes import Failed, HarnessError, NotJudged, Passed, Report, Result, Unsupported, Waived
 from conformance.report import clean, message
 from conformance.reports import curve
-from conformance.summary import VERDICTS, Conviction, convictions, counts, precision
+from conformance.summary import Conviction, convictions, counts, precision, verdict
 
 MARKS = {"passed": "✓", "failed": "✗", "unsupported": "-", "not judged": "?", "waived": "~", "note": "i", "harness": "!"}
 PRECISION = ("implementation", "operation", "dtype", "profile met", "error / allowed", "by position")
@@ -19,7 +19,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 def text(reports: Sequence[Report]) -> str:
     """Return the page."""
-    title = ", ".join(f"{_plain(report.target)} {VERDICTS[report.exit_status()]}" for report in reports) or "nothing was judged"
+    title = ", ".join(f"{_plain(report.target)} {verdict(report)}" for report in reports) or "nothing was judged"
     body = "\n".join(line for index, report in enumerate(reports) for line in _report(report, index))
     return _asset("page.html").format(title=title, policy=POLICY, style=_asset("page.css"), script=_asset("page.js"), body=body)
 
@@ -34,10 +34,8 @@ def _plain(words: object) -> str:
 
 
 def _report(report: Report, index: int) -> Iterator[str]:
-    status = report.exit_status()
-    ending = "" if report.complete else " (incomplete: not everything was run)"
     yield f'<section class="report" aria-labelledby="report-{index}">'
-    yield f'<h1 id="report-{index}" class="verdict status-{status}">{_plain(report.target)} {VERDICTS[status]}{ending}</h1>'
+    yield f'<h1 id="report-{index}" class="verdict status-{int(report.status)}">{_plain(report.target)} {_plain(verdict(report))}</h1>'
     yield f"<p class=counts>{_counted(report)}</p>"
     for number, conviction in enumerate(convictions(report)):
         yield from _conviction(conviction, f"wrong-{index}-{number}")
