@@ -1,10 +1,16 @@
 """The cases of ALiBi: head counts that are no power of two, every form, and distances where formats end."""
 
+from refimpl.cases import ladder
 from refimpl.spec import Case
 
 NEAR = [0, 1, 2]
 
 CASES = (
+    Case("slopes/inexact-exponent", exposes="the exponent in half precision", num_heads=3, max_bias=8.1),
+    Case("bias/inexact-exponent", exposes="the exponent in half precision", num_heads=3, max_bias=8.1, query_positions=[9],
+         key_positions=[0, 9]),
+    Case("bias/symmetric-far", exposes="distances in half precision in one form", num_heads=2, form="symmetric",
+         query_positions=[131_071, 257], key_positions=[0, 2_048]),
     Case("slopes/one-head", exposes="heads counted from zero: one head has slope 2^-8", num_heads=1),
     Case("slopes/two-heads", exposes="a sequence that starts at 1/2 for any number of heads", num_heads=2),
     Case("slopes/three-heads", exposes="the extra head taken from the wrong end", num_heads=3),
@@ -77,6 +83,9 @@ CASES = (
          query_positions=[131_071, 1_048_576], key_positions=[131_070, 1_048_575]),
     Case("bias/million", exposes="positions that overflow or wrap", num_heads=3, query_positions=[1_048_575, 1_048_576],
          key_positions=[0, 1]),
+    Case("bias/by-position", exposes=ladder.EXPOSES, num_heads=9, query_positions=ladder.EVERY, key_positions=[0]),
+    Case("bias/by-position-column", exposes=ladder.EXPOSES, num_heads=9, form="column", equality="row_constant", query_positions=[0],
+         key_positions=[0, *ladder.EVERY]),
     Case("bias/larger-bias", exposes="the exponent 8 fixed", num_heads=6, max_bias=16.0, query_positions=[2], key_positions=[0, 1]),
     Case("bias/smaller-bias", exposes="the exponent divided by the heads twice", num_heads=4, max_bias=4.0, form="symmetric",
          query_positions=[0], key_positions=[2]),

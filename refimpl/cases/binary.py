@@ -23,6 +23,8 @@ CASES = (
     Case("encode/last-code", exposes="the last position refused", bits=4, positions=[15, 0]),
     Case("encode/past-the-end", exposes="the code of 0 repeated", bits=4, positions=[15, 16],
          error="positions must lie below 2^bits (16), got 16"),
+    Case("encode/far-past-the-end", exposes="only the first position past the end refused", bits=3, positions=[1, 9],
+         error="positions must lie below 2^bits (8), got 9"),
     Case("encode/negative", exposes="digits of the two's complement", bits=4, positions=[-1, 3],
          error="positions must be at least 0, got -1"),
     Case("encode/no-bits", exposes="an empty code", bits=0, positions=[0], error="bits must be at least 1, got 0"),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 WEIGHTS: dict[str, Any] = {"distance_weight": [0.5, -0.25], "saturation": [1.0, 0.5]}
@@ -105,6 +106,9 @@ def attention_cases(name: str) -> tuple[Case, ...]:
         Case(f"{name}/page-boundary", exposes="positions clamped at the end of a table", query_positions=[4_097],
              key_positions=[4_095, 4_096, 1], q=[[[[0.5, 0.25]]]], k=[[[[1.0, 0.5], [0.75, 1.0], [2.0, 1.0]]]], distance_weight=[-0.25],
              saturation=[1.0]),
+        Case(f"{name}/far-steady", exposes="distances in half precision where they still count", query_positions=[2_049],
+             key_positions=[0, 1_792], q=[[[[0.5, 0.25]]]], k=[[[[0.25, 0.5], [0.5, 0.75]]]], distance_weight=[2.0**-10],
+             saturation=[1.0]),
         Case(f"{name}/far-rising", exposes="powers of the distance that overflow", query_positions=[131_071], key_positions=[0, 131_069],
              q=[[[[0.5, 0.25]]]], k=[[[[0.25, 0.5], [0.5, 0.75]]]], **ONE),
         Case(f"{name}/million", exposes="positions that overflow or wrap", query_positions=[1_048_576],
@@ -115,6 +119,17 @@ def attention_cases(name: str) -> tuple[Case, ...]:
              sizes={**SINGLE, "head_dim": 128}, **ONE),
         Case(f"{name}/blind-query", exposes="a query that sees no key", causal=True, query_positions=[0], key_positions=[1],
              sizes={**SINGLE, "head_dim": 2}, **ONE, error="every query must see a key, got a query before all keys"),
+        Case(f"{name}/large-logits", exposes="powers that overflow: a softmax without its row's greatest logit", query_positions=[0, 1],
+             key_positions=[0, 1], q=[[[[64.0], [0.25]]]], k=[[[[64.0], [63.0]]]],
+             distance_weight=[0.0], saturation=[1.0]),
+        Case(f"{name}/unseen-key", exposes="a mask that is asked for every key instead of every query", causal=True,
+             query_positions=[0, 1], key_positions=[0, 1, 9], sizes={**SINGLE, "head_dim": 2}, **ONE),
+        Case(f"{name}/one-blind-query", exposes="only a mask that hides everything refused", causal=True, query_positions=[0, 2],
+             key_positions=[1], **ONE, sizes={**SINGLE, "head_dim": 2},
+             error="every query must see a key, got a query before all keys"),
+        Case(f"{name}/no-key-heads", exposes="a division by the number of key heads", query_positions=[0], key_positions=[0],
+             sizes={"query_head": 2, "key_head": 0, "head_dim": 2}, **WEIGHTS,
+             error="query_head must be a multiple of key_head (0), got 2"),
         Case(f"{name}/uneven-groups", exposes="query heads that don't divide among the key heads", query_positions=[1], key_positions=[0],
              sizes={"query_head": 3, "key_head": 2, "head_dim": 2}, distance_weight=[0.5, 0.25, -0.5], saturation=[0.5, 1.0, 1.5],
              error="query_head must be a multiple of key_head (2), got 3"),
@@ -124,4 +139,34 @@ def attention_cases(name: str) -> tuple[Case, ...]:
     )
 
 
-CASES = (*RESCALE, *attention_cases("weights"), *attention_cases("attend"))
+#: The logarithm of the greatest float64, and a number beyond it that float32 can't tell from it.
+LIMIT, BEYOND = 709.782712893384, 709.7827138
+
+
+def overflow_cases(name: str) -> tuple[Case, ...]:
+    """Return saturations whose powers are no numbers, in one head of several or by the last digit."""
+    shared: dict[str, Any] = {"query_positions": [0], "key_positions": [0]}
+    wide: dict[str, Any] = {} if name == "rescale" else {"sizes": {**HEADS, "head_dim": 2}}
+    narrow: dict[str, Any] = {} if name == "rescale" else {"sizes": {**SINGLE, "head_dim": 2}}
+    return (
+        Case(f"{name}/one-overflow", exposes="only the least saturation checked", distance_weight=[1.0, 1.0], saturation=[1.0, 710.0],
+             **shared, **wide, error="saturation must be below 709.78, got 710.0"),
+        Case(f"{name}/at-the-limit", exposes="the greatest logarithm let through", distance_weight=[1.0], saturation=[LIMIT], **shared,
+             **narrow, error=f"saturation must be below 709.78, got {LIMIT}"),
+        Case(f"{name}/just-beyond", exposes="a limit in single precision", distance_weight=[1.0], saturation=[BEYOND], **shared, **narrow,
+             error=f"saturation must be below 709.78, got {BEYOND}"),
+    )
+
+
+PER_HEAD = {"distance_weight": (1,), "saturation": (1,)}
+
+CASES = (
+    *RESCALE,
+    *attention_cases("weights"),
+    *attention_cases("attend"),
+    *(case for name in ("rescale", "weights", "attend") for case in overflow_cases(name)),
+    *narrowed(named("rescale"), PER_HEAD, query_positions=[0, 1], key_positions=[0, 1]),
+    *narrowed(named("weights"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), **PER_HEAD}, query_positions=[0, 1], key_positions=[0, 1]),
+    *narrowed(named("attend"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "values": (1, 1, 2, 2), **PER_HEAD}, query_positions=[0, 1],
+              key_positions=[0, 1]),
+)

@@ -1,5 +1,6 @@
 """The cases of learned positions: offsets of released models, the first and the last row, and what lies outside under every hazard."""
 
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 FOUR = {"length": 4, "dim": 3}
@@ -33,8 +34,17 @@ CASES = (
          positions=[-1, -2, -9]),
     Case("encode/wrapped-offset", exposes="positions wrapped before the offset is added", sizes={"length": 5, "dim": 2}, outside="wrap",
          offset=2, positions=[-3, 3, 9]),
+    Case("encode/wrapped-byte-boundary", exposes="rows in half precision after they wrapped", sizes={"length": 258, "dim": 1},
+         outside="wrap", positions=[257, 515]),
     Case("encode/wrapped-far", exposes="positions in half precision before they wrap", sizes={"length": 7, "dim": 2}, outside="wrap",
          positions=[257, 2_049, 4_097, 65_535, 1_048_575, 1_048_576]),
+    *narrowed(named("encode"), {"table": (3, 2)}, positions=[0, 2]),
+    Case("encode/far-past-the-end", exposes="only the first position past the end refused", sizes=FOUR, positions=[1, 9],
+         error="positions must lie between 0 and 3, got 9"),
+    Case("encode/both-ends", exposes="the greatest position named before the least", sizes=FOUR, positions=[9, -1],
+         error="positions must lie between 0 and 3, got -1"),
+    Case("encode/no-row-at-all", exposes="a negative number of rows", sizes={"length": 1, "dim": 3}, offset=2, positions=[0],
+         error="table must have more rows than the offset (2), got 1"),
     Case("encode/past-the-end", exposes="the last row repeated", sizes=FOUR, positions=[1, 4],
          error="positions must lie between 0 and 3, got 4"),
     Case("encode/negative", exposes="the last row for position -1", sizes=FOUR, positions=[2, -1],

@@ -3,11 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
+from refimpl.cases import ladder
+from refimpl.cases.digits import digits, narrowed
 from refimpl.spec import Case
 
 #: Factors of four pairs, exact in every dtype; the first pair is slowed too.
 SHORT, LONG = [1.0, 1.0625, 1.25, 1.5], [1.125, 2.0, 12.5, 48.0]
 TWO_SHORT, TWO_LONG = [1.0625, 1.5], [1.25, 12.0]
+#: Factors that need every digit of float32 and of float64.
+POSITIVE = {bits: [abs(number) for number in digits(bits, 2)] for bits in (24, 53)}
+#: Factors beyond the range of float16, and of float32.
+TINY_AND_HUGE = ([2.0**-100, 2.0**100], [2.0**-200, 2.0**200])
 #: A factor that bfloat16 doesn't hold, in the cases that find factors kept in it.
 FINER = ("finer_input",)
 
@@ -49,6 +55,7 @@ FREQUENCY_CASES = (
     frequency_case("one-before", "the long factors always", length=4_095),
     frequency_case("one-token", "an original length that is ignored", length=1),
     frequency_case("two-beyond", "a switch that comes one token late", length=4_098),
+    frequency_case("well-beyond", "a switch at one and a half or twice the original length", length=7_000),
     frequency_case("far-beyond", "a list that is chosen by a fixed length", original_length=8_192, length=131_072),
     frequency_case("between-lengths", "a list that is chosen by 4096 whatever the model", original_length=8_192, length=8_192),
     frequency_case("short-original", "a fixed original length", original_length=64, length=65),
@@ -72,6 +79,18 @@ FREQUENCY_CASES = (
                    error="axis 'pair' of long_factors must be 4, got 8"),
     frequency_case("zero-factor", "a division by zero", long_factors=[1.0, 0.0, 1.0, 1.0],
                    error="long_factors must be greater than 0, got 0.0"),
+    frequency_case("single-digits", "factors narrowed to half precision", head_dim=4, tags=FINER, short_factors=POSITIVE[24],
+                   long_factors=POSITIVE[24]),
+    frequency_case("double-digits", "factors narrowed to single precision", head_dim=4, tags=FINER, short_factors=POSITIVE[53],
+                   long_factors=POSITIVE[53]),
+    frequency_case("tiny-and-huge-factors", "factors that vanish or overflow in half precision", head_dim=4, tags=FINER,
+                   short_factors=TINY_AND_HUGE[0], long_factors=TINY_AND_HUGE[0]),
+    frequency_case("tinier-and-huger-factors", "factors that vanish or overflow in single precision", head_dim=4, tags=FINER,
+                   short_factors=TINY_AND_HUGE[1], long_factors=TINY_AND_HUGE[1]),
+    frequency_case("negative-and-endless-factors", "only the greatest factor read", head_dim=4, short_factors=[-1.0, float("inf")],
+                   long_factors=[1.0, 1.0], error="short_factors must be greater than 0, got -1.0"),
+    frequency_case("endless-factor", "a factor that stops a pair", short_factors=[1.0, float("inf"), 1.0, 1.0],
+                   error="short_factors must be finite, got inf"),
     frequency_case("negative-factor", "a pair that turns backwards", short_factors=[1.0, 1.0, -2.0, 1.0],
                    error="short_factors must be greater than 0, got -2.0"),
     frequency_case("no-original-length", "a model without an original length", original_length=0,
@@ -134,6 +153,7 @@ ROTATE_CASES = (
                 max_length=131_072, positions=[65_535, 131_071]),
     rotate_case("far-sparse", "a slow pair's error hidden among fast ones", head_dim=8, short_factors=SHORT, long_factors=LONG,
                 original_length=4_096, max_length=131_072, layout="half", x="sparse", positions=[65_535, 131_071]),
+    *ladder.rotations(rotate_case, original_length=4_096, max_length=131_072),
     rotate_case("million", "positions that overflow, wrap or end", layout="half", max_length=1_048_576, positions=[1_048_575, 1_048_576]),
     rotate_case("small-base", "a base that is ignored", base=100.0, positions=[2, 9]),
     rotate_case("inexact-base", "the base rounded to an integer", base=10_000.7, layout="half", positions=[9, 4_097]),
@@ -156,6 +176,16 @@ ROTATE_CASES = (
                 error="head_dim must be even, got 5"),
     rotate_case("too-few-factors", "a list that is repeated or padded", long_factors=[1.0], positions=[0],
                 error="axis 'pair' of long_factors must be 2, got 1"),
+    *narrowed(rotate_case, {"x": (1, 1, 2, 2)}, head_dim=2, positions=[0, 257], short_factors=[1.5], long_factors=[12.0]),
+    rotate_case("uneven-lengths", "the stretch in half precision", original_length=3_000, max_length=7_000, positions=[1]),
+    rotate_case("tiny-and-huge-factors", "factors that vanish or overflow in half precision", tags=FINER, short_factors=TINY_AND_HUGE[0],
+                long_factors=TINY_AND_HUGE[0], positions=[0]),
+    rotate_case("tinier-and-huger-factors", "factors that vanish or overflow in single precision", tags=FINER,
+                short_factors=TINY_AND_HUGE[1], long_factors=TINY_AND_HUGE[1], positions=[0]),
+    rotate_case("negative-and-endless-factors", "only the greatest factor read", long_factors=[-1.0, float("inf")], positions=[0],
+                error="long_factors must be greater than 0, got -1.0"),
+    rotate_case("endless-factor", "a factor that stops a pair", long_factors=[1.0, float("inf")], positions=[0],
+                error="long_factors must be finite, got inf"),
     rotate_case("zero-factor", "a list that is checked only where it is used", long_factors=[0.0, 1.0], positions=[0],
                 error="long_factors must be greater than 0, got 0.0"),
     rotate_case("original-length-one", "a division by the logarithm of 1", original_length=1, positions=[0],
@@ -183,10 +213,13 @@ SEARCHED_CASES = (
     searched_case("far", "half tables, half frequencies", head_dim=8, factors=LONG, positions=[65_535, 131_071]),
     searched_case("far-sparse", "a slow pair's error hidden among fast ones", head_dim=8, factors=LONG, layout="half", x="sparse",
                   positions=[65_535, 131_071]),
+    *ladder.rotations(searched_case),
     searched_case("million", "positions that overflow, wrap or end", layout="half", positions=[1_048_575, 1_048_576]),
     searched_case("small-base", "a base that is ignored", base=100.0, positions=[2, 9]),
     searched_case("inexact-base", "the base rounded to an integer", base=10_000.7, layout="half", positions=[9, 4_097]),
     searched_case("finer-factors", "factors in bfloat16", tags=FINER, factors=[1.00390625, 33.125], positions=[257, 4_095]),
+    searched_case("six-wide", "a width that is a power of two taken for granted", head_dim=6, factors=[1.0625, 1.5, 12.0],
+                  positions=[2, 9]),
     searched_case("one-pair", "a division by head_dim - 2", head_dim=2, factors=[3.0], positions=[0, 1, 257]),
     searched_case("unsorted", "positions sorted before the start is cut off", layout="half", positions=[9, 2, 2, 0]),
     searched_case("negative-positions", "negative positions clamped or wrapped", positions=[-1, -257]),
@@ -201,6 +234,17 @@ SEARCHED_CASES = (
                   factors=[1.0 + j / 2 for j in range(64)], positions=[131_071]),
     searched_case("negative-start", "a start that is counted from the end", start_tokens=-1, positions=[0],
                   error="start_tokens must be at least 0, got -1"),
+    *narrowed(searched_case, {"x": (1, 1, 2, 2)}, head_dim=2, positions=[0, 257], factors=[12.0]),
+    searched_case("tiny-and-huge-factors", "factors that vanish or overflow in half precision", tags=FINER, factors=TINY_AND_HUGE[0],
+                  positions=[0]),
+    searched_case("tinier-and-huger-factors", "factors that vanish or overflow in single precision", tags=FINER,
+                  factors=TINY_AND_HUGE[1], positions=[0]),
+    searched_case("negative-and-endless-factors", "only the greatest factor read", factors=[-1.0, float("inf")], positions=[0],
+                  error="factors must be greater than 0, got -1.0"),
+    searched_case("single-digits-of-factors", "factors narrowed to half precision", tags=FINER, factors=POSITIVE[24], positions=[9]),
+    searched_case("double-digits-of-factors", "factors narrowed to single precision", tags=FINER, factors=POSITIVE[53], positions=[9]),
+    searched_case("endless-factor", "a factor that stops a pair", factors=[float("inf"), 1.0], positions=[0],
+                  error="factors must be finite, got inf"),
     searched_case("zero-factor", "a division by zero", factors=[1.0, 0.0], positions=[0], error="factors must be greater than 0, got 0.0"),
     searched_case("too-many-factors", "a list for the whole width instead of its pairs", factors=[1.0] * 4, positions=[0],
                   error="axis 'pair' of factors must be 2, got 4"),

@@ -1,5 +1,6 @@
 """The cases of attention without an encoding: every way to be wrong about a mask, a scale or a group of heads."""
 
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 WIDTH = {"head_dim": 4}
@@ -49,6 +50,15 @@ def attention_cases(name: str) -> tuple[Case, ...]:
              query_positions=[1_048_575], key_positions=[0, 1_048_575, 1_048_576]),
         Case(f"{name}/blind-query", exposes="a query that sees no key", sizes=WIDTH, causal=True, query_positions=[0], key_positions=[1],
              error="every query must see a key, got a query before all keys"),
+        Case(f"{name}/large-logits", exposes="powers that overflow: a softmax without its row's greatest logit", query_positions=[0, 1],
+             key_positions=[0, 1], q=[[[[64.0], [0.25]]]], k=[[[[64.0], [63.0]]]]),
+        Case(f"{name}/unseen-key", exposes="a mask that is asked for every key instead of every query", causal=True,
+             query_positions=[[0, 1], [1, 2]], key_positions=[[0, 1, 9], [0, 9, 1]], sizes={**WIDTH, "batch": 2}),
+        Case(f"{name}/one-blind-query", exposes="only a mask that hides everything refused", causal=True, query_positions=[0, 2],
+             key_positions=[1], sizes=WIDTH,
+             error="every query must see a key, got a query before all keys"),
+        Case(f"{name}/no-key-heads", exposes="a division by the number of key heads", query_positions=[0], key_positions=[0],
+             sizes={**WIDTH, "query_head": 2, "key_head": 0}, error="query_head must be a multiple of key_head (0), got 2"),
         Case(f"{name}/uneven-groups", exposes="query heads that don't divide among the key heads",
              sizes={**WIDTH, "query_head": 3, "key_head": 2}, query_positions=[1], key_positions=[0],
              error="query_head must be a multiple of key_head (2), got 3"),
@@ -60,6 +70,8 @@ def attention_cases(name: str) -> tuple[Case, ...]:
 CASES = (
     *attention_cases("weights"),
     *attention_cases("attend"),
+    *narrowed(named("weights"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2)}, query_positions=[0, 1], key_positions=[0, 1]),
+    *narrowed(named("attend"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "v": (1, 1, 2, 2)}, query_positions=[0, 1], key_positions=[0, 1]),
     Case("attend/fewer-values", exposes="values that don't belong to the keys", query_positions=[0], key_positions=[0, 1],
          k=[[[[1.0, 0.5], [0.25, 1.0]]]], v=[[[[1.0, 0.5]]]], sizes={"query_head": 1},
          error="axis 'key' is 1 in v but 2 in k"),

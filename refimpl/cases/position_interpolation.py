@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from refimpl.cases import ladder
+from refimpl.cases.digits import narrowed
 from refimpl.spec import Case
 
 
@@ -82,6 +84,8 @@ ROTATE_CASES = (
                 sizes={"head": 1}, positions=[131_071]),
     rotate_case("odd-width", "an odd width rounded silently", head_dim=5, sizes={"token": 1}, positions=[0],
                 error="head_dim must be even, got 5"),
+    *ladder.rotations(rotate_case),
+    *narrowed(rotate_case, {"x": (1, 1, 2, 2)}, head_dim=2, positions=[0, 1]),
     rotate_case("shrunk", "a factor that was meant to multiply", factor=0.25, positions=[0], error="factor must be at least 1, got 0.25"),
     rotate_case("too-few-positions", "positions that broadcast by accident", sizes={"token": 2}, positions=[3],
                 error="axis 'token' is 1 in positions but 2 in x"),

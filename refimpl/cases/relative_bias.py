@@ -1,5 +1,6 @@
 """The cases of the plain relative bias: each with the mistake that it exposes."""
 
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 
@@ -9,6 +10,8 @@ def rows(max_distance: int, head: int = 2) -> dict[str, int]:
 
 
 CASES = (
+    Case("bias/long-table", exposes="rows that nothing reads", max_distance=1, sizes={"row": 5}, query_positions=[0], key_positions=[0],
+         error="table must have 2 max_distance + 1 rows (3), got 5"),
     Case("bias/first-positions", exposes="query minus key: the table mirrored", max_distance=4, sizes=rows(4), query_positions=[0, 1, 2],
          key_positions=[0, 1, 2]),
     Case("bias/query-minus-key", exposes="the sign ignored", max_distance=4, sign="query_minus_key", sizes=rows(4),
@@ -51,6 +54,7 @@ CASES = (
          key_positions=[-9, -1, 0]),
     Case("bias/common-width", exposes="heads beyond the last full vector lane", max_distance=1, sizes=rows(1, 128), query_positions=[1],
          key_positions=[0]),
+    *narrowed(named("bias"), {"table": (3, 2)}, max_distance=1, query_positions=[0, 1], key_positions=[0, 1]),
     Case("bias/short-table", exposes="a look-up beyond the table", max_distance=4, sizes={"row": 8}, query_positions=[0],
          key_positions=[0], error="table must have 2 max_distance + 1 rows (9), got 8"),
     Case("bias/no-distance", exposes="a table of one row", max_distance=0, sizes={"row": 1}, query_positions=[0], key_positions=[0],

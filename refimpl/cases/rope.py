@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from refimpl.cases import ladder
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 NEAR, FAR = [0, 1, 2, 9], [65_535, 131_071]
@@ -18,6 +20,11 @@ def layout_cases(name: str, layout: str, suffix: str) -> tuple[Case, ...]:
         Case(f"{name}/batched-positions{suffix}", exposes="the first row's positions used for every row", sizes={"batch": 2, "head": 1},
              positions=[[0, 1, 2], [7, 255, 9]], **shared),
     )
+
+
+def rotate_case(name: str, exposes: str, **arguments: Any) -> Case:
+    """Return a case of the rotation of one array."""
+    return Case(f"rotate/{name}", exposes=exposes, **arguments)
 
 
 def rotation_cases(name: str) -> tuple[Case, ...]:
@@ -109,6 +116,17 @@ def attention_cases(name: str) -> tuple[Case, ...]:
              causal=True, query_positions=[3, 4], key_positions=[0, 1, 2, 3, 4]),
         Case(f"{name}/blind-query", exposes="a query that sees no key", head_dim=4, causal=True, query_positions=[0], key_positions=[1],
              error="every query must see a key, got a query before all keys"),
+        Case(f"{name}/large-logits", exposes="powers that overflow: a softmax without its row's greatest logit", query_positions=[0, 1],
+             key_positions=[0, 1], q=[[[[64.0, 0.0], [0.25, 0.0]]]], k=[[[[64.0, 0.0], [63.0, 0.0]]]],
+             head_dim=2),
+        Case(f"{name}/unseen-key", exposes="a mask that is asked for every key instead of every query", causal=True,
+             query_positions=[[0, 1], [1, 2]], key_positions=[[0, 1, 9], [0, 9, 1]], head_dim=2,
+             sizes={"batch": 2, "query_head": 1}),
+        Case(f"{name}/one-blind-query", exposes="only a mask that hides everything refused", causal=True, query_positions=[0, 2],
+             key_positions=[1], head_dim=2, sizes={"query_head": 1},
+             error="every query must see a key, got a query before all keys"),
+        Case(f"{name}/no-key-heads", exposes="a division by the number of key heads", query_positions=[0], key_positions=[0],
+             head_dim=4, sizes={"query_head": 2, "key_head": 0}, error="query_head must be a multiple of key_head (0), got 2"),
         Case(f"{name}/uneven-groups", exposes="query heads that don't divide among the key heads", head_dim=4,
              sizes={"query_head": 3, "key_head": 2}, query_positions=[1], key_positions=[0],
              error="query_head must be a multiple of key_head (2), got 3"),
@@ -150,6 +168,7 @@ CASES = (
     Case("tables/batched", exposes="the first row's positions used for every row", head_dim=4, positions=[[0, 1, 2], [7, 255, 9]]),
     Case("tables/square-batch", exposes="batch and token swapped", head_dim=6, positions=[[0, 5], [9, 1]]),
     Case("tables/common-width", exposes="a slow pair rounded away", head_dim=128, positions=[131_071]),
+    Case("tables/by-position", exposes=ladder.EXPOSES, head_dim=4, positions=ladder.EVERY),
     Case("tables/real-positions", exposes="positions that aren't integers", head_dim=4, positions=[0.5],
          error="positions must be integers, got float64"),
     Case("apply/interleaved", exposes="members of a pair taken half a head apart", sizes={"token": 3, "pair": 2, "head_dim": 4}),
@@ -177,9 +196,12 @@ CASES = (
          error="axis 'head_dim' of x must be twice the pairs of cos (2), got 3"),
     Case("apply/narrow-tables", exposes="one pair's angle broadcast to all pairs", sizes={"pair": 1, "head_dim": 4},
          error="axis 'head_dim' of x must be twice the pairs of cos (2), got 4"),
+    Case("apply/wide-tables", exposes="angles that nothing turns by", cos=[[[0.5, 1.0, 0.25]] * 2], sin=[[[0.25, 0.0, 1.0]] * 2],
+         sizes={"head_dim": 4}, error="axis 'head_dim' of x must be twice the pairs of cos (6), got 4"),
     Case("apply/other-tables", exposes="tables of two widths", sizes={"head_dim": 4}, cos=[[0.5, 1.0]], sin=[[0.25]],
          error="axis 'pair' is 1 in sin but 2 in cos"),
     *rotation_cases("rotate"),
+    *ladder.rotations(rotate_case, head_dim=4),
     *pair_cases("rotate_query_key"),
     Case("rotate_query_key/odd-width", exposes="an odd width rounded silently", head_dim=5, query_positions=[0], key_positions=[0],
          error="head_dim must be even, got 5"),
@@ -188,4 +210,13 @@ CASES = (
     *rotation_cases("gradient"),
     *attention_cases("weights"),
     *attention_cases("attend"),
+    *narrowed(named("apply"), {"x": (1, 1, 2, 2), "cos": (2, 1), "sin": (2, 1)}),
+    *narrowed(named("apply"), {"x": (1, 1, 2, 2), "cos": (2, 1), "sin": (2, 1)}, ending="-half-negative", layout="half",
+              direction="negative"),
+    *narrowed(named("rotate"), {"x": (1, 1, 2, 2)}, head_dim=2, positions=[0, 1]),
+    *narrowed(named("gradient"), {"cotangent": (1, 1, 2, 2)}, head_dim=2, positions=[0, 1]),
+    *(case for name in ("rotate_query_key", "weights") for case in narrowed(
+        named(name), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2)}, head_dim=2, query_positions=[0, 1], key_positions=[0, 1])),
+    *narrowed(named("attend"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "v": (1, 1, 2, 2)}, head_dim=2, query_positions=[0, 1],
+              key_positions=[0, 1]),
 )

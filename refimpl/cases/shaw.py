@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 SMALL = {"row": 5, "head_dim": 4}
@@ -35,6 +36,12 @@ def common_cases(name: str) -> tuple[Case, ...]:
              sizes={**SMALL, "row": 4}, query_positions=[2], key_positions=[0, 1, 2, 3, 4, 5], **two),
         Case(f"{name}/speech", exposes="one end closed, at the wrong end", sign="query_minus_key", clip="lower_closed",
              sizes={**SMALL, "row": 4}, query_positions=[2], key_positions=[0, 1, 2, 3, 4, 5], **two),
+        Case(f"{name}/lower-closed-three", exposes="rows counted by a power of two", clip="lower_closed", max_distance=3,
+             sizes={"row": 6, "head_dim": 2}, query_positions=[4], key_positions=[0, 3, 4, 9]),
+        Case(f"{name}/wide-table", exposes="distances or rows in bfloat16, exact to 256 only", max_distance=300,
+             sizes={"row": 601, "head_dim": 1, "query_head": 1}, query_positions=[300], key_positions=[0, 43, 257, 300]),
+        Case(f"{name}/wide-table-mirrored", exposes="distances in bfloat16 after their sign is taken", max_distance=300,
+             sign="query_minus_key", sizes={"row": 601, "head_dim": 1, "query_head": 1}, query_positions=[300], key_positions=[0, 43, 300]),
         Case(f"{name}/nearest-only", exposes="max_distance fixed, or off by one", max_distance=1, sizes={"row": 3, "head_dim": 4},
              query_positions=[1, 4], key_positions=[0, 1, 2, 3]),
         Case(f"{name}/grouped-heads", exposes="key heads tiled instead of repeated", sizes={**SMALL, "query_head": 4, "key_head": 2},
@@ -90,6 +97,9 @@ def bad_cases(name: str) -> tuple[Case, ...]:
              error="max_distance must be at least 1, got 0"),
         Case(f"{name}/other-width", exposes="a table of the model's width", max_distance=1, sizes={"row": 3, "head_dim": 4},
              key_table=[[0.0] * 8] * 3, q=[[[[0.0] * 4]]], **near, error="axis 'head_dim' is 8 in key_table but 4 in q"),
+        Case(f"{name}/no-key-heads", exposes="a division by the number of key heads", query_positions=[0], key_positions=[0],
+             max_distance=1, sizes={"row": 3, "query_head": 2, "key_head": 0},
+             error="query_head must be a multiple of key_head (0), got 2"),
         Case(f"{name}/uneven-groups", exposes="query heads that share no whole number of key heads", max_distance=1,
              sizes={"row": 3, "query_head": 3, "key_head": 2}, **near, error="query_head must be a multiple of key_head (2), got 3"),
         Case(f"{name}/unknown-sign", exposes="a sign taken for the default", max_distance=1, sign="absolute", sizes={"row": 3}, **near,
@@ -111,6 +121,15 @@ def masked_cases(name: str) -> tuple[Case, ...]:
              query_positions=[0, 1, 2], key_positions=[2, 1, 0], **causal),
         Case(f"{name}/causal-unsorted", exposes="a mask by index where keys are not in order", sizes=SMALL, query_positions=[9, 1],
              key_positions=[2, 9, 0], **causal),
+        Case(f"{name}/large-logits", exposes="powers that overflow: a softmax without its row's greatest logit", query_positions=[0, 1],
+             key_positions=[0, 1], q=[[[[64.0], [0.25]]]], k=[[[[64.0], [63.0]]]],
+             max_distance=2, key_table=[[0.0]] * 5),
+        Case(f"{name}/unseen-key", exposes="a mask that is asked for every key instead of every query", causal=True,
+             query_positions=[[0, 1], [1, 2]], key_positions=[[0, 1, 9], [0, 9, 1]], sizes={**NARROW, "batch": 2},
+             max_distance=2),
+        Case(f"{name}/one-blind-query", exposes="only a mask that hides everything refused", causal=True, query_positions=[0, 2],
+             key_positions=[1], sizes=NARROW, max_distance=2,
+             error="every query must see a key, got a query before all keys"),
         Case(f"{name}/before-all-keys", exposes="the softmax of nothing", sizes=SMALL, query_positions=[0], key_positions=[1, 2], **causal,
              error="every query must see a key, got a query before all keys"),
     )
@@ -148,5 +167,13 @@ CASES = (
     *common_cases("attend"),
     *masked_cases("attend"),
     *VALUE_CASES,
+    *narrowed(named("logits"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "key_table": (3, 2)},
+              query_positions=[0, 1], key_positions=[0, 1], max_distance=1),
+    *narrowed(named("weights"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "key_table": (3, 2)},
+              query_positions=[0, 1], key_positions=[0, 1], max_distance=1),
+    *narrowed(named("attend"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "key_table": (3, 2)}, query_positions=[0, 1], key_positions=[0, 1],
+              max_distance=1),
+    *narrowed(named("attend"), {"v": (1, 1, 2, 2), "value_table": (3, 2)}, ending="-values", query_positions=[0, 1], key_positions=[0, 1],
+              max_distance=1, key_table=[[0.25, -0.5], [0.5, 0.25], [-0.5, 0.5]]),
     *bad_cases("attend"),
 )

@@ -1,5 +1,8 @@
 """The cases of T5's relative bias: each with the mistake that it exposes."""
 
+from typing import Any
+
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 EDGES = [7, 8, 9, 11, 12, 15, 22, 23, 31, 45, 46, 63, 90, 91]
@@ -9,6 +12,29 @@ FAR = [255, 256, 257, 2_047, 2_048, 2_049, 4_095, 4_096, 4_097, 65_535, 131_071,
 def earlier(distances: list[int]) -> list[int]:
     """Return the relative positions of keys that precede the query."""
     return [-distance for distance in distances]
+
+
+def refused_cases(name: str, **here: Any) -> tuple[Case, ...]:
+    """Return the numbers of buckets and distances that buckets and bias must both refuse."""
+    both: dict[str, Any] = {"bidirectional": True, **here}
+    deberta: dict[str, Any] = {"convention": "deberta", **both}
+    rule = "num_buckets must be a multiple of 4 and at least 8 where convention is deberta"
+    even = "num_buckets must be even and at least 4 where bidirectional"
+    return (
+        Case(f"{name}/deberta-causal", exposes="one direction, which DeBERTa doesn't have", **{**deberta, "bidirectional": False},
+             error="bidirectional must be true where convention is deberta, got False"),
+        Case(f"{name}/deberta-uneven", exposes="a middle that is no whole row", num_buckets=30, **deberta, error=f"{rule}, got 30"),
+        Case(f"{name}/deberta-four", exposes="no logarithmic bucket", num_buckets=4, **deberta, error=f"{rule}, got 4"),
+        Case(f"{name}/deberta-no-room", exposes="the logarithm of one: division by zero", max_distance=9, **deberta,
+             error="max_distance must be greater than 9 where convention is deberta, got 9"),
+        Case(f"{name}/deberta-less-than-no-room", exposes="only the logarithm of one refused", max_distance=5, **deberta,
+             error="max_distance must be greater than 9 where convention is deberta, got 5"),
+        Case(f"{name}/odd-directions", exposes="a bucket that belongs to no direction", num_buckets=7, **both, error=f"{even}, got 7"),
+        Case(f"{name}/two-directions-two-buckets", exposes="the logarithm of a division by zero", num_buckets=2, **both,
+             error=f"{even}, got 2"),
+        Case(f"{name}/less-than-no-room", exposes="only the logarithm of one refused", max_distance=3, **both,
+             error="max_distance must be greater than the 8 exact distances, got 3"),
+    )
 
 
 CASES = (
@@ -80,21 +106,15 @@ CASES = (
          bidirectional=False, num_buckets=8, relative_positions=[-9, -8, -7, -6, -1, 0, 1, 9]),
     Case("bucket/clamped-far", exposes="offsets that wrap before the clamp", convention="clamped", bidirectional=True, num_buckets=1_000,
          relative_positions=[-1_048_576, -2_048, -501, -500, 256, 499, 500, 1_048_575]),
-    Case("bucket/deberta-causal", exposes="one direction, which DeBERTa doesn't have", convention="deberta", bidirectional=False,
-         relative_positions=[0], error="bidirectional must be true where convention is deberta, got False"),
-    Case("bucket/deberta-uneven", exposes="a middle that is no whole row", convention="deberta", bidirectional=True, num_buckets=30,
-         relative_positions=[0], error="num_buckets must be a multiple of 4 and at least 8 where convention is deberta, got 30"),
-    Case("bucket/deberta-no-room", exposes="the logarithm of one: division by zero", convention="deberta", bidirectional=True,
-         max_distance=9, relative_positions=[0], error="max_distance must be greater than 9 where convention is deberta, got 9"),
     Case("bucket/unknown-convention", exposes="a convention that doesn't exist", convention="swin", bidirectional=True,
          relative_positions=[0], error="convention must be one of t5, deberta, clamped, got 'swin'"),
-    Case("bucket/odd-directions", exposes="a bucket that belongs to no direction", bidirectional=True, num_buckets=7,
-         relative_positions=[0],
-         error="num_buckets must be even and at least 4 where bidirectional, got 7"),
-    Case("bucket/two-directions-two-buckets", exposes="the logarithm of a division by zero", bidirectional=True, num_buckets=2,
-         relative_positions=[0], error="num_buckets must be even and at least 4 where bidirectional, got 2"),
     Case("bucket/one-bucket", exposes="an empty exact region", bidirectional=False, num_buckets=1, relative_positions=[0],
          error="num_buckets must be at least 2, got 1"),
+    Case("bucket/deberta-eight", exposes="the least table refused", convention="deberta", bidirectional=True, num_buckets=8, max_distance=4,
+         relative_positions=[-9, -4, -3, -2, -1, 0, 1, 2, 3, 4, 9]),
+    Case("bucket/deberta-twelve", exposes="a table whose rows eight divides taken for granted", convention="deberta", bidirectional=True,
+         num_buckets=12, max_distance=5, relative_positions=[-9, -5, -4, -3, -1, 0, 3, 4, 5, 21]),
+    *refused_cases("bucket", relative_positions=[0]),
     Case("bucket/no-room", exposes="the logarithm of one: division by zero", bidirectional=False, max_distance=16, relative_positions=[0],
          error="max_distance must be greater than the 16 exact distances, got 16"),
     Case("bucket/real-positions", exposes="positions that aren't integers", bidirectional=True, relative_positions=[0.5],
@@ -149,8 +169,22 @@ CASES = (
          query_positions=[9], key_positions=[0, 5, 6, 9, 12, 13, 20]),
     Case("bias/clamped-causal", exposes="the direction ignored where offsets are clamped", convention="clamped", bidirectional=False,
          num_buckets=8, query_positions=[9], key_positions=[0, 1, 2, 3, 8, 9, 10]),
+    Case("bias/six-buckets", exposes="a number of buckets that four divides taken for granted", bidirectional=True, num_buckets=6,
+         max_distance=20, query_positions=[9], key_positions=[0, 5, 9, 10, 30]),
+    Case("bias/seven-buckets", exposes="as many logarithmic buckets as exact ones", bidirectional=False, num_buckets=7, max_distance=20,
+         query_positions=[30], key_positions=[0, 9, 15, 22, 26, 30]),
+    Case("bias/deberta-eight", exposes="the least table refused", convention="deberta", bidirectional=True, num_buckets=8, max_distance=4,
+         query_positions=[9], key_positions=[0, 5, 6, 7, 8, 9, 10, 11, 12, 20]),
+    Case("bias/deberta-twelve", exposes="a table whose rows eight divides taken for granted", convention="deberta", bidirectional=True,
+         num_buckets=12, max_distance=5, query_positions=[9], key_positions=[0, 4, 5, 6, 8, 9, 12, 14, 30]),
+    Case("bias/deberta-sixteen", exposes="thresholds one off", convention="deberta", bidirectional=True, num_buckets=16, max_distance=60,
+         query_positions=[100], key_positions=list(range(40, 161, 1))),
+    Case("bias/near-limit", exposes="a largest distance below the buckets refused", bidirectional=False, num_buckets=8, max_distance=6,
+         query_positions=[9], key_positions=[0, 3, 4, 5, 9]),
     Case("bias/short-table", exposes="a look-up beyond the table", bidirectional=True, sizes={"num_buckets": 16}, query_positions=[0],
          key_positions=[0], error="axis 'num_buckets' of table must be 32, got 16"),
+    *narrowed(named("bias"), {"table": (4, 1)}, num_buckets=4, bidirectional=True, query_positions=[0, 1], key_positions=[0, 1]),
+    *refused_cases("bias", query_positions=[0], key_positions=[0]),
     Case("bias/no-room", exposes="the logarithm of one: division by zero", bidirectional=True, max_distance=8, query_positions=[0],
          key_positions=[0], error="max_distance must be greater than the 8 exact distances, got 8"),
     Case("bias/real-positions", exposes="positions that aren't integers", bidirectional=True, query_positions=[0], key_positions=[0.5],

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 #: What leaves only the slowest pair of four, one head of one channel: the distance alone makes the logit.
@@ -13,6 +14,7 @@ SLOWEST: Mapping[str, Any] = {
 SLOWEST_INTERLEAVED: Mapping[str, Any] = {
     **SLOWEST, "layout": "interleaved", "position_weight": [[[0.0]], [[0.0]], [[0.0]], [[0.0]], [[0.0]], [[0.0]], [[1.5]], [[-0.75]]],
 }
+LEARNED = {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "position_weight": (2, 1, 2), "content_bias": (1, 2), "position_bias": (1, 2)}
 NARROW = {"head_dim": 2}
 ONE_HEAD = {"head": 1, "head_dim": 2}
 
@@ -28,6 +30,8 @@ def good_cases(name: str) -> tuple[Case, ...]:
              query_positions=[9], key_positions=[2, 9]),
         Case(f"{name}/interleaved-key-minus-query", exposes="the sign ignored in one layout", sizes=NARROW, dim=4, layout="interleaved",
              sign="key_minus_query", query_positions=[2, 1], key_positions=[9, 0]),
+        Case(f"{name}/key-minus-query-far", exposes="distances in half precision after their sign is taken", sizes=ONE_HEAD, dim=4,
+             sign="key_minus_query", query_positions=[2_049], key_positions=[0, 1_792]),
         Case(f"{name}/later-keys", exposes="the next query's numbers above the diagonal of an unmasked shift", sizes=NARROW, dim=4,
              query_positions=[0, 1, 2], key_positions=[0, 1, 2]),
         Case(f"{name}/memory", exposes="queries counted from 0 after a memory", sizes=NARROW, dim=4, query_positions=[3, 4],
@@ -119,6 +123,15 @@ def causal_cases(name: str) -> tuple[Case, ...]:
              key_positions=[0, 1, 2, 3]),
         Case(f"{name}/causal-batch", exposes="one row's mask for all rows", sizes={"batch": 2, **ONE_HEAD}, dim=2, causal=True,
              query_positions=[[1, 2], [9, 256]], key_positions=[[2, 0], [256, 2]]),
+        Case(f"{name}/large-logits", exposes="powers that overflow: a softmax without its row's greatest logit", query_positions=[0, 1],
+             key_positions=[0, 1], q=[[[[64.0], [0.25]]]], k=[[[[64.0], [63.0]]]], dim=2,
+             position_weight=[[[0.0]], [[0.0]]], content_bias=[[0.0]], position_bias=[[0.0]]),
+        Case(f"{name}/unseen-key", exposes="a mask that is asked for every key instead of every query", causal=True,
+             query_positions=[[0, 1], [1, 2]], key_positions=[[0, 1, 9], [0, 9, 1]], dim=2,
+             sizes={"batch": 2, **ONE_HEAD}),
+        Case(f"{name}/one-blind-query", exposes="only a mask that hides everything refused", causal=True, query_positions=[0, 2],
+             key_positions=[1], dim=2, sizes=ONE_HEAD,
+             error="every query must see a key, got a query before all keys"),
         Case(f"{name}/no-key-seen", exposes="a division by zero", sizes=NARROW, dim=4, causal=True, query_positions=[0],
              key_positions=[1], error="every query must see a key, got a query before all keys"),
     )
@@ -160,4 +173,9 @@ CASES: tuple[Case, ...] = (
     *causal_cases("weights"),
     *causal_cases("attend"),
     *SHIFT_CASES,
+    *(case for name in ("terms", "logits", "weights") for case in narrowed(named(name), LEARNED, dim=2, query_positions=[0, 1],
+                                                                           key_positions=[0, 1])),
+    *narrowed(named("attend"), LEARNED, dim=2, query_positions=[0, 1], key_positions=[0, 1]),
+    *narrowed(named("attend"), {"v": (1, 1, 2, 2)}, ending="-values", dim=2, query_positions=[0, 1], key_positions=[0, 1]),
+    *narrowed(named("shift"), {"scores": (1, 1, 2, 3)}, memory=1),
 )

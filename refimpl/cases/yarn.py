@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from refimpl.cases import ladder
+from refimpl.cases.digits import narrowed
 from refimpl.spec import Case
 
 
@@ -53,6 +55,8 @@ FREQUENCY_CASES = (
     frequency_case("base-one", "a division by the logarithm of one", base=1.0, error="base must be greater than 1, got 1.0"),
     frequency_case("no-original-length", "the logarithm of zero", original_length=0, error="original_length must be at least 1, got 0"),
     frequency_case("equal-betas", "betas exchanged or equal", beta_fast=1.0, error="beta_fast must be greater than beta_slow (1), got 1.0"),
+    frequency_case("exchanged-betas", "only equal betas refused", beta_fast=2.0, beta_slow=8.0,
+                   error="beta_fast must be greater than beta_slow (8), got 2.0"),
     frequency_case("no-band", "a band that ends before it begins", base=10.0, original_length=1_000_000,
                    error="original_length must put a pair of the head between the betas, got 1000000"),
 )
@@ -77,6 +81,8 @@ FACTOR_CASES = (
     factor_case("mscale-all-dim-alone", "mscale_all_dim used without mscale", mscale_all_dim=2.0),
     factor_case("mscale-zero", "an mscale of 0 taken for set", mscale=0.0, mscale_all_dim=1.0),
     factor_case("mscale-all-dim-zero", "an mscale_all_dim of 0 taken for set", mscale=1.0, mscale_all_dim=0.0),
+    factor_case("slightly-shrunk", "a factor below 1 where the context shrinks a little", factor=0.75),
+    factor_case("inexact-given", "a factor that is given kept in a narrower format", attention_factor=1.1),
     factor_case("ratio-shrunk", "mscales used where nothing is stretched", factor=0.5, mscale=2.0, mscale_all_dim=0.5),
     factor_case("no-factor", "the logarithm of zero", factor=0.0, error="factor must be greater than 0, got 0.0"),
     factor_case("infinite-factor", "a factor that isn't finite", factor=float("inf"), error="factor must be finite, got inf"),
@@ -101,6 +107,7 @@ ROTATE_CASES = (
                 positions=[65_535, 131_071]),
     rotate_case("million", "positions that overflow, wrap or end", layout="half", factor=40.0, original_length=32_768,
                 positions=[1_048_575, 1_048_576]),
+    *ladder.rotations(rotate_case, head_dim=4, original_length=4_096, factor=32.0),
     rotate_case("factor-one", "another rotation where nothing is stretched", factor=1.0, positions=[1, 9]),
     rotate_case("untruncated", "truncate not passed on", layout="half", truncate=False, positions=[9, 257]),
     rotate_case("given-factor", "a factor that is given ignored", attention_factor=0.75, positions=[0, 9]),
@@ -134,6 +141,18 @@ ROTATE_CASES = (
     rotate_case("shrunk", "a context that shrinks", factor=0.5, positions=[0], error="factor must be at least 1, got 0.5"),
     rotate_case("too-few-positions", "positions that broadcast by accident", sizes={"token": 2}, positions=[3],
                 error="axis 'token' is 1 in positions but 2 in x"),
+    *narrowed(rotate_case, {"x": (1, 1, 2, 2)}, head_dim=2, positions=[0, 1]),
+    rotate_case("untruncated-band", "a band that is rounded in half precision", truncate=False, original_length=4_096, positions=[257]),
+    rotate_case("inexact-given", "a factor that is given kept in a narrower format", attention_factor=1.1, positions=[1]),
+    rotate_case("little-stretch", "a factor on the attention only from twofold on", factor=1.5, positions=[1]),
+    rotate_case("slow-beta", "beta_slow not passed on", head_dim=16, original_length=4_096, beta_slow=4.0, positions=[257]),
+    rotate_case("high-clamped", "the upper edge beyond head_dim - 1", base=10.0, original_length=500, positions=[257]),
+    rotate_case("equal-betas", "betas that enclose nothing", beta_fast=2.0, beta_slow=2.0, positions=[0],
+                error="beta_fast must be greater than beta_slow (2), got 2.0"),
+    rotate_case("exchanged-betas", "only equal betas refused", beta_fast=2.0, beta_slow=8.0, positions=[0],
+                error="beta_fast must be greater than beta_slow (8), got 2.0"),
+    rotate_case("no-band", "a band that ends before it begins", base=10.0, original_length=1_000_000, positions=[0],
+                error="original_length must put a pair of the head between the betas, got 1000000"),
     rotate_case("negative-given", "a rotation that also mirrors", attention_factor=-1.0, positions=[0],
                 error="attention_factor must be greater than 0, got -1.0"),
 )

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from refimpl.adding import added
 from refimpl.arrays import Array, arange, array_namespace, outer
 from refimpl.attention import Layer
+from refimpl.cases import ladder
 from refimpl.errors import SpecificationError
 from refimpl.spec import NUMBER, Case, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
@@ -118,7 +119,10 @@ CASES = (
     Case("encode/far-endpoint", exposes="a sloppy exponent in the endpoint spacing", dim=8, layout="halves", spacing="endpoint",
          positions=FAR),
     Case("encode/million", exposes="positions that overflow, wrap or end", dim=8, positions=[1_048_575, 1_048_576]),
+    *(Case(f"encode/by-position{ending}", exposes=ladder.EXPOSES, dim=4, positions=ladder.EVERY, **layout)
+      for ending, layout in ladder.SINUSOIDS.items()),
     Case("encode/real-positions", exposes="real positions truncated to integers", dim=4, positions=[0.5, 2.25, 9.75]),
+    Case("encode/inexact-reals", exposes="real positions in single precision", dim=4, positions=[0.1, 1_000.7]),
     Case("encode/negative-positions", exposes="negative positions clamped to 0 or wrapped", dim=4, positions=[-1, -9, -257]),
     Case("encode/negative-reals", exposes="negative reals rounded toward zero", dim=4, layout="halves", positions=[-0.5, -7.75]),
     Case("encode/unsorted", exposes="positions replaced by their index, or sorted", dim=4, positions=[9, 2, 2, 0]),
@@ -137,6 +141,7 @@ CASES = (
     Case("shift_matrix/backward", exposes="the transposed matrix, which acts on [cos, sin]", dim=4, offsets=[-1, -9]),
     Case("shift_matrix/one-pair", exposes="pairs counted from one", dim=2, offsets=[1, 2]),
     Case("shift_matrix/eight-wide", exposes="exponent 2 c / dim with the channel c instead of its pair", dim=8, offsets=[3]),
+    Case("shift_matrix/endpoint-two-pairs", exposes="a division by 2 for two pairs", dim=4, spacing="endpoint", offsets=[1, 9]),
     Case("shift_matrix/endpoint", exposes="the spacing ignored", dim=8, spacing="endpoint", offsets=[3]),
     Case("shift_matrix/endpoint-one-pair", exposes="a division by zero: dim / 2 - 1", dim=2, spacing="endpoint", offsets=[1, 9]),
     Case("shift_matrix/endpoint-base", exposes="the base fixed in one spacing", dim=6, base=100.0, spacing="endpoint", offsets=[9]),
