@@ -1,0 +1,59 @@
+"""``posenc identify``."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from conformance.identify.screen import Told
+
+
+@click.command(name="identify")
+@click.argument("target", metavar="TARGET[:FUNCTION]")
+@click.option("--call", metavar="FORM", help="How to call it, such as 'f(x, positions)' or 'f(q, k, position_ids=positions)'.")
+@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting, such as base=500000; may be repeated.")
+@click.option("--framework", help="Whose arrays it takes: numpy, torch, jax ...; what its module imports unless said.")
+@click.option("--only", metavar="LABEL", help="Of an adapter, only the implementations with this label.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.pass_context
+def identify(
+    context: click.Context, target: str, call: str | None, given: tuple[str, ...], framework: str | None, only: str | None, *, as_json: bool
+) -> None:
+    """Say what an undeclared function is, from its values: FILE.py:NAME, MODULE:NAME, or every implementation of an adapter.
+
+    Exit status: 0 if every function is an operation that posenc knows, 1 if not.
+    """
+    from conformance.identify import identify as identified
+    from conformance.status import Status
+
+    told = []
+    for each in identified(target, call=call, given=dict(map(_setting, given)), framework=framework, only=only):
+        told.append(each)
+        if not as_json:
+            _write(each)
+    if as_json:
+        click.echo(json.dumps([each.document() for each in told]))
+    context.exit(Status.CONFORMS if all(each.known for each in told) else Status.DIFFERS)
+
+
+def _setting(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        message = f"--set must be NAME=VALUE, got {text!r}"
+        raise click.BadParameter(message)
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _write(told: "Told") -> None:
+    from conformance import terminal
+    from conformance.identify import screen
+
+    found = list(screen.lines(told))
+    prose = [(style, line) for style, line in found if style != "code"]
+    terminal.write(terminal.folded(prose, terminal.width(sys.stdout)), sys.stdout)
+    terminal.write([("", line) for style, line in found if style == "code"], sys.stdout)

@@ -1,0 +1,78 @@
+"""Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from conformance.adapter import near_miss
+from conformance.identify import plans, words
+from conformance.identify.asking import Strangers
+from conformance.identify.declaration import Place
+from conformance.identify.following import settings
+from conformance.identify.recognise import Found, recognise
+from conformance.identify.screen import Told
+from conformance.limits import Limits
+from conformance.selection import SelectionError
+from conformance.targets import TargetError
+
+FEW = 3
+#: How long one call may take: what is asked is small.
+SECONDS = 10.0
+
+
+def identify(
+    target: str, *, call: str | None = None, given: Mapping[str, Any] | None = None, framework: str | None = None, only: str | None = None
+) -> Iterator[Told]:
+    """Yield what every function of a target is: the one function of ``place:name``, or all implementations of an adapter.
+
+    ``call`` says how to call it (``f(x, positions)``), ``given`` the values of settings, ``framework`` whose arrays it takes, ``only``
+    the label of the implementations to look at. Raises ``TargetError`` where there is no such function, or it answers no call.
+    """
+    plan = plans.said(call) if call is not None else None
+    chosen = _settings(given or {})
+    with Strangers(target, framework, Limits(call_seconds=SECONDS)) as strangers:
+        signatures = [signature for signature in strangers.functions if only in (None, signature.label)]
+        if not signatures:
+            labels = {signature.label for signature in strangers.functions}
+            message = f"--only must be one of {', '.join(sorted(labels))}, got {only!r}{near_miss(str(only), labels)}"
+            raise SelectionError(message)
+        for signature in signatures:
+            found = recognise(strangers, signature, plan, chosen)
+            if strangers.alone and found.identity is None:
+                raise TargetError(_nothing(target, found))
+            yield _told(target, found, alone=strangers.alone)
+
+
+def _told(target: str, found: Found, *, alone: bool) -> Told:
+    known = found.identity is not None and found.identity.operation is not None
+    fates = settings(found.identity, found.probe) if known and found.identity is not None and found.probe is not None else ()
+    return Told(found.signature.label, found, fates, _place(target) if alone else None)
+
+
+def _place(target: str) -> Place:
+    module, _, name = target.rpartition(":")
+    return Place(Path(module).stem if module.endswith(".py") else module, name)
+
+
+def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by their roles, under whichever name they are given."""
+    chosen: dict[str, Any] = {}
+    for name, value in given.items():
+        roles = [role for role in words.roles(name) if role in words.SETTINGS]
+        if not roles:
+            message = f"--set must name a setting, got {name!r}{near_miss(name, words.SETTINGS)}"
+            raise SelectionError(message)
+        chosen |= dict.fromkeys(roles, value)
+    return chosen
+
+
+def _nothing(target: str, found: Found) -> str:
+    if not found.tried:
+        arguments = ", ".join(argument.name for argument in found.signature.positional)
+        hint = "say how with --call 'f(x, positions)'"
+        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {hint}"
+    tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
+    more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
+    return f"{target} must answer some call, got nothing usable from {tried}{more}"
+
+

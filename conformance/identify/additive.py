@@ -1,0 +1,232 @@
+"""Recover an encoding of positions from values: sines and cosines with their order, spacing, base, scale and offset; digits; tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.identify import angles, ladders, rotary
+from conformance.identify.angles import Measured, Read
+from conformance.identify.asking import Refused
+from conformance.identify.findings import Confidence, Identity, Seen, digits, near
+from conformance.identify.probe import Probe
+from conformance.identify.turns import DTYPES
+
+LONGEST = 4_096
+LAYOUTS = ("interleaved", "halves", "halves_cosine_first", "interleaved_cosine_first")
+FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
+TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A function as ``encode(positions)``, which returns rows of numbers, one array for each result."""
+
+    probe: Probe
+    counted: bool
+    rows: Callable[[np.ndarray], list[np.ndarray]] | None = None
+
+    def __call__(self, positions: np.ndarray) -> list[np.ndarray]:
+        """Return the rows of the positions."""
+        if self.rows is not None:
+            return self.rows(positions)
+        if not self.counted:
+            return [_rows(part, positions.size) for part in self.probe(positions=positions)]
+        length = int(positions.max()) + 1
+        if length > LONGEST or positions.min() < 0 or not np.array_equal(positions, np.floor(positions)):
+            message = f"positions must be whole and below {LONGEST}"
+            raise Refused(message)
+        return [_rows(part, length)[positions.astype(int)] for part in self.probe(tokens=length)]
+
+    @property
+    def complex(self) -> bool:
+        """Whether cosines and sines come as one complex array."""
+        return self.probe.answer({"positions": np.arange(3), "tokens": 3})[1]
+
+
+def opened(probe: Probe) -> Encoding:
+    """Return the function in the first dtype in which it gives rows, or raise ``Refused``."""
+    last = Refused("it gave no result")
+    for dtype in DTYPES:
+        encoding = Encoding(probe.at(dtype), probe.takes("tokens"))
+        try:
+            encoding(np.arange(5))
+        except Refused as refusal:
+            if refusal.hopeless:
+                raise
+            last = refusal
+            continue
+        return encoding
+    raise last
+
+
+def identify(encoding: Encoding) -> Identity:
+    """Return what a function on positions is."""
+    parts = encoding(FIRST)
+    if any(not np.all(np.isfinite(part)) for part in parts):
+        return Identity(None, "its numbers aren't finite")
+    if len(parts) == 2:
+        return _tables(encoding, parts)
+    return _digits(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding, parts[0])
+
+
+def _rows(part: np.ndarray, tokens: int) -> np.ndarray:
+    axes = tuple(i for i in range(part.ndim - 2) if part.shape[i] == 1)
+    rows = part.squeeze(axes)
+    rows = rows[:, 0, :] if rows.ndim == 3 and rows.shape[1] == 1 else rows
+    if rows.ndim != 2 or rows.shape[0] != tokens:
+        message = f"the result has shape {part.shape} for {tokens} positions"
+        raise Refused(message)
+    return rows
+
+
+def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
+    """Return the identity of cosines and sines."""
+    tolerance = TOLERANCE[encoding.probe.dtype]
+    first, second = parts
+    size = np.hypot(first, second)
+    if first.shape != second.shape or np.ptp(size) > 8 * tolerance * size.max():
+        return Identity(None, "two tables, but they are no cosines and sines of the same angles")
+    cosine_first = np.abs(first[0]).sum() >= np.abs(second[0]).sum()
+    repeat, columns = _repeats(first, second, tolerance)
+
+    def read(positions: np.ndarray) -> np.ndarray:
+        cos, sin = encoding(positions)[:: 1 if cosine_first else -1]
+        return np.asarray(np.arctan2(sin, cos)[:, columns])
+
+    measured = angles.measured(read, encoding.probe.dtype)
+    if measured is None:
+        return Identity(None, "cosines and sines at position 0", unseen=("base can't be seen: only position 0 was accepted",))
+    growth = float(np.median(size))
+    parameters = {"tables": Seen(repeat), "order": Seen("cosine, sine" if cosine_first else "sine, cosine")}
+    seen = _described(encoding, measured, read)
+    found = rotary.named(measured, 2 * len(columns), growth, parameters, seen)
+    if found.operation != "rope.rotate":
+        return replace(found, operation=None, what=f"tables of cosines and sines: {found.what}")
+    width = {"head_dim": Seen(2 * len(columns))}
+    return replace(found, operation="rope.tables", what=f"cosines and sines, {found.what}", parameters={**found.parameters, **width})
+
+
+def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[str, np.ndarray]:
+    """Return how a pair's numbers are repeated, and the columns that hold each pair once."""
+    both, half = np.concatenate([first, second]), first.shape[1] // 2
+    if first.shape[1] % 2 == 0 and half:
+        if np.abs(both[:, :half] - both[:, half:]).max() <= tolerance:
+            return "tiled: each half holds every pair", np.arange(half)
+        if np.abs(both[:, 0::2] - both[:, 1::2]).max() <= tolerance:
+            return "repeated: neighbours hold the same pair", np.arange(half) * 2
+    return "one column per pair", np.arange(first.shape[1])
+
+
+def _digits(rows: np.ndarray) -> Identity | None:
+    """Return the identity of the digits of the position in base 2."""
+    exact = FIRST[:, None] // 2 ** np.arange(min(rows.shape[1], 62)) % 2
+    if rows.shape[1] <= 62 and np.array_equal(rows, exact):
+        what = "the digits of the position in base 2, least significant first"
+        return Identity("binary.encode", what, {"bits": Seen(rows.shape[1])})
+    return None
+
+
+def _sinusoids(encoding: Encoding, rows: np.ndarray) -> Identity | None:
+    """Return the identity of sines and cosines, or ``None`` where no order of channels makes pairs of one length."""
+    width, tolerance = rows.shape[1], TOLERANCE[encoding.probe.dtype]
+    odd = bool(width % 2) and not np.abs(rows[:, -1]).max()
+    for layout in LAYOUTS:
+        sine, cosine = _columns(layout, width // 2)
+        size = np.hypot(rows[:, sine], rows[:, cosine])
+        scale = float(np.median(size))
+        if width // 2 and np.ptp(size) <= 8 * tolerance * scale and scale > tolerance:
+            found = _waves(encoding, layout, width, scale)
+            if found is not None:
+                odds = {"odd": Seen("zero_column")} if odd else {}
+                return replace(found, parameters={**found.parameters, **odds})
+    return None
+
+
+def _columns(layout: str, pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    pair = np.arange(pairs)
+    first, second = (2 * pair, 2 * pair + 1) if layout.startswith("interleaved") else (pair, pair + pairs)
+    return (second, first) if layout.endswith("cosine_first") else (first, second)
+
+
+def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identity | None:
+    sine, cosine = _columns(layout, width // 2)
+    flipped = bool(np.mean(encoding(np.array([0]))[0][0, cosine]) < 0)
+    sign = -1.0 if flipped else 1.0
+
+    def read(positions: np.ndarray) -> np.ndarray:
+        rows = sign * encoding(positions)[0]
+        return np.asarray(np.arctan2(rows[:, sine], rows[:, cosine]))
+
+    measured = angles.measured(read, encoding.probe.dtype)
+    if measured is None or np.any(measured.theta <= 0):
+        return None
+    rule = _spaced(measured, width)
+    common = {"layout": Seen(layout), "scale": near(sign * scale, 2e-5)}
+    offset = measured.offset
+    common |= {} if offset == 0 else {"offset": Seen(offset)}
+    seen = _described(encoding, measured, read)
+    if rule is None:
+        listed = ", ".join(f"{theta:.6g}" for theta in measured.theta)
+        what = "sines and cosines, but their frequencies are on no known ladder"
+        return Identity(None, what, common, (*seen, f"radians per position: {listed}"))
+    known = layout in LAYOUTS[:3] and (offset == 0 or (offset is not None and not encoding.counted))
+    return Identity("sinusoidal.encode" if known else None, rule[0], {**common, **rule[1]}, seen, rule[2])
+
+
+def _spaced(measured: Measured, width: int) -> tuple[str, Mapping[str, Seen], tuple[str, ...]] | None:
+    """Return base and spacing: both spacings fit any ladder of one ratio, so the rounder base decides."""
+    error = measured.error / measured.theta
+    pairs = measured.theta.size
+    if pairs == 1:
+        return "one sine and one cosine", {}, ("base and spacing can't be seen: there is one pair, which has frequency 1 in all",)
+    found = {}
+    for spacing, divisor in (("paper", width), ("endpoint", 2 * (pairs - 1))):
+        rule = ladders.rule(ladders.Ladder(measured.theta, error, divisor))
+        if rule is not None and rule.name == "rope":
+            found[spacing] = rule.parameters["base"]
+    if not found:
+        return None
+    order = sorted(found, key=lambda name: digits(float(str(found[name].value))))
+    spacing, base = order[0], found[order[0]]
+    sure = digits(float(str(base.value))) + 3 < digits(float(str(found[order[-1]].value)))
+    confidence = Confidence.CERTAIN if sure else Confidence.GUESS
+    other = ("spacing is a guess: the other one fits a base that is as round",) if not sure else ()
+    return f"base {base.value:.10g}, spacing {spacing}", {"base": base, "spacing": Seen(spacing, confidence=confidence)}, other
+
+
+def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str, ...]:
+    lines = [] if measured.offset == 0 else [rotary.moved(measured.offset)]
+    lines.append(f"positions: right to {measured.farthest} at least" if not encoding.counted else f"{measured.farthest + 1} rows looked at")
+    if not encoding.counted:
+        lines += [rotary.real(measured, read), rotary.negative(measured, read)]
+    return (*lines, rotary.precision(measured, read))
+
+
+def _unknown(encoding: Encoding, rows: np.ndarray) -> Identity:
+    """Say what numbers on no formula are."""
+    step = np.diff(encoding(np.arange(8))[0], axis=0)
+    if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
+        return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
+    del rows
+    what = "rows that are no sines and cosines and no digits: learned, or a formula that isn't known"
+    return Identity(None, what, seen=(_end(encoding),))
+
+
+def _end(encoding: Encoding) -> str:
+    """Say where a table ends."""
+    low, high = 8, 1 << 20
+    if _taken(encoding, high):
+        return "position 1048576 is still taken"
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _taken(encoding, middle) else (low, middle)
+    return f"the last position that is taken is {low}: a table of {low + 1} rows"
+
+
+def _taken(encoding: Encoding, position: int) -> bool:
+    try:
+        encoding(np.array([position]))
+    except Refused:
+        return False
+    return True

@@ -1,0 +1,123 @@
+"""The conversation with the process that holds the functions: which there are, and what they return."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.identify.inside import SEPARATOR
+from conformance.interrupts import uninterrupted
+from conformance.limits import Limits
+from conformance.outcomes import FATAL, Outcome
+from conformance.process import Process
+from conformance.session import Session
+from conformance.subject import CallFailedError
+
+#: What Python says of a call whose arguments aren't the function's.
+ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")
+MODULE = "conformance.identify.inside"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a function, as its signature has it."""
+
+    name: str
+    required: bool
+    default: object
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What is known of a function before it is called."""
+
+    index: int
+    label: str
+    framework: str
+    positional: tuple[Argument, ...]
+    keywords: tuple[Argument, ...]
+    any_positional: bool
+    any_keyword: bool
+    declared: tuple[str, Mapping[str, object]] | None = None
+
+
+class Refused(Exception):  # noqa: N818  an answer, not an error
+    """The function gave no result for a call, and why; ``fatal`` where its process came to an end, or had to."""
+
+    def __init__(self, reason: str, *, fatal: bool = False) -> None:
+        """Say why."""
+        super().__init__(reason)
+        self.fatal = fatal
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether other arrays can't help: it doesn't take such arguments, or takes the process down."""
+        reason = str(self)
+        return self.fatal or (reason.startswith("TypeError") and any(words in reason for words in ARGUMENTS))
+
+
+class Strangers(Session):
+    """The functions of one target in one worker process."""
+
+    def __init__(self, target: str, framework: str | None = None, limits: Limits | None = None) -> None:
+        """Start nothing yet."""
+        super().__init__(target, limits)
+        self.framework = framework or ""
+
+    def start(self) -> None:
+        """Start the worker that answers undeclared calls."""
+        if self._process is None:
+            with uninterrupted():
+                self._process = Process(f"{self.target}{SEPARATOR}{self.framework}", self.limits, MODULE)
+            self._about = {}
+
+    @property
+    def functions(self) -> tuple[Signature, ...]:
+        """Every function of the target."""
+        return tuple(signature(index, described) for index, described in enumerate(self.about["functions"]))
+
+    @property
+    def alone(self) -> bool:
+        """Whether the target is one function, not an adapter."""
+        return bool(self.about["alone"])
+
+    def answer(
+        self, index: int, arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str
+    ) -> tuple[list[np.ndarray], bool]:
+        """Return what a function returns, or raise ``Refused``; one complex array is true and its real and imaginary parts."""
+        header, arrays = request(arguments, keywords, dtype)
+        process = self._running()
+        try:
+            reply, values = self._exchanged(process, {**header, "index": index}, arrays)
+        except CallFailedError as error:
+            raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
+        if reply.get("status") != "ok":
+            raise Refused(str(reply.get("message")))
+        return values, bool(reply["complex"])
+
+
+def request(arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Return the header that says a call, and the arrays that go with it."""
+    arrays: list[np.ndarray] = []
+    first = [_sent(value, arrays) for value in arguments]
+    return {"dtype": dtype, "arguments": first, "keywords": {name: _sent(value, arrays) for name, value in keywords.items()}}, arrays
+
+
+def _sent(value: Any, arrays: list[np.ndarray]) -> dict[str, Any]:
+    if not isinstance(value, np.ndarray):
+        return {"value": value}
+    arrays.append(value.astype(np.int64 if value.dtype.kind == "i" else np.float64))
+    return {"array": len(arrays) - 1}
+
+
+def _words(outcome: Outcome) -> str:
+    return str(getattr(outcome, "message", None) or getattr(outcome, "words", lambda: outcome)())
+
+
+def signature(index: int, described: Mapping[str, Any]) -> Signature:
+    """Return what the worker says of a function."""
+    positional, keywords = (tuple(Argument(**item) for item in described[kind]) for kind in ("positional", "keywords"))
+    plain = {name: described[name] for name in ("label", "framework", "any_positional", "any_keyword")}
+    declared = None if described["declared"] is None else tuple(described["declared"])
+    return Signature(index=index, positional=positional, keywords=keywords, declared=declared, **plain)

@@ -1,0 +1,250 @@
+"""Recover a bias on attention logits from values: slopes and form, buckets, a table's rows, a causal mask, or why it is none of them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from conformance.identify import buckets, numbers
+from conformance.identify.asking import Refused
+from conformance.identify.findings import Identity, Seen
+from conformance.identify.probe import Probe
+from conformance.identify.turns import DTYPES
+
+QUERIES, KEYS = np.array([3, 0, 7, 20, 12]), np.array([0, 1, 2, 3, 5, 9, 14, 20, 33, 28, 31])
+#: How far offsets are looked at; less where positions end.
+REACHES = (1_000, 600, 256, 64, 32, 16, 8)
+MASKED = -1e4
+TOLERANCE = 2e-5
+COARSE = {"float32": TOLERANCE, "float64": TOLERANCE, "bfloat16": 2.0**-6, "float16": 2.0**-9}
+APART = 1024
+
+
+@dataclass(frozen=True)
+class Bias:
+    """A function as ``bias(queries, keys)``, which returns (head, query, key)."""
+
+    probe: Probe
+
+    def __call__(self, queries: np.ndarray, keys: np.ndarray, table: np.ndarray | None = None) -> np.ndarray:
+        """Return the bias of positions, or raise ``Refused``."""
+        given = {} if table is None else {"table": table}
+        if not self.counted:
+            return _ordered(self.probe(query_positions=queries, key_positions=keys, **given), queries.size, keys.size)
+        rows, columns = int(queries.max()) + 1, int(keys.max()) + 1
+        if self.probe.takes("tokens"):
+            rows = columns = max(rows, columns)
+        value = _ordered(self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **given), rows, columns)
+        return value[:, queries][:, :, keys]
+
+    def shape(self) -> tuple[tuple[int, ...], int, int]:
+        """Return the shape of a result as it came, and for how many queries and keys."""
+        rows, columns = (6, 6) if self.probe.takes("tokens") else (5, 7)
+        given: dict[str, Any] = {"table": _table(self.rows)} if self.tabled else {}
+        places = {"query_positions": np.arange(rows), "key_positions": np.arange(columns)}
+        value = self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **places, **given)[0]
+        return value.shape, rows, columns
+
+    @property
+    def counted(self) -> bool:
+        """Whether it takes how many tokens there are, not their positions."""
+        return not self.probe.takes("query_positions")
+
+    @property
+    def tabled(self) -> bool:
+        """Whether the numbers are given."""
+        return self.probe.takes("table")
+
+    @property
+    def rows(self) -> int:
+        """How many rows a table has for the settings."""
+        settings = self.probe.settings
+        return int(settings["num_buckets"]) if "num_buckets" in settings else 2 * int(settings.get("max_distance", 16)) + 1
+
+
+def opened(probe: Probe) -> Bias:
+    """Return the function in the first dtype in which it gives a bias, or raise ``Refused``."""
+    last = Refused("it gave no result")
+    for dtype in DTYPES:
+        bias = Bias(probe.at(dtype))
+        try:
+            bias(np.arange(3), np.arange(3 if probe.takes("tokens") else 5), _table(bias.rows) if bias.tabled else None)
+        except Refused as refusal:
+            if refusal.hopeless:
+                raise
+            last = refusal
+            continue
+        return bias
+    raise last
+
+
+def identify(bias: Bias) -> Identity:
+    """Return what a function on queries' and keys' positions is."""
+    if bias.tabled:
+        return _tabled(bias)
+    values = bias(QUERIES, KEYS)
+    hidden = ~np.isfinite(values) | (values <= MASKED)
+    ahead = KEYS[None, None, :] > QUERIES[None, :, None]
+    if hidden.any() and not np.array_equal(hidden, np.broadcast_to(ahead, hidden.shape)):
+        return Identity(None, "it hides keys, and not those that come later than the query")
+    found = _sloped(values, hidden, COARSE[bias.probe.dtype]) or _rounded(values, hidden) or _of_offset(bias, values, hidden)
+    mask = "a causal mask is part of it: later keys are hidden" if hidden.any() else "no mask: later keys get finite numbers"
+    return replace(found, seen=(*found.seen, mask), operation=None if hidden.any() and found.operation == "alibi.bias" else found.operation)
+
+
+def table_of(heads: int, rows: int) -> np.ndarray:
+    """Return a table all of whose numbers differ."""
+    return np.arange(rows)[:, None] + APART * np.arange(heads)[None, :] * 1.0
+
+
+def _table(rows: int) -> np.ndarray:
+    return table_of(3, rows)
+
+
+def _ordered(values: list[np.ndarray], queries: int, keys: int) -> np.ndarray:
+    """Return (head, query, key), whatever axes of one there are and wherever the heads stand."""
+    if len(values) != 1:
+        message = f"it gave {len(values)} results"
+        raise Refused(message)
+    value = values[0]
+    while value.ndim > 3 and value.shape[0] == 1:
+        value = value[0]
+    value = value[None] if value.ndim == 2 and value.shape == (queries, keys) else value
+    value = value[:, None] if value.ndim == 2 and value.shape[1] == keys else value
+    if value.ndim == 3 and value.shape[:2] == (queries, keys) and value.shape[1:] != (queries, keys):
+        value = value.transpose(2, 0, 1)
+    if value.ndim != 3 or value.shape[2] != keys or value.shape[1] not in (1, queries):
+        message = f"the result has shape {values[0].shape} for {queries} queries and {keys} keys"
+        raise Refused(message)
+    return np.broadcast_to(value, (value.shape[0], queries, keys))
+
+
+def _steps() -> dict[str, np.ndarray]:
+    """Return what slopes multiply in every form."""
+    query, key = QUERIES[:, None], KEYS[None, :]
+    column = np.broadcast_to(key, (QUERIES.size, KEYS.size))
+    return {"row": key - query, "symmetric": -np.abs(key - query), "column": column, "reversed": column - KEYS.max()}
+
+
+def _sloped(values: np.ndarray, hidden: np.ndarray, tolerance: float) -> Identity | None:
+    """Return the bias that is a slope times a distance, in whichever form."""
+    seen = ~hidden[0]
+    shown = np.where(hidden, 0.0, values)
+    for form, step in _steps().items():
+        weight = np.where(seen, step, 0)
+        slopes = np.einsum("hqk,qk->h", shown, weight) / np.sum(weight**2)
+        off = np.abs(shown - slopes[:, None, None] * weight).max(axis=(1, 2))
+        if np.all(off <= 4 * tolerance * np.abs(shown).max(axis=(1, 2)) + 1e-30) and np.any(slopes):
+            return _linear(slopes, form)
+    return None
+
+
+def _rounded(values: np.ndarray, hidden: np.ndarray) -> Identity | None:
+    """Return the bias that is a slope times a distance as far as bfloat16 shows it."""
+    found = _sloped(values, hidden, COARSE["bfloat16"] / 4)
+    return None if found is None else replace(found, seen=(*found.seen, "the numbers are rounded as bfloat16 rounds them"))
+
+
+def _linear(slopes: np.ndarray, form: str) -> Identity:
+    listed = ", ".join(f"{slope:.6g}" for slope in slopes)
+    if np.all(slopes < 0):
+        return Identity(None, f"linear in distance (form {form}) with the sign turned: further away is more", seen=(f"slopes: {listed}",))
+    found = numbers.max_bias(slopes)
+    if found is None:
+        return Identity(None, f"linear in distance (form {form}), but its slopes aren't ALiBi's{numbers.even(slopes)}", seen=(listed,))
+    what = f"ALiBi of {slopes.size} heads, max_bias {found.value:g}, form {form}"
+    return Identity("alibi.bias", what, {"max_bias": found, "form": Seen(form)}, (f"slopes: {listed}",))
+
+
+def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
+    """Return a bias that is no line: buckets, a function of the offset, or of more."""
+    shown = np.where(hidden, 0.0, values)
+    offset = KEYS[None, :] - QUERIES[:, None]
+    for each in np.unique(offset):
+        same = shown[:, (offset == each) & ~hidden[0]]
+        if same.size and np.ptp(same, axis=1).max() > TOLERANCE * max(1.0, np.abs(shown).max()):
+            return Identity(None, "a bias that isn't a function of the offset between key and query")
+    offsets, line = _along(bias)
+    found = _bucketed(offsets, line)
+    if found is not None:
+        learned = "the numbers of the buckets are its own: they show as values, not as a table that it is given"
+        return Identity(None, f"{found.what}, with a table inside", found.parameters, (), (*found.unseen, learned))
+    return Identity(None, _shape(offsets, line))
+
+
+def _along(bias: Bias, table: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets from the farthest past to the farthest future that is taken, and the numbers (head, offset)."""
+    last: Refused | None = None
+    for reach in REACHES:
+        try:
+            ends = bias(np.array([reach, 0]), np.arange(reach + 1), table)
+        except Refused as refusal:
+            if refusal.hopeless:
+                raise
+            last = refusal
+            continue
+        return np.arange(-reach, reach + 1), np.concatenate([ends[:, 0, :], ends[:, 1, 1:]], axis=1)
+    raise last or Refused("no offset was taken")
+
+
+def _bucketed(offsets: np.ndarray, line: np.ndarray) -> Identity | None:
+    """Return the rule of buckets whose borders are where the numbers change."""
+    line = np.where(np.isfinite(line), line, MASKED)
+    past = np.concatenate([[0], np.cumsum(np.any(np.diff(line[:, offsets <= 0][:, ::-1], axis=1), axis=0))])
+    future = np.concatenate([[0], np.cumsum(np.any(np.diff(line[:, offsets >= 0], axis=1), axis=0))])
+    count = int(past[-1]) + 1
+    if count == past.size or count < 2:
+        return None
+    both = bool(future[-1] > 1)
+    rows = np.concatenate([past[:0:-1], [0], future[1:] + count if both else 0 * future[1:]])
+    return buckets.identify(offsets, rows, 2 * count if both else count)
+
+
+def _shape(offsets: np.ndarray, line: np.ndarray) -> str:
+    """Say what a function of the offset that has no buckets looks like."""
+    changes = np.any(np.diff(np.where(np.isfinite(line), line, 0.0), axis=1) != 0, axis=0)
+    if changes.all() or changes[offsets[1:] <= 0].all():
+        return (
+            "a number of its own for every offset, on no line and in no buckets: an MLP on the distance, "
+            f"or a learned table longer than {offsets[-1]}"
+        )
+    return f"a function of the offset with {int(changes.sum()) + 1} steps, which are no known buckets"
+
+
+def _tabled(bias: Bias) -> Identity:
+    """Return how rows of a table that is given are read."""
+    offsets, line = _along(bias, _table(bias.rows))
+    rows = line[0].round().astype(int)
+    if not np.array_equal(line, _table(bias.rows)[np.clip(rows, 0, bias.rows - 1)].T):
+        return Identity(None, "its numbers aren't those of the table")
+    found = buckets.identify(offsets, rows, bias.rows)
+    if found is None:
+        return Identity(None, f"it reads rows {rows.min()} to {rows.max()} of the table by no known rule")
+    return replace(found, operation="t5.bias") if found.operation == "t5.bucket" else found
+
+
+def bucket(probe: Probe) -> Identity:
+    """Return the rule of a function that gives the bucket of every offset."""
+    offsets = np.arange(-1_000, 1_001)
+    rows = probe(relative_positions=offsets)[0].reshape(-1)
+    if rows.size != offsets.size or not np.array_equal(rows, rows.round()):
+        message = "it gives no whole number for every offset"
+        raise Refused(message)
+    found = buckets.identify(offsets, rows.astype(int), None)
+    if found is None:
+        return Identity(None, "whole numbers of the offset that are no known buckets")
+    wrong = found.operation == "relative_bias.bias"
+    return Identity(None, f"rows of a plain table: {found.what}", found.parameters) if wrong else found
+
+
+def rescale(probe: Probe) -> Identity:
+    """Return whether it is DA-Transformer's rescaling for weights and saturations that are given."""
+    weight, limit = np.array([0.5, -0.25, 1.0]), np.array([0.0, 1.0, -0.5])
+    queries, keys = np.arange(4), np.array([0, 2, 3, 7, 9])
+    value = probe(query_positions=queries, key_positions=keys, distance_weight=weight, saturation=limit)[0]
+    distance = np.abs(queries[:, None] - keys[None, :])[None]
+    v, w = limit[:, None, None], weight[:, None, None]
+    expected = (1 + np.exp(v)) / (1 + np.exp(v - w * distance))
+    if value.shape == expected.shape and np.abs(value - expected).max() <= TOLERANCE * expected.max():
+        return Identity("da_transformer.rescale", "DA-Transformer's rescaling, (1 + e^v) / (1 + e^(v - w |m - n|))")
+    return Identity(None, "a function of positions, weights and saturations, but not DA-Transformer's")

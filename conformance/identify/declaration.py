@@ -1,0 +1,245 @@
+"""Write the adapter that declares what was found: imports, restrictions, and the call with its axes put in order."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.declarations import operations
+from conformance.identify.additive import Encoding
+from conformance.identify.biases import Bias
+from conformance.identify.findings import Identity
+from conformance.identify.following import Setting, restrictions, role
+from conformance.identify.probe import Probe
+from conformance.identify.turns import Turns
+
+#: Where stacking, broadcasting and padding are, in each library.
+MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy", "array_api_strict": "array_api_strict"}
+BEFORE = {
+    "batch token head dim": "{}.swapaxes(1, 2)",
+    "row token dim": "{0}.reshape(-1, *{0}.shape[2:])",
+    "token row dim": "{0}.reshape(-1, *{0}.shape[2:]).swapaxes(0, 1)",
+}
+AFTER = {
+    "batch token head dim": "{}.swapaxes(1, 2)",
+    "row token dim": "{}.reshape({x}.shape)",
+    "token row dim": "{}.swapaxes(0, 1).reshape({x}.shape)",
+}
+TABLES = {"pair": "{}", "tiled": "xp.concatenate([{0}, {0}], -1)", "repeated": "xp.stack([{0}, {0}], -1).reshape(*{0}.shape[:-1], -1)"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a function is: the module to import, the name to import, and how it is called from there."""
+
+    module: str
+    name: str
+
+    @property
+    def imported(self) -> str:
+        """The name that the import brings."""
+        return self.name.split(".")[0]
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A found function, as the text of an adapter."""
+
+    place: Place
+    identity: Identity
+    probe: Probe
+    settings: Sequence[Setting]
+
+    def decorator(self) -> str:
+        """Return the line that declares the operation and what restricts it."""
+        limits = "".join(f", {name}={_literal(value)}" for name, value in restrictions(self.settings).items())
+        return f'@adapter.implements("{self.identity.operation}"{limits})'
+
+    def text(self) -> str:
+        """Return the whole adapter."""
+        body = self._body()
+        library = self.probe.signature.framework
+        modules = f"\nimport {MODULES.get(library, library)} as xp\n" if any("xp." in line for line in body) else ""
+        names = "Adapter, Unsupported" if any("Unsupported" in line for line in body) else "Adapter"
+        head = [
+            f'"""Connects {self.place.name} to posenc."""',
+            modules,
+            f"from conformance import {names}",
+            f"from {self.place.module} import {self.place.imported}",
+            "",
+            f'adapter = Adapter("{self.place.imported}", framework="{library}"{self._adapter()})',
+            "",
+            "",
+            self.decorator(),
+            f"def {self._name()}({self._arguments()}):",
+        ]
+        return "\n".join([line for line in head if line is not None] + [f"    {line}" for line in body]) + "\n"
+
+    def _name(self) -> str:
+        name = str(self.identity.operation).split(".")[1]
+        return name if name != self.place.imported else f"{name}_declared"
+
+    def _adapter(self) -> str:
+        dtype = f', dtypes=("{self.probe.dtype}",)' if self.probe.dtype != "float32" else ""
+        view = self.identity.view
+        positions = view.positions if isinstance(view, Turns) else "from_zero" if isinstance(view, Encoding) and view.counted else "any"
+        return dtype + (f', positions="{positions}"' if positions != "any" else "")
+
+    def _arguments(self) -> str:
+        contract = operations()[str(self.identity.operation)]
+        used = [name for name in contract.parameters if self._passed(name) or self._added(name)]
+        return ", ".join([*contract.arrays, *(["*", *used] if used else []), "**_"] if contract.parameters else contract.arrays)
+
+    def _added(self, parameter: str) -> bool:
+        """Whether a width is needed for the zeros to which an encoding is added."""
+        return parameter == "dim" and isinstance(self.identity.view, Turns)
+
+    def _passed(self, parameter: str) -> bool:
+        """Whether a parameter is handed on to the function."""
+        plan, free = self.probe.plan, {setting.name for setting in self.settings if setting.allowed is None or len(setting.allowed) > 1}
+        return role(parameter) in plan.needs or (role(parameter) in plan.optional.values() and parameter in free)
+
+    def _body(self) -> list[str]:
+        view = self.identity.view
+        if isinstance(view, Turns):
+            return _Turning(self, view).lines()
+        if isinstance(view, Encoding):
+            return self._encoding(view)
+        return self._bias(view) if isinstance(view, Bias) else [f"return {self.call({})}"]
+
+    def call(self, given: Mapping[str, str]) -> str:
+        """Return the call with expressions for the roles; a role that has none is called as the operation calls it."""
+        contract = operations()[str(self.identity.operation)]
+        spelled = {role(name): name for name in contract.parameters}
+        plan = self.probe.plan
+        optional = {name: kind for name, kind in plan.optional.items() if self._passed(spelled.get(kind, kind))}
+
+        def said(kind: str) -> str:
+            return given.get(kind) or (spelled.get(kind) if kind in spelled else None) or self._constant(kind, contract.arrays)
+
+        words = [said(kind) for kind in plan.arguments]
+        words += [f"{name}={said(kind)}" for name, kind in {**plan.keywords, **optional}.items()]
+        return f"{self.place.name}({', '.join(words)})"
+
+    def _constant(self, kind: str, arrays: Mapping[str, str]) -> str:
+        return kind if kind in arrays else repr(self.probe.settings.get(kind))
+
+    def _encoding(self, view: Encoding) -> list[str]:
+        moved = self.identity.parameters.get("offset")
+        places = "positions" if moved is None or self.identity.operation != "sinusoidal.encode" else f"positions - {moved.value:g}"
+        value = self.call({"positions": places, "tokens": "len(positions)"})
+        batched = ["if positions.ndim == 2:", '    raise Unsupported("one row of positions for all")']
+        if self.identity.operation != "rope.tables":
+            return [f"return {value}.reshape(len(positions), -1)"]
+        swapped = str(self.identity.parameters["order"].value).startswith("sine")
+        how = str(self.identity.parameters["tables"].value)
+        part = "[:, : head_dim // 2]" if how.startswith("tiled") else "[:, ::2]" if how.startswith("repeated") else ""
+        lines = [*batched, f"{'sin, cos' if swapped else 'cos, sin'} = {value}"]
+        if view.complex:
+            lines = [*batched, f"waves = {value}", "cos, sin = waves.real, waves.imag"]
+        return [*lines, f"return tuple(table.reshape(len(positions), -1){part} for table in (cos, sin))"]
+
+    def _bias(self, view: Bias) -> list[str]:
+        lines, ends = [], {}
+        if view.counted:
+            lines = ["if min(query_positions.min(), key_positions.min()) < 0 or max(query_positions.max(), key_positions.max()) > 2048:"]
+            lines += ['    raise Unsupported("it counts from 0, and builds every pair")']
+            ends = {"query_tokens": "rows", "key_tokens": "columns", "tokens": "rows"}
+            square = view.probe.takes("tokens")
+            lines += ["rows, columns = int(query_positions.max()) + 1, int(key_positions.max()) + 1"]
+            lines += ["rows = columns = max(rows, columns)"] if square else []
+        lines.append(f"bias = {self.call(ends)}")
+        lines += _ordered(view)
+        if view.counted:
+            return [*lines, "return bias[:, query_positions][:, :, key_positions]"]
+        return [*lines, "return bias"]
+
+
+def _ordered(view: Bias) -> list[str]:
+    """Return the lines that put axes in order, as they came in one call."""
+    shape, queries, keys = view.shape()
+    rows, columns = ("rows", "columns") if view.counted else ("len(query_positions)", "len(key_positions)")
+    lines = ["bias = bias[0]"] * max(0, len(shape) - 3)
+    shape = shape[max(0, len(shape) - 3) :]
+    if len(shape) == 2:
+        lines.append("bias = bias[None]" if shape == (queries, keys) else "bias = bias[:, None]")
+        shape = (1, *shape) if shape == (queries, keys) else (shape[0], 1, shape[1])
+    if shape[:2] == (queries, keys) and shape[1:] != (queries, keys):
+        return [*lines, "bias = xp.moveaxis(bias, -1, 0)"]
+    return [*lines, f"bias = xp.broadcast_to(bias, (bias.shape[0], {rows}, {columns}))"] if shape[1] == 1 else lines
+
+
+@dataclass(frozen=True)
+class _Turning:
+    """The body of a function that turns vectors."""
+
+    declaration: Declaration
+    view: Turns
+
+    def lines(self) -> list[str]:
+        """Return the lines between the signature and the end."""
+        operation = str(self.declaration.identity.operation)
+        if operation == "rope.rotate_query_key":
+            parts = ", ".join(self._one(name, f"{kind}_positions", i) for i, (name, kind) in enumerate((("q", "query"), ("k", "key"))))
+            return [*self._refusal("query_positions", "key_positions"), f"return {parts}"]
+        if operation == "sinusoidal.encode":
+            added = self._one("x", "positions", 0)
+            return ["x = xp.zeros((1, 1, len(positions), dim))", f"return {added}.reshape(len(positions), -1)"]
+        start, end = self._padding()
+        lines = [*self._refusal("positions"), *([f"x = {start}"] if start else [])]
+        if self.view.order == "token dim":
+            one = self._call("row", "positions")
+            return [*lines, f"rows = [{one} for row in x.reshape(-1, *x.shape[2:])]", f"return xp.stack(rows).reshape(x.shape){end}"]
+        return [*lines, f"return {self._one('x', 'positions', 0)}{end}"]
+
+    def _one(self, x: str, positions: str, index: int) -> str:
+        vector = BEFORE.get(self.view.order, "{}").format(x)
+        pick = f"[{index}]" if self.declaration.probe.plan.kind == "pair" else ""
+        return AFTER.get(self.view.order, "{}").format(self._call(vector, positions, x) + pick, x=x)
+
+    def _call(self, vector: str, positions: str, shaped: str = "x") -> str:
+        places = self._places(positions, shaped)
+        given = dict.fromkeys(("positions", "query_positions", "key_positions"), places) | dict.fromkeys(("x", "q", "k"), vector)
+        given |= {name: TABLES[self.view.tables].format(name) for name in ("cos", "sin")}
+        if "cotangent" in self.declaration.probe.plan.probed:
+            given |= {"x": "x", "cotangent": vector.replace("x", "cotangent", 1) if vector != "x" else "cotangent"}
+        return self.declaration.call({**given, "offset": f"int({positions}[0])"})
+
+    def _places(self, positions: str, x: str) -> str:
+        moved = self.declaration.identity.parameters.get("offset")
+        positions = positions if moved is None else f"({positions} - {moved.value:g})"
+        match self.view.form:
+            case "row token":
+                return f"xp.broadcast_to({positions}, ({x}.shape[0], {x}.shape[2]))"
+            case "one token":
+                return f"{positions}[None]"
+            case "batch head token":
+                return f"xp.broadcast_to({positions}, {x}.shape[:3])"
+        return positions
+
+    def _refusal(self, *names: str) -> list[str]:
+        known = operations()[str(self.declaration.identity.operation)].arrays
+        given = set(self.declaration.probe.plan.probed) & {"positions", "query_positions"}
+        if "cos" in known:
+            return ["if cos.ndim == 3:", '    raise Unsupported("one row of positions for all sequences")']
+        if self.view.form == "row token" or names[0] not in known or not given:
+            return []
+        test = " or ".join(f"{name}.ndim == 2" for name in names)
+        return [f"if {test}:", '    raise Unsupported("one row of positions for all sequences")']
+
+    def _padding(self) -> tuple[str, str]:
+        """Return how the channels that don't turn are put beside those that do, and taken away again."""
+        parameters = self.declaration.identity.parameters
+        if "rotary_dim" not in parameters or self.declaration.probe.takes("width"):
+            return "", ""
+        turned, rest = int(str(parameters["rotary_dim"].value)), self.view.width - int(str(parameters["rotary_dim"].value))
+        first = parameters["placement"].value == "first"
+        pad = f"(0, {rest})" if first else f"({rest}, 0)"
+        library = self.declaration.probe.signature.framework
+        padded = f"xp.nn.functional.pad(x, {pad})" if library == "torch" else f"xp.pad(x, [(0, 0), (0, 0), (0, 0), {pad}])"
+        return padded, f"[..., :{turned}]" if first else f"[..., {rest}:]"

@@ -1,0 +1,64 @@
+"""What identification found: parameters with the interval that the values leave, what else was seen, and what couldn't be."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+#: Decimal digits of a binary64 number.
+DIGITS = 16
+
+
+class Confidence(Enum):
+    """How sure a finding is."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    GUESS = "a guess"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The value of a parameter; for a number the interval in which the values leave it."""
+
+    value: object
+    low: float | None = None
+    high: float | None = None
+    confidence: Confidence = Confidence.CERTAIN
+    why: str = ""
+
+    def holds(self, value: object) -> bool:
+        """Whether a value is one that was seen."""
+        if self.low is None or self.high is None or not isinstance(value, int | float):
+            return value == self.value
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a function is: its operation (``None``: no known scheme), and everything that its values show.
+
+    ``view`` is how it had to be called, for who writes a declaration.
+    """
+
+    operation: str | None
+    what: str
+    parameters: Mapping[str, Seen] = field(default_factory=dict)
+    seen: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
+    view: object = None
+
+
+def near(value: float, relative: float) -> Seen:
+    """Return the number with the fewest digits within a relative error: what a person would have written."""
+    low, high = sorted((value * (1 - relative), value * (1 + relative)))
+    return Seen(shortest(value, low, high), low, high)
+
+
+def shortest(value: float, low: float, high: float) -> float:
+    """Return the number of the fewest digits in an interval around a value."""
+    return next((short for short in (float(f"{value:.{digits}e}") for digits in range(DIGITS)) if low <= short <= high), value)
+
+
+def digits(value: float) -> int:
+    """Return how many significant digits a number has."""
+    return len(f"{value:.15e}".split("e")[0].rstrip("0").replace(".", "").replace("-", ""))

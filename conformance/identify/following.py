@@ -1,0 +1,111 @@
+"""Which settings a function follows: each is changed, and what the function is then must have changed with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.declarations import operations
+from conformance.identify.asking import Refused
+from conformance.identify.findings import Confidence, Identity, Seen
+from conformance.identify.kinds import look
+from conformance.identify.plans import SPELLED
+from conformance.identify.probe import SECOND, Exchange, Probe
+
+#: How many calls must be answered alike for a setting to change nothing.
+REPLAYED = 3
+ELSEWHERE = 24
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What became of one parameter: the values that it can have (``None``: any), what was seen, and what is to be said of it."""
+
+    name: str
+    seen: Seen | None
+    allowed: tuple[object, ...] | None = None
+    note: str = ""
+
+
+def settings(identity: Identity, probe: Probe) -> tuple[Setting, ...]:
+    """Return what becomes of every parameter of the operation that was found."""
+    exchanges: list[Exchange] = []
+    traced = Probe(probe.strangers, probe.signature, probe.plan, probe.settings, probe.dtype, exchanges)
+    look(traced)
+    return tuple(_Asking(identity, probe, exchanges[-REPLAYED:]).setting(name) for name in _parameters(identity))
+
+
+def restrictions(found: Sequence[Setting]) -> dict[str, object]:
+    """Return what a declaration must say: the values of parameters that the function doesn't follow."""
+    return {s.name: s.allowed[0] if len(s.allowed) == 1 else s.allowed for s in found if s.allowed is not None}
+
+
+def role(parameter: str) -> str:
+    """Return the role of an operation's parameter."""
+    return SPELLED.get(parameter, parameter)
+
+
+def _parameters(identity: Identity) -> Sequence[str]:
+    return list(operations()[str(identity.operation)].parameters)
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A function whose settings are changed one by one."""
+
+    identity: Identity
+    probe: Probe
+    exchanges: Sequence[Exchange]
+
+    def setting(self, name: str) -> Setting:
+        """Return what a parameter does."""
+        seen = self.identity.parameters.get(name)
+        if role(name) not in {*self.probe.plan.needs, *self.probe.plan.optional.values()}:
+            return Setting(name, seen, None if seen is None else (seen.value,))
+        if role(name) == "width":
+            return Setting(name, seen)
+        answers = {value: self._asked(self.probe, name, value) for value in self._others(name)}
+        return self._concluded(name, seen, answers)
+
+    def _concluded(self, name: str, seen: Seen | None, answers: Mapping[object, Seen | None]) -> Setting:
+        right = tuple(value for value, found in answers.items() if found is not None and found.holds(value))
+        if seen is None or (answers and len(right) == len(answers)):
+            return Setting(name, seen)
+        if right and isinstance(right[0], str | bool):
+            return Setting(name, seen, right)
+        if any(found is not None and found.value != seen.value for found in answers.values()):
+            return Setting(name, seen, None, "changes, but not to what is asked for")
+        return self._fixed(name, seen, answers)
+
+    def _fixed(self, name: str, seen: Seen, answers: Mapping[object, Seen | None]) -> Setting:
+        """Return a parameter that changes nothing; what is remembered for one width is asked for at another."""
+        elsewhere = self.probe.having(width=ELSEWHERE)
+        if self.probe.takes("width") and any(self._holds(elsewhere, name, value) for value in answers):
+            return Setting(name, seen, None, "counts in the first call of a width only: later calls remember it")
+        return Setting(name, seen, (seen.value,) if seen.confidence is Confidence.CERTAIN else None)
+
+    def _holds(self, probe: Probe, name: str, value: object) -> bool:
+        found = self._looked(probe.having(**{role(name): value}), name)
+        return found is not None and found.holds(value)
+
+    def _others(self, name: str) -> tuple[object, ...]:
+        """Return the values to ask for: every choice, or one that is another number."""
+        parameter = operations()[str(self.identity.operation)].parameters[name]
+        if parameter.choices:
+            return parameter.choices
+        if parameter.kind is bool:
+            return (True, False)
+        other = SECOND.get(role(name))
+        return () if other is None or other == self.probe.settings.get(role(name)) else (other,)
+
+    def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
+        """Return what the parameter shows when it is asked to have a value, ``None`` where the function refuses or is another."""
+        changed = probe.having(**{role(name): value})
+        if changed.repeats(self.exchanges):
+            return self.identity.parameters.get(name)
+        return self._looked(changed, name)
+
+    def _looked(self, probe: Probe, name: str) -> Seen | None:
+        try:
+            found = look(probe)
+        except Refused:
+            return None
+        return found.parameters.get(name) if found.operation == self.identity.operation else None

@@ -1,0 +1,170 @@
+"""The process in which functions are called that nobody has declared: load them, describe their signatures, answer calls."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance import targets, worker
+from conformance.adapter import FRAMEWORKS as NAMES
+from conformance.adapter import Adapter, Implementation, near_miss
+from conformance.channel import Channel, ChannelClosedError
+from conformance.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
+from conformance.wording import told_with_place
+
+Answer = tuple[dict[str, Any], list[np.ndarray]]
+#: Libraries whose arrays a function takes if its module imports them, the likeliest first; numpy if none.
+IMPORTED = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "mlx": "mlx", "paddle": "paddle", "cupy": "cupy"}
+SEPARATOR = "\n"
+
+
+@dataclass(frozen=True)
+class Stranger:
+    """A function of which only the name is known, and the library whose arrays it takes."""
+
+    label: str
+    function: Callable[..., Any]
+    framework: NumPy
+    name: str
+    declared: Implementation | None = None
+
+    def describe(self) -> dict[str, object]:
+        """Return what its signature says, and what an adapter declares it to be, for who compares that with what was found."""
+        known = self.declared
+        declared = None if known is None else [known.operation, targets.plain_restrictions(known.restrictions)]
+        return {"label": self.label, "framework": self.name, "declared": declared, **_signature(self.function)}
+
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+        """Return what it returns, as a flat list of arrays."""
+        made = [self._made(argument, arrays, request["dtype"]) for argument in request["arguments"]]
+        keywords = {name: self._made(argument, arrays, request["dtype"]) for name, argument in request["keywords"].items()}
+        returned = self.function(*made, **keywords)
+        parts = [exact(part, self.framework)[0] for part in _flat(returned)]
+        return {"status": "ok", "complex": _complex(returned)}, parts
+
+    def _made(self, argument: Mapping[str, Any], arrays: Sequence[np.ndarray], dtype: str) -> Any:
+        if "array" not in argument:
+            value = argument["value"]
+            return tuple(value) if isinstance(value, list) else value
+        values = arrays[argument["array"]]
+        return self.framework.integers(values) if values.dtype.kind == "i" else self.framework.floats(values, dtype)
+
+
+def found(target: str, framework: str | None) -> tuple[list[Stranger], bool]:
+    """Return the function that ``place:name`` names and true, or all implementations of an adapter, without what they declare."""
+    place, colon, name = target.rpartition(":")
+    if colon and not target.startswith(targets.COMMAND) and (place.endswith(".py") or target not in targets.BUNDLED):
+        value = _named(target, targets.module(place), name)
+        if not isinstance(value, Adapter):
+            return [_stranger(target, value, name, framework or _guessed(value))], True
+    adapter = targets.load(target)
+    library = targets.framework(adapter)
+    return [Stranger(known.label, known.function, library, adapter.framework, known) for known in adapter.implementations], False
+
+
+def serve(channel: Channel, target: str) -> None:
+    """Load the target and answer until the harness closes the channel."""
+    name, _, framework = target.partition(SEPARATOR)
+    try:
+        strangers, alone = found(name, framework or None)
+    except targets.TargetError as error:
+        kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
+        channel.send({"status": kind, "message": str(error)})
+        return
+    channel.send({"status": "ready", "alone": alone, "functions": [stranger.describe() for stranger in strangers]})
+    with suppress(ChannelClosedError):
+        while True:
+            request, arrays = channel.receive()
+            header, values = _answered(strangers[request["index"]], request, arrays)
+            channel.send({**header, "call": request["call"]}, values)
+
+
+def main(descriptor: int, target: str) -> None:
+    """Serve on an inherited socket."""
+    worker.main(descriptor, target, serve)
+
+
+def _answered(stranger: Stranger, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+    try:
+        return stranger.answer(request, arrays)
+    except MalformedError as error:
+        return {"status": "malformed", "message": str(error)}, []
+    except BaseException as error:  # noqa: BLE001  whatever a function raises is its answer
+        return {"status": "error", "message": told_with_place(error)}, []
+
+
+def _named(target: str, module: object, name: str) -> Any:
+    value = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            message = f"{target} must name a function that exists, got no {part!r}{near_miss(part, dir(value))}"
+            raise targets.TargetError(message)
+        value = getattr(value, part)
+    return value
+
+
+def _stranger(target: str, value: object, name: str, framework: str) -> Stranger:
+    if not callable(value) or inspect.isclass(value):
+        message = f"{target} must be a function, got {_kind(value)}"
+        raise targets.TargetError(message)
+    if framework not in NAMES:
+        message = f"framework must be one of {', '.join(NAMES)}, got {framework!r}{near_miss(framework, NAMES)}"
+        raise targets.TargetError(message)
+    return Stranger(name, value, FRAMEWORKS[framework](None), framework)
+
+
+def _kind(value: object) -> str:
+    if inspect.isclass(value):
+        return f"the class {value.__name__} (wrap it: def f(x): return {value.__name__}(...)(x))"
+    return f"{type(value).__name__} {value!r}"[:60]
+
+
+def _guessed(function: object) -> str:
+    """Return the library that the function's module has imported, by whatever name."""
+    inner = inspect.unwrap(function) if callable(function) else function
+    names = getattr(inner, "__globals__", None) or vars(sys.modules.get(getattr(inner, "__module__", None) or type(inner).__module__, sys))
+    tops = {getattr(value, "__name__", "").split(".")[0] for value in list(names.values()) if inspect.ismodule(value)}
+    tops |= {(getattr(value, "__module__", None) or "").split(".")[0] for value in list(names.values()) if callable(value)}
+    return next((framework for name, framework in IMPORTED.items() if name in tops), "numpy")
+
+
+def _signature(function: Callable[..., Any]) -> dict[str, object]:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return {"positional": [], "keywords": [], "any_positional": True, "any_keyword": True}
+    kinds = inspect.Parameter
+    first = [p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    rest = [p for p in parameters if p.kind is kinds.KEYWORD_ONLY]
+    return {
+        "positional": [_parameter(p) for p in first],
+        "keywords": [_parameter(p) for p in rest],
+        "any_positional": any(p.kind is kinds.VAR_POSITIONAL for p in parameters),
+        "any_keyword": any(p.kind is kinds.VAR_KEYWORD for p in parameters),
+    }
+
+
+def _parameter(parameter: inspect.Parameter) -> dict[str, object]:
+    default = None if parameter.default is inspect.Parameter.empty else parameter.default
+    plain = default if isinstance(default, bool | int | float | str) else None
+    return {"name": parameter.name, "required": parameter.default is inspect.Parameter.empty, "default": plain}
+
+
+def _flat(returned: Any) -> Iterator[Any]:
+    if isinstance(returned, tuple | list):
+        for part in returned:
+            yield from _flat(part)
+    elif _complex(returned):
+        yield returned.real
+        yield returned.imag
+    else:
+        yield returned
+
+
+def _complex(value: Any) -> bool:
+    return "complex" in str(getattr(value, "dtype", ""))
+

@@ -1,0 +1,158 @@
+"""From the arrays that a function takes to what looks at it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.identify import additive, biases, lookups, numbers, rotary, searched, turns
+from conformance.identify.asking import Refused
+from conformance.identify.findings import Identity, Seen
+from conformance.identify.probe import Probe
+
+#: A number of heads that is no power of two.
+UNEVEN_HEADS = 12
+OPPOSITE = {"positive": "negative", "negative": "positive"}
+
+
+def look(probe: Probe) -> Identity:
+    """Return what a function shows under one way to call it, or raise ``Refused``."""
+    return KINDS[str(probe.plan.kind)](probe)
+
+
+def _rotary(probe: Probe) -> Identity:
+    if {"short_factors", "factors"} & set(probe.plan.probed):
+        return searched.rotate(probe)
+    found = turns.opened(probe)
+    identity = rotary.identify(found)
+    return _added(found) if identity.what == rotary.ADDED else _sized(identity, found)
+
+
+def _sized(identity: Identity, found: turns.Turns) -> Identity:
+    """Say how wide a head is, unless the function is told or is the same at another width."""
+    shown = replace(identity, view=found)
+    partial = identity.parameters.get("rotary_dim")
+    if found.probe.takes("width"):
+        return shown
+    if partial is None and _same(identity, replace(found, width=found.width // 2)):
+        return shown
+    width = partial or Seen(found.width)
+    return replace(shown, parameters={**identity.parameters, "head_dim": width})
+
+
+def _same(identity: Identity, narrower: turns.Turns) -> bool:
+    try:
+        other = rotary.identify(narrower)
+    except Refused:
+        return False
+    base, again = identity.parameters.get("base"), other.parameters.get("base")
+    return other.operation == identity.operation and base is not None and again is not None and base.holds(again.value)
+
+
+def _added(found: turns.Turns) -> Identity:
+    """Return what is added to x, if it is the same whatever x is."""
+    ones = np.ones((1, 1, 3, found.width))
+    if np.abs(found(ones, np.arange(3)) - ones - found(0 * ones, np.arange(3))).max() > 1e-5:
+        return Identity(None, "neither linear in x nor something added to x")
+
+    def rows(positions: np.ndarray) -> list[np.ndarray]:
+        return [found(np.zeros((1, 1, positions.size, found.width)), positions)[0, 0]]
+
+    identity = additive.identify(additive.Encoding(found.probe, found.positions != "any", rows))
+    width = {} if found.probe.takes("width") or _taken(replace(found, width=found.width // 2)) else {"dim": Seen(found.width)}
+    return replace(identity, what=f"added to x: {identity.what}", view=found, parameters={**identity.parameters, **width})
+
+
+def _taken(found: turns.Turns) -> bool:
+    try:
+        found(np.zeros((1, 1, 3, found.width)), np.arange(3))
+    except Refused:
+        return False
+    return True
+
+
+def _pair(probe: Probe) -> Identity:
+    """Return what happens to queries; keys are compared with them."""
+    found = turns.opened(probe)
+    identity = _sized(rotary.identify(found), found)
+    both = {"query_positions", "key_positions"} <= set(probe.plan.probed)
+    if identity.operation == "rope.rotate":
+        return replace(identity, operation="rope.rotate_query_key" if both or "positions" in probe.plan.probed else "rope.rotate")
+    return identity
+
+
+def _gradient(probe: Probe) -> Identity:
+    """Return the rotation whose gradient turns cotangents as seen: back, from where it writes to where it reads."""
+    found = turns.opened(probe)
+    identity = replace(rotary.identify(found), view=found)
+    if identity.operation != "rope.rotate":
+        return identity
+    shown = dict(identity.parameters)
+    shown["direction"] = replace(shown["direction"], value=OPPOSITE[str(shown["direction"].value)])
+    if shown["layout"].value == "half_to_interleaved":
+        shown["layout"] = Seen("interleaved_to_half")
+    return replace(identity, operation="rope.gradient", what=f"cotangents turn back: {identity.what}", parameters=shown)
+
+
+def _apply(probe: Probe) -> Identity:
+    """Return how cosines and sines that are given are applied."""
+    found = turns.opened(probe)
+    identity = rotary.identify(found)
+    if identity.operation != "rope.rotate":
+        return identity
+    shown = {name: seen for name, seen in identity.parameters.items() if name in ("layout", "direction")}
+    return Identity("rope.apply", "turns pairs by the cosines and sines that it is given", shown, view=found)
+
+
+def _encode(probe: Probe) -> Identity:
+    try:
+        encoding = additive.opened(probe)
+    except Refused:
+        if not probe.takes("tokens"):
+            raise
+        return _bias(probe)
+    identity = additive.identify(encoding)
+    told = probe.takes("width") or identity.operation != "sinusoidal.encode"
+    width = {} if told else {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))}
+    return replace(identity, view=encoding, parameters={**identity.parameters, **width})
+
+
+def _bias(probe: Probe) -> Identity:
+    bias = biases.opened(probe)
+    identity = _every_count(biases.identify(bias), probe, lambda other: biases.identify(biases.opened(other)))
+    told = probe.takes("num_heads") or identity.operation != "alibi.bias"
+    heads = {} if told else {"num_heads": Seen(int(bias(np.arange(3), np.arange(3)).shape[0]))}
+    return replace(identity, view=bias, parameters={**identity.parameters, **heads})
+
+
+def _numbers(probe: Probe) -> Identity:
+    if probe.takes("short_factors"):
+        return searched.frequencies(probe)
+    if not {"width", "num_heads", "factor", "original_length"} & set(probe.settings):
+        message = "a function of none of width, num_heads, factor and original_length gives numbers that mean nothing"
+        raise Refused(message)
+    return _every_count(numbers.identify(probe), probe, numbers.identify)
+
+
+def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Identity]) -> Identity:
+    """Return slopes only where they are right for a number of heads that is no power of two, if that can be asked for."""
+    if identity.operation not in ("alibi.slopes", "alibi.bias") or not probe.takes("num_heads"):
+        return identity
+    other = again(probe.having(num_heads=UNEVEN_HEADS))
+    if other.operation == identity.operation:
+        return identity
+    return replace(identity, operation=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
+
+
+KINDS: Mapping[str, Callable[[Probe], Identity]] = {
+    "rotary": _rotary,
+    "pair": _pair,
+    "gradient": _gradient,
+    "apply": _apply,
+    "encode": _encode,
+    "lookup": lookups.identify,
+    "bucket": biases.bucket,
+    "bias": _bias,
+    "rescale": biases.rescale,
+    "numbers": _numbers,
+}

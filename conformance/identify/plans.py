@@ -1,0 +1,185 @@
+"""Ways to call a function: which role each argument plays, guessed from its signature, or said by the person who asks."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from conformance.declarations import operations
+from conformance.identify.asking import Signature
+from conformance.identify.words import PROBED, SETTINGS, roles
+from conformance.selection import SelectionError
+
+#: What a function that takes these arrays can be.
+KINDS: Mapping[tuple[str, ...], str] = {
+    ("x", "positions"): "rotary",
+    ("x",): "rotary",
+    ("x", "offset"): "rotary",
+    ("q", "k", "query_positions", "key_positions"): "pair",
+    ("q", "k", "positions"): "pair",
+    ("q", "k", "offset"): "pair",
+    ("q", "k"): "pair",
+    ("x", "positions", "cotangent"): "gradient",
+    ("x", "cos", "sin"): "apply",
+    ("x", "positions", "short_factors", "long_factors"): "rotary",
+    ("x", "positions", "factors"): "rotary",
+    ("positions",): "encode",
+    ("tokens",): "encode",
+    ("positions", "table"): "lookup",
+    ("relative_positions",): "bucket",
+    ("query_positions", "key_positions"): "bias",
+    ("query_tokens", "key_tokens"): "bias",
+    ("table", "query_positions", "key_positions"): "bias",
+    ("table", "query_tokens", "key_tokens"): "bias",
+    ("query_positions", "key_positions", "distance_weight", "saturation"): "rescale",
+    ("short_factors", "long_factors"): "numbers",
+    (): "numbers",
+}
+#: The name that a role has in an operation, where it is another one.
+SPELLED = {"head_dim": "width", "dim": "width", "offset": "shift"}
+#: What code without telling names is tried as, by the number of its arguments.
+USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
+    1: (("x",), ("positions",), ("num_heads",), ("width",)),
+    2: (("x", "positions"), ("query_positions", "key_positions"), ("tokens", "width"), ("query_tokens", "key_tokens"), ("x", "offset")),
+    3: (
+        ("q", "k", "positions"),
+        ("x", "cos", "sin"),
+        ("num_heads", "query_tokens", "key_tokens"),
+        ("table", "query_positions", "key_positions"),
+    ),
+    4: (("q", "k", "query_positions", "key_positions"),),
+}
+FORM = re.compile(r"^\s*[\w.]+\s*\((.*)\)\s*$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Roles of the positional arguments and of the keywords; ``optional`` are settings that may be left out."""
+
+    arguments: tuple[str, ...]
+    keywords: Mapping[str, str] = field(default_factory=dict)
+    optional: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Every role that a call must fill."""
+        return (*self.arguments, *self.keywords.values())
+
+    @property
+    def probed(self) -> tuple[str, ...]:
+        """The roles that probing fills with arrays or counts."""
+        return tuple(role for role in self.needs if role in PROBED)
+
+    @property
+    def kind(self) -> str | None:
+        """What the function can be, by the arrays that it takes."""
+        if self.probed == ("tokens",) and "num_heads" in self.needs:
+            return "bias"
+        return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), None)
+
+    def words(self) -> str:
+        """Return the call as one would write it."""
+        return f"f({', '.join([*self.arguments, *(f'{name}={role}' if name != role else name for name, role in self.keywords.items())])})"
+
+
+def settings(plan: Plan) -> dict[str, str]:
+    """Return what the argument of every setting is called."""
+    named = {role: name for name, role in {**plan.keywords, **plan.optional}.items() if role in SETTINGS}
+    return {**{role: role for role in plan.arguments if role in SETTINGS}, **named}
+
+
+def said(form: str) -> Plan:
+    """Return the plan that a person writes as ``f(x, positions, base=base)``."""
+    matched = FORM.match(form)
+    if matched is None:
+        message = f"--call must be like 'f(x, positions)', got {form!r}"
+        raise SelectionError(message)
+    parts = [part.strip() for part in matched[1].split(",") if part.strip()]
+    pairs = [part.partition("=") for part in parts]
+    for name, equals, role in pairs:
+        _known((role if equals else name).strip())
+    first = tuple(name.strip() for name, equals, _ in pairs if not equals)
+    rest = {name.strip(): role.strip() for name, equals, role in pairs if equals}
+    return _verified(Plan(first, rest), form)
+
+
+def candidates(signature: Signature) -> Iterator[Plan]:
+    """Yield ways to call a function, the likeliest first, none twice."""
+    seen: list[Plan] = []
+    for plan in itertools.chain(_named(signature), _contracts(signature)):
+        if plan.kind is not None and plan not in seen:
+            seen.append(plan)
+            yield plan
+    for plan in () if seen else _usual(signature):
+        if plan.kind is not None and plan not in seen:
+            seen.append(plan)
+            yield plan
+
+
+def contract(operation: str) -> Plan:
+    """Return how an operation of the specification is called."""
+    known = operations()[operation]
+    names = {name: SPELLED.get(name, name) for name in known.parameters}
+    return Plan(tuple(known.arrays), names)
+
+
+def _known(role: str) -> None:
+    if role not in {**PROBED, **SETTINGS}:
+        message = f"--call must name {', '.join(PROBED)} or a setting, got {role!r}"
+        raise SelectionError(message)
+
+
+def _verified(plan: Plan, form: str) -> Plan:
+    if plan.kind is None:
+        message = f"--call must take arrays that a positional encoding takes, got {form!r}"
+        raise SelectionError(message)
+    return plan
+
+
+def _named(signature: Signature) -> Iterator[Plan]:
+    """Yield what the names of the arguments say, each in every role that it may have."""
+    turning = any({"x", "q"} & set(roles(argument.name)) for argument in signature.positional)
+    needed = [argument for argument in signature.positional if argument.required or _probed(argument.name, turning=turning)]
+    keywords = [argument for argument in signature.keywords if argument.required]
+    if signature.any_positional or not all(roles(argument.name) for argument in [*needed, *keywords]):
+        return
+    left = [argument.name for argument in (*signature.positional, *signature.keywords) if argument not in (*needed, *keywords)]
+    optional = {name: role for name in left for role in roles(name)[:1] if role in SETTINGS}
+    for chosen in itertools.product(*(roles(argument.name) for argument in [*needed, *keywords])):
+        if len(set(chosen)) == len(chosen):
+            first = _by_position(signature, chosen[: len(needed)], [argument.name for argument in needed])
+            rest = dict(zip([argument.name for argument in keywords], chosen[len(needed) :], strict=True))
+            yield Plan(first[0], {**first[1], **rest}, optional)
+
+
+def _by_position(signature: Signature, chosen: tuple[str, ...], names: list[str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the roles of what stands first without a gap, and of what comes after one by name."""
+    order = [argument.name for argument in signature.positional]
+    count = next((i for i, name in enumerate(names) if order[i] != name), len(names))
+    return chosen[:count], dict(zip(names[count:], chosen[count:], strict=True))
+
+
+def _probed(name: str, *, turning: bool) -> bool:
+    """Whether probing fills an argument that has a default: places do, where there are vectors to turn."""
+    return turning and bool(set(roles(name)) & {"positions", "offset"})
+
+
+def _contracts(signature: Signature) -> Iterator[Plan]:
+    """Yield the operations of the specification, where the function takes any keyword or any argument, the simplest first."""
+    if not (signature.any_keyword or signature.any_positional):
+        return
+    first = tuple(argument.name for argument in signature.positional)
+    named = {argument.name for argument in signature.keywords}
+    plans = [plan for plan in map(contract, operations()) if set(plan.needs) <= {*PROBED, *SETTINGS}]
+    for plan in sorted(plans, key=lambda plan: len(plan.keywords)):
+        fits = signature.any_positional or plan.arguments == first
+        if fits and (signature.any_keyword or set(plan.keywords) <= named) and named - {"dtype"} <= set(plan.keywords):
+            yield plan
+
+
+def _usual(signature: Signature) -> Iterator[Plan]:
+    """Yield what is usual for so many arguments, whatever they are called."""
+    needed = [argument for argument in signature.positional if argument.required]
+    keywords = {argument.name: next(iter(roles(argument.name)), "") for argument in signature.keywords if argument.required}
+    if all(keywords.values()) and not signature.any_positional:
+        yield from (Plan(roles_, keywords) for roles_ in USUAL.get(len(needed), ()))

@@ -1,0 +1,68 @@
+"""Find a way to call a function that shows what it is."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conformance.identify import plans
+from conformance.identify.asking import Refused, Signature, Strangers
+from conformance.identify.findings import Identity
+from conformance.identify.kinds import look
+from conformance.identify.plans import Plan
+from conformance.identify.probe import SECOND, Probe, first
+
+#: How often the process may end until no other way to call is tried.
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """A function and what it is; ``tried`` are the calls that gave nothing, with what came back."""
+
+    signature: Signature
+    identity: Identity | None
+    probe: Probe | None = None
+    tried: tuple[tuple[str, str], ...] = ()
+
+
+def recognise(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Found:
+    """Return the first way to call a function that shows a known scheme, else the first that shows anything."""
+    tried: list[tuple[str, str]] = []
+    best: tuple[Identity, Probe] | None = None
+    endings = 0
+    for probe in _probes(strangers, signature, said, given):
+        try:
+            identity = look(probe)
+        except Refused as refusal:
+            tried.append((probe.plan.words(), str(refusal)))
+            endings += refusal.fatal
+            if endings == FEWEST:
+                break
+            continue
+        if identity.operation is not None:
+            whole, called = _by_contract(probe, identity)
+            return Found(signature, whole, called, tuple(tried))
+        best = best or (identity, probe)
+    identity_, probe_ = best or (None, None)
+    return Found(signature, identity_, probe_, tuple(tried))
+
+
+def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Iterator[Probe]:
+    """Yield ways to call with the first settings, and with others where a setting may be what is refused."""
+    for plan in [said] if said is not None else plans.candidates(signature):
+        yield first(strangers, signature, plan, given)
+        if "shift" in plan.needs and "shift" not in given:
+            yield first(strangers, signature, plan, {**given, "shift": SECOND["shift"]})
+
+
+def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:
+    """Return the call with all parameters of the operation, where the function takes any keyword and is the same then."""
+    plan = plans.contract(str(identity.operation))
+    if not probe.signature.any_keyword or set(plan.needs) <= set(probe.plan.needs):
+        return identity, probe
+    whole = replace(first(probe.strangers, probe.signature, plan, probe.settings), dtype=probe.dtype)
+    try:
+        again = look(whole)
+    except Refused:
+        return identity, probe
+    return (again, whole) if again.operation == identity.operation else (identity, probe)

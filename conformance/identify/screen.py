@@ -1,0 +1,145 @@
+"""What is printed of a function: what it is, each finding with how sure it is, what couldn't be seen, and the declaration to paste."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from conformance.identify.declaration import Declaration, Place
+from conformance.identify.findings import Confidence, Identity, Seen
+from conformance.identify.following import Setting, restrictions
+from conformance.identify.recognise import Found
+from conformance.identify.turns import Turns
+from conformance.report import Line
+
+#: How many calls that were refused are shown.
+FEW = 4
+INDENT = "    "
+
+
+@dataclass(frozen=True)
+class Told:
+    """One function, what it is, and how to declare it; ``place`` is none where the adapter has it already."""
+
+    name: str
+    found: Found
+    settings: Sequence[Setting]
+    place: Place | None
+
+    @property
+    def identity(self) -> Identity | None:
+        """What the function is, if it could be called."""
+        return self.found.identity
+
+    @property
+    def known(self) -> bool:
+        """Whether a scheme was recognised."""
+        return self.identity is not None and self.identity.operation is not None
+
+    def declaration(self) -> str | None:
+        """Return the text to paste."""
+        if self.identity is None or not self.known or self.found.probe is None:
+            return None
+        place = self.place or Place("", "function")
+        whole = Declaration(place, self.identity, self.found.probe, self.settings)
+        return whole.text() if self.place else f"{whole.decorator()}\n"
+
+    def document(self) -> dict[str, object]:
+        """Return everything as data."""
+        identity = self.identity
+        if identity is None:
+            return {"name": self.name, "operation": None, "tried": [list(pair) for pair in self.found.tried]}
+        return {
+            "name": self.name,
+            "operation": identity.operation,
+            "declared": self.found.signature.declared,
+            "what": identity.what,
+            "call": self.found.probe.plan.words() if self.found.probe else None,
+            "parameters": {name: _seen(seen) for name, seen in identity.parameters.items()},
+            "restrictions": {s.name: list(s.allowed) for s in self.settings if s.allowed is not None},
+            "seen": list(identity.seen),
+            "unseen": [*identity.unseen, *_unseen(self.settings)],
+            "declaration": self.declaration(),
+        }
+
+
+def lines(told: Told) -> Iterator[Line]:
+    """Yield what is printed."""
+    yield "head", told.name
+    identity, probe = told.identity, told.found.probe
+    if identity is None or probe is None:
+        yield "bad", "  can't be called"
+        yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
+        return
+    yield ("good", f"  {identity.operation}: {identity.what}") if told.known else ("bad", f"  no known scheme: {identity.what}")
+    yield "quiet", f"{INDENT}called as {probe.plan.words()} in {probe.dtype}{_axes(identity)}"
+    yield from _declared(told)
+    yield from (("", line) for line in _parameters(identity, told.settings))
+    yield from (("", f"{INDENT}{line}") for line in identity.seen)
+    yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(told.settings)])
+    yield from _pasted(told.declaration(), whole=told.place is not None)
+
+
+def _declared(told: Told) -> Iterator[Line]:
+    """Yield how what an adapter declares goes with what was found."""
+    declared = told.found.signature.declared
+    if declared is None or told.identity is None:
+        return
+    operation, known = declared
+    found = restrictions(told.settings)
+    differ = [name for name in known if name in found and _values(known[name]) != _values(found[name])]
+    if operation != told.identity.operation:
+        yield "bad", f"{INDENT}declared as {operation}: that isn't what its values show"
+    elif differ:
+        yield "bad", f"{INDENT}declared with another {', '.join(differ)}"
+    else:
+        yield "good", f"{INDENT}declared as that"
+
+
+def _values(value: object) -> set[str]:
+    return set(map(repr, value)) if isinstance(value, list | tuple) else {repr(value)}
+
+
+def _axes(identity: Identity) -> str:
+    view = identity.view
+    if not isinstance(view, Turns):
+        return ""
+    form = f", positions ({view.form.replace(' ', ', ')})" if {"positions", "query_positions"} & set(view.probe.plan.probed) else ""
+    return f", x ({view.order.replace(' ', ', ')}){form}"
+
+
+def _parameters(identity: Identity, settings: Sequence[Setting]) -> Iterator[str]:
+    fates = {setting.name: setting for setting in settings}
+    for name, seen in identity.parameters.items():
+        yield f"{INDENT}{name:<16} {_value(seen):<22} {seen.confidence.value}{_fate(fates.get(name))}"
+
+
+def _value(seen: Seen) -> str:
+    value = f"{seen.value:.10g}" if isinstance(seen.value, float) else str(seen.value)
+    if seen.confidence is Confidence.CERTAIN or seen.low is None or seen.low == seen.high:
+        return value
+    return f"{value} ({seen.low:.6g}-{seen.high:.6g})"
+
+
+def _fate(setting: Setting | None) -> str:
+    if setting is None:
+        return ""
+    if setting.note:
+        return f"; {setting.note}"
+    if setting.allowed is None:
+        return "; follows its argument"
+    return "" if len(setting.allowed) == 1 else f"; follows its argument among {', '.join(map(str, setting.allowed))}"
+
+
+def _unseen(settings: Sequence[Setting]) -> list[str]:
+    names = [setting.name for setting in settings if setting.seen is None and setting.name not in ("head_dim", "dim")]
+    return [f"{', '.join(names)} (no value told one from another)"] if names else []
+
+
+def _seen(seen: Seen) -> dict[str, object]:
+    return {"value": seen.value, "low": seen.low, "high": seen.high, "confidence": seen.confidence.value, "why": seen.why}
+
+
+def _pasted(text: str | None, *, whole: bool) -> Iterator[Line]:
+    if text is None:
+        return
+    yield "quiet", "  the adapter to paste:" if whole else "  the declaration:"
+    yield from (("code", f"{INDENT}{line}" if line else "") for line in text.rstrip("\n").split("\n"))

@@ -1,0 +1,192 @@
+"""A function that may turn vectors, seen as ``turn(x, positions)`` whatever order of axes, form of positions and width it wants."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.identify.asking import Refused
+from conformance.identify.probe import Probe
+
+#: Orders of axes; ``row`` is batch and head in one.
+ORDERS = ("batch head token dim", "batch token head dim", "row token dim", "token row dim", "token dim")
+#: How positions are given: one row for all, one per sequence, or one per head too.
+FORMS = ("token", "row token", "one token", "batch head token")
+WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
+DTYPES = ("float32", "float64", "bfloat16", "float16")
+#: The longest input that holds tokens at chosen positions where the function counts for itself.
+LONGEST = 4_096
+TABLES = ("pair", "tiled", "repeated")
+SAME = 1e-6
+#: How many orders and forms are tried in vain, if the same is said of each, at every width.
+PATIENCE = 6
+UNEVEN = "its result differs between equal vectors of different sequences or heads, or doesn't follow the tokens"
+
+
+@dataclass(frozen=True)
+class Turns:
+    """A function as ``turn(x, positions)``: ``x`` is (batch, head, token, width), positions are one row."""
+
+    probe: Probe
+    width: int
+    order: str
+    form: str
+    positions: str = "any"
+    tables: str = "pair"
+
+    def __call__(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Return the result, or raise ``Refused``."""
+        if self.positions in ("any", "only_zero"):
+            return self.called(x, positions)
+        start = 0 if self.positions == "from_zero" else int(positions.min())
+        rows = (positions - start).astype(int)
+        length = int(rows.max()) + 1
+        if length > LONGEST or rows.min() < 0 or not np.array_equal(positions, np.floor(positions)):
+            message = f"positions must lie within {LONGEST} of the first, got {positions.max()}"
+            raise Refused(message)
+        longer = np.zeros((*x.shape[:2], length, x.shape[3]))
+        longer[:, :, rows] = x
+        return self.called(longer, start + np.arange(length))[:, :, rows]
+
+    def called(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        """Return the result of one call with exactly these tokens."""
+        if self.order == "token dim" and x.shape[0] * x.shape[1] > 1:
+            rows = [self.called(row[None, None], positions) for row in x.reshape(-1, *x.shape[2:])]
+            return np.concatenate(rows).reshape(x.shape)
+        arranged = _arranged(x, self.order)
+        values = self.probe(**self._arrays(arranged, positions, x.shape))
+        return self._back(values[0], arranged.shape, x.shape)
+
+    def _back(self, value: np.ndarray, arranged: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+        if value.size != np.prod(shape) or value.shape[-1] != arranged[-1]:
+            message = f"the result has shape {value.shape} where x has {arranged}"
+            raise Refused(message)
+        return _restored(value.reshape(arranged), self.order, shape)
+
+    def _arrays(self, x: np.ndarray, positions: np.ndarray, shape: tuple[int, ...]) -> dict[str, object]:
+        needs = self.probe.plan.probed
+        given = _formed(positions, self.form, shape)
+        arrays: dict[str, object] = {role: x for role in ("x", "q", "k") if role in needs}
+        arrays |= {role: given for role in ("positions", "query_positions", "key_positions") if role in needs}
+        arrays["offset"] = int(positions[0])
+        if "cotangent" in needs:
+            arrays |= {"x": np.ones_like(x), "cotangent": x}
+        if "cos" in needs:
+            arrays |= _cosines(positions, self.width, self.tables)
+        ones = np.ones(self.width // 2)
+        return {**dict.fromkeys(("short_factors", "long_factors", "factors"), ones), **arrays, **self._factors()}
+
+    def _factors(self) -> Mapping[str, np.ndarray]:
+        return {name: value for name, value in self.probe.settings.items() if name.endswith("factors")}
+
+
+def opened(probe: Probe) -> Turns:
+    """Return the first way in which the function takes vectors and positions and returns one vector for each, or raise ``Refused``."""
+    refusals: list[str] = []
+    for turns in _ways(probe):
+        try:
+            positions = _counted(turns)
+        except Refused as refusal:
+            refusals.append(str(refusal))
+            if refusal.hopeless:
+                raise
+            if _settled(refusals, len(_widths(probe))):
+                break
+            continue
+        if positions is not None:
+            return replace(turns, positions=positions)
+    at_start = next((turns for turns in itertools.islice(_ways(probe), PATIENCE * len(_widths(probe))) if _starts(turns)), None)
+    if at_start is not None:
+        return replace(at_start, positions="only_zero")
+    raise Refused(refusals[0] if refusals else UNEVEN)
+
+
+def _starts(turns: Turns) -> bool:
+    """Whether position 0 is taken, if no other is."""
+    try:
+        turns.called(np.ones((2, 3, 5, turns.width)), np.zeros(5, dtype=int))
+    except Refused:
+        return False
+    return True
+
+
+def _settled(refusals: list[str], widths: int) -> bool:
+    """Whether the same is said whatever the arrays look like."""
+    last = refusals[-PATIENCE * widths :]
+    return len(last) == PATIENCE * widths and len(set(last)) == 1
+
+
+def _widths(probe: Probe) -> tuple[int, ...]:
+    return (int(probe.settings["width"]),) if probe.takes("width") else WIDTHS
+
+
+def _ways(probe: Probe) -> Iterator[Turns]:
+    forms = FORMS if {"positions", "query_positions"} & set(probe.plan.probed) else ("token",)
+    tables = TABLES if probe.takes("cos") else ("pair",)
+    for dtype, order, form, table, width in itertools.product(DTYPES, ORDERS, forms, tables, _widths(probe)):
+        yield Turns(probe.at(dtype), width, order, form, tables=table)
+
+
+def _counted(turns: Turns) -> str | None:
+    """Return which positions the function takes, if one vector everywhere comes back different at different tokens only."""
+    x = np.broadcast_to(1 + np.arange(turns.width) % 7 / 4, (2, 3, 5, turns.width)).copy()
+    y = turns.called(x, np.arange(5))
+    rows = y.reshape(-1, 5, turns.width)
+    if not np.allclose(rows, rows[0], atol=SAME * np.abs(rows).max()):
+        return None
+    return _kept(turns, x, rows[0])
+
+
+def _kept(turns: Turns, x: np.ndarray, counted: np.ndarray) -> str | None:
+    """Return how positions that don't count up are answered: as they are, from the first on, or not at all."""
+    try:
+        mixed = turns.called(x, np.array([3, 1, 4, 1, 2]))[0, 0]
+    except Refused:
+        return "from_zero"
+    if np.allclose(mixed, counted[[3, 1, 4, 1, 2]], atol=SAME * np.abs(counted).max()):
+        return "any"
+    if np.allclose(mixed, counted, atol=SAME * np.abs(counted).max()):
+        return "from_zero"
+    later = turns.called(x, np.arange(5) + 3)[0, 0]
+    return "consecutive" if np.allclose(mixed, later, atol=SAME * np.abs(later).max()) else None
+
+
+def _arranged(x: np.ndarray, order: str) -> np.ndarray:
+    rows = x.reshape(-1, *x.shape[2:])
+    match order:
+        case "batch token head dim":
+            return x.swapaxes(1, 2)
+        case "row token dim":
+            return rows
+        case "token row dim":
+            return rows.swapaxes(0, 1)
+        case "token dim":
+            return np.asarray(rows[0])
+    return x
+
+
+def _restored(value: np.ndarray, order: str, shape: tuple[int, ...]) -> np.ndarray:
+    match order:
+        case "batch token head dim":
+            return np.asarray(value.swapaxes(1, 2))
+        case "token row dim":
+            return np.asarray(value.swapaxes(0, 1).reshape(shape))
+    return np.asarray(value.reshape(shape))
+
+
+def _formed(positions: np.ndarray, form: str, shape: tuple[int, ...]) -> np.ndarray:
+    match form:
+        case "row token":
+            return np.broadcast_to(positions, (shape[0], shape[2])).copy()
+        case "one token":
+            return positions[None]
+        case "batch head token":
+            return np.broadcast_to(positions, shape[:3]).copy()
+    return positions
+
+
+def _cosines(positions: np.ndarray, width: int, tables: str) -> dict[str, np.ndarray]:
+    angles = positions[:, None] * 10_000.0 ** (-2 * np.arange(width // 2) / width)
+    whole = {"pair": angles, "tiled": np.tile(angles, 2), "repeated": np.repeat(angles, 2, axis=1)}[tables]
+    return {"cos": np.cos(whole), "sin": np.sin(whole)}

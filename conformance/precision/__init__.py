@@ -1,0 +1,1 @@
+"""How precise an implementation is: its error against the position, the profile it meets, and what that does to attention logits."""

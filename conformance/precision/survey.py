@@ -1,0 +1,78 @@
+"""Measure every implementation that a target offers."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+from conformance.adapter import near_miss
+from conformance.declarations import operations
+from conformance.journal import Task
+from conformance.limits import Limits
+from conformance.precision import answers, curve, logits, wide
+from conformance.precision.curve import Curve
+from conformance.run import Selection
+from conformance.selection import SelectionError
+from conformance.session import Session
+from conformance.targets import TargetError
+from conformance.vectors import Vector, load
+
+Progress = Callable[[int, int, str], None]
+NARROWEST, WIDEST = 2, 4_096
+#: The arrays that say where something stands.
+PLACES = frozenset({"positions", "query_positions", "key_positions", "offsets"})
+
+
+def survey(
+    target: str, *, chosen: Collection[str] = (), head_dim: int = 128, limits: Limits | None = None, progress: Progress | None = None
+) -> list[Curve]:
+    """Return the curve of every implementation and dtype: of all rotations, codes and biases, or of the chosen operations."""
+    verify(chosen, head_dim)
+    with Session(target, limits) as session, Session(wide.REFERENCE, limits) as reference:
+        wanted = Selection(None, _measured(chosen), None, None, "core", 0)
+        tasks = wanted.tasks(session.implementations)
+        _offered(target, tasks, chosen)
+        return list(_curves(session, reference, tasks, head_dim, progress or _silent))
+
+
+def verify(chosen: Collection[str], head_dim: int) -> None:
+    """Raise ``SelectionError`` where an operation has no positions, or no head is that wide."""
+    known = [name for name, operation in operations().items() if PLACES & set(operation.arrays)]
+    for name in chosen:
+        if name not in known:
+            message = f"operation must be one that takes positions, got {name!r}{near_miss(name, known)}"
+            raise SelectionError(message)
+    if not NARROWEST <= head_dim <= WIDEST or head_dim % 2:
+        message = f"head-dim must be even, from {NARROWEST} to {WIDEST}, got {head_dim}"
+        raise SelectionError(message)
+
+
+def _measured(chosen: Collection[str]) -> Collection[str]:
+    return chosen or [name for name in operations() if logits.family(name) in logits.MEASURED]
+
+
+def _offered(target: str, tasks: Sequence[Task], chosen: Collection[str]) -> None:
+    if not tasks:
+        message = f"{target} must offer {' or '.join(chosen) or 'a rotation, a code or a bias'}, got none of it"
+        raise TargetError(message)
+
+
+def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_dim: int, progress: Progress) -> Iterator[Curve]:
+    vectors: dict[str, list[Vector]] = {task.operation: [] for task in tasks}
+    for vector in load(list(vectors)):
+        vectors[vector.operation].append(vector)
+    for done, task in enumerate(tasks):
+        progress(done, len(tasks), f"{task.descriptor.label} {task.operation} {task.dtype}")
+        subject, own = session.subject(task.descriptor, task.dtype, task.profile), vectors[task.operation]
+        found, depends = answers.settled(list(answers.ask(subject, task, own)), task, _alone(session, task))
+        yield replace(curve.measure(found, task, depends=depends), wide=wide.measure(reference, subject, task, own, head_dim))
+
+
+def _alone(session: Session, task: Task) -> answers.Alone:
+    def ask(vector: Vector) -> answers.Answer | None:
+        with session.fresh() as fresh:
+            return answers.ask_one(fresh.subject(task.descriptor, task.dtype, task.profile), vector)
+
+    return ask
+
+
+def _silent(done: int, total: int, text: str) -> None:
+    """Show nothing."""

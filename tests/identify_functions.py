@@ -1,0 +1,222 @@
+"""Functions as people write them: right ones, odd ones, and some that are no positional encoding."""
+
+# ruff: noqa: ANN001, ANN201  code as people write it has no annotations
+
+import os
+
+import numpy as np
+
+LEARNED = np.random.default_rng(3).uniform(0.01, 1.0, 32)
+RANDOM = np.random.default_rng(1).normal(size=(64, 64)) / 8
+ROWS = np.random.default_rng(6).normal(size=(512, 32))
+NUMBERS = np.random.default_rng(2).normal(size=(32, 4))
+INNER, OUTER = np.random.default_rng(4).normal(size=16), np.random.default_rng(5).normal(size=(4, 16))
+not_a_function = 3
+
+
+def angles(positions, width, base=10_000.0):
+    return np.asarray(positions, dtype=float)[..., None] * base ** (-2 * np.arange(width // 2) / width)
+
+
+def halves(x, angle, growth=1.0):
+    cos, sin = growth * np.cos(angle), growth * np.sin(angle)
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+
+
+def neighbours(x, angle):
+    cos, sin = np.cos(angle), np.sin(angle)
+    first, second = x[..., ::2], x[..., 1::2]
+    return np.stack([first * cos - second * sin, first * sin + second * cos], axis=-1).reshape(x.shape).astype(x.dtype)
+
+
+def rope(x, positions, base=500_000.0):
+    return halves(x, angles(positions, x.shape[-1], base))
+
+
+def tokens_before_heads(x):
+    return halves(x, angles(np.arange(x.shape[1]), x.shape[-1])[:, None])
+
+
+def from_an_offset(x, offset=0):
+    return neighbours(x, angles(offset + np.arange(x.shape[-2]), x.shape[-1]))
+
+
+def queries_and_keys(q, k, position_ids):
+    return halves(q, angles(position_ids, q.shape[-1])), halves(k, angles(position_ids, k.shape[-1]))
+
+
+def some_channels(x, positions):
+    return np.concatenate([halves(x[..., :16], angles(positions, 16)), x[..., 16:]], axis=-1)
+
+
+def last_channels(x, positions):
+    return np.concatenate([x[..., :-16], neighbours(x[..., -16:], angles(positions, 16))], axis=-1)
+
+
+def counted_from_one(x, positions):
+    return halves(x, angles(positions + 1, x.shape[-1]))
+
+
+def clockwise(x, positions):
+    return halves(x, -angles(positions, x.shape[-1]))
+
+
+def interpolated(x, positions):
+    return halves(x, angles(positions / 8, x.shape[-1], 1e6))
+
+
+def raised_base(x, positions):
+    width = x.shape[-1]
+    return halves(x, angles(positions, width, 1e4 * 4 ** (width / (width - 2))))
+
+
+def yarn(x, positions):
+    width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
+    low, high = (width * np.log(4096 / (2 * np.pi * turns)) / (2 * np.log(1e4)) for turns in (32, 1))
+    ramp = np.clip((pair - np.floor(low)) / (np.ceil(high) - np.floor(low)), 0, 1)
+    plain = 1e4 ** (-2 * pair / width)
+    return halves(x, positions[:, None] * (plain * (1 - ramp) + plain / 8 * ramp), 0.1 * np.log(8) + 1)
+
+
+def llama3(x, positions):
+    width = x.shape[-1]
+    plain = 5e5 ** (-2 * np.arange(width // 2) / width)
+    smooth = np.clip((8192 * plain / (2 * np.pi) - 1) / (4 - 1), 0, 1)
+    return halves(x, positions[:, None] * ((1 - smooth) * plain / 8 + smooth * plain))
+
+
+def factor_per_pair(x, positions):
+    width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
+    return halves(x, positions[:, None] * 1e4 ** (-2 * pair / width) / (1 + pair**1.5 / 20))
+
+
+def learned_rotation(x, positions):
+    return halves(x, positions[:, None] * LEARNED)
+
+
+def random_matrix(x, positions):
+    return (x @ RANDOM).astype(x.dtype)
+
+
+def tiled_under_neighbours(x, positions):
+    angle = np.tile(angles(positions, x.shape[-1]), 2)
+    turned = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return x * np.cos(angle) + turned * np.sin(angle)
+
+
+def half_angles(x, positions):
+    return halves(x, angles(positions, x.shape[-1]).astype(np.float16).astype(float))
+
+
+def single_angles(x, positions):
+    frequencies = (10_000.0 ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])).astype(np.float32)
+    return halves(x, (positions[:, None].astype(np.float32) * frequencies).astype(float))
+
+
+def running_product(x, positions):
+    ratio = np.float32(10_000.0 ** (-2 / x.shape[-1]))
+    frequencies = np.cumprod(np.full(x.shape[-1] // 2, ratio, dtype=np.float32), dtype=np.float32) / ratio
+    return halves(x, (positions[:, None].astype(np.float32) * frequencies).astype(float))
+
+
+FREQUENCIES = {}
+
+
+def remembering(x, positions, head_dim, base=10_000.0):
+    return halves(x, positions[:, None] * FREQUENCIES.setdefault(head_dim, base ** (-2 * np.arange(head_dim // 2) / head_dim)))
+
+
+def ends_the_process(x, positions):
+    os._exit(3)
+
+
+def short_table(x, positions):
+    return halves(x, angles(np.arange(4096), x.shape[-1])[positions])
+
+
+def only_zero(x, positions):
+    if np.any(positions != 0):
+        message = "zero only"
+        raise ValueError(message)
+    return 1.0 * x
+
+
+def unchanged(x, positions):
+    return x
+
+
+def raises(x, positions):
+    message = "never today"
+    raise RuntimeError(message)
+
+
+def cos_sin(seq_len, dim, theta=10_000.0):
+    angle = np.tile(angles(np.arange(seq_len), dim, theta), 2)
+    return np.cos(angle), np.sin(angle)
+
+
+def complex_waves(dim, end, theta=10_000.0):
+    return np.exp(1j * angles(np.arange(end), dim, theta))
+
+
+def apply(x, cos, sin):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+
+
+def inverse_frequencies(dim, base=10_000.0):
+    return base ** (-np.arange(0, dim, 2) / dim)
+
+
+def paper_table(length, d_model):
+    angle = angles(np.arange(length), d_model)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(length, d_model)
+
+
+def cosine_first(positions, dim, max_period=10_000.0):
+    angle = np.asarray(positions, dtype=float)[:, None] * max_period ** (-np.arange(dim // 2) / max(1, dim // 2 - 1))
+    return 0.5 * np.concatenate([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def added(x):
+    return x + paper_table(x.shape[1], x.shape[2])
+
+
+def moved_by_two(positions):
+    angle = angles(positions + 2, 32)
+    return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+def learned_rows(positions):
+    return ROWS[positions]
+
+
+def looked_up(positions, table):
+    return table[np.where(positions < 0, len(table), positions + 2)]
+
+
+def alibi(query_length, key_length):
+    slopes = 2.0 ** -np.arange(1, 9)
+    return -slopes[:, None, None] * np.abs(np.arange(query_length)[:, None] - np.arange(key_length))
+
+
+def one_ratio(num_heads, query_length, key_length):
+    slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
+    return slopes[:, None, None] * (np.arange(key_length) - np.arange(query_length)[:, None])
+
+
+def alibi_with_mask(seq_len):
+    return np.where(np.tri(seq_len, dtype=bool), alibi(seq_len, seq_len), -np.inf)
+
+
+def buckets_inside(q_len, k_len):
+    away = np.maximum(np.arange(q_len)[:, None] - np.arange(k_len), 0)
+    level = 16 + np.floor(np.log(np.maximum(away, 1) / 16) / np.log(128 / 16) * 16)
+    return NUMBERS[np.where(away < 16, away, np.minimum(31, level)).astype(int)].transpose(2, 0, 1)
+
+
+def mlp_bias(query_positions, key_positions):
+    offset = key_positions[None] - query_positions[:, None]
+    hidden = np.tanh((np.sign(offset) * np.log1p(np.abs(offset)))[..., None] * INNER)
+    return np.einsum("ho,qko->hqk", OUTER, hidden)

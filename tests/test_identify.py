@@ -1,0 +1,354 @@
+"""What ``posenc identify`` recovers: every function of the bundled adapters, code as people write it, and what is no scheme."""
+
+import functools
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import identify_functions
+import numpy as np
+import pytest
+
+from conformance import targets
+from conformance.cli import main
+from conformance.frameworks import FRAMEWORKS
+from conformance.identify import plans
+from conformance.identify.asking import Refused, Signature, Strangers, signature
+from conformance.identify.asking import request as request_for
+from conformance.identify.declaration import Place
+from conformance.identify.following import restrictions, role, settings
+from conformance.identify.inside import Stranger
+from conformance.identify.recognise import Found, recognise
+from conformance.identify.screen import Told
+from conformance.in_process import assert_conforms
+from conformance.wording import told_with_place
+
+FILE = Path(identify_functions.__file__)
+#: Attention reads no encoding off its values; a shift of scores and a matrix are none.
+OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
+#: What an adapter leaves to its cases: these buckets exist in both directions only.
+ALSO = {("deberta-v2", "bidirectional"): True}
+
+
+class Here(Strangers):
+    """Functions of this process, called as the worker calls them."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__("here")
+        self.stranger = Stranger("here", function, FRAMEWORKS["numpy"](None), "numpy")
+
+    @property
+    def functions(self) -> tuple[Signature, ...]:
+        return (signature(0, self.stranger.describe()),)
+
+    def answer(self, _: int, arguments: Any, keywords: Mapping[str, Any], dtype: str) -> tuple[list[np.ndarray], bool]:
+        try:
+            header, values = self.stranger.answer(*request_for(arguments, keywords, dtype))
+        except Exception as error:
+            raise Refused(told_with_place(error)) from error
+        return values, bool(header["complex"])
+
+
+@functools.cache
+def found(name: str, **given: Any) -> Found:
+    here = Here(getattr(identify_functions, name))
+    return recognise(here, here.functions[0], None, given)
+
+
+def shown(name: str) -> dict[str, Any]:
+    identity = found(name).identity
+    assert identity is not None
+    return {"operation": identity.operation, **{key: seen.value for key, seen in identity.parameters.items()}}
+
+
+def told(name: str) -> Told:
+    result = found(name)
+    assert result.identity is not None
+    assert result.probe is not None
+    return Told(name, result, settings(result.identity, result.probe), Place("identify_functions", name))
+
+
+@pytest.fixture(params=["numpy", "ggml", "transformers", "equinox", "array_api_strict"])
+def strangers(request: pytest.FixtureRequest) -> Iterator[Strangers]:
+    with Strangers(request.param) as started:
+        try:
+            assert started.functions
+        except targets.LibraryMissing as missing:
+            pytest.skip(str(missing))
+        yield started
+
+
+def as_set(value: object) -> set[object]:
+    return set(value) if isinstance(value, list | tuple | set | frozenset) else {value}
+
+
+def disagreements(strangers: Strangers, known: Signature) -> Iterator[str]:
+    assert known.declared is not None
+    operation, declared = known.declared
+    result = recognise(strangers, known, None, {})
+    if result.identity is None or result.probe is None or result.identity.operation != operation:
+        yield f"{known.label} {operation}: got {result.identity and result.identity.what}, tried {result.tried[:2]}"
+        return
+    for name, seen in result.identity.parameters.items():
+        asked = result.probe.settings.get(role(name))
+        if asked is not None and name not in declared and not seen.holds(asked):
+            yield f"{known.label} {operation}: {name} was {asked}, seen {seen}"
+    if strangers.target == "array_api_strict":
+        return  # the same functions as numpy's, which are asked for every setting
+    limits = restrictions(settings(result.identity, result.probe))
+    for name in {*declared, *limits}:
+        expected = declared.get(name, ALSO.get((known.label, name), "anything"))
+        if as_set(limits.get(name, "anything")) != as_set(expected):
+            yield f"{known.label} {operation}: {name} is {limits.get(name)}, declared {expected}"
+
+
+def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strangers: Strangers) -> None:
+    known = [item for item in strangers.functions if item.declared and item.declared[0].split(".")[1] not in OUT_OF_SCOPE]
+    assert known
+
+    assert [line for item in known for line in disagreements(strangers, item)] == []
+
+
+ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "base": 10_000.0}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("rope", {**ROPE, "base": 500_000.0}),
+        ("tokens_before_heads", ROPE),
+        ("from_an_offset", {**ROPE, "layout": "interleaved"}),
+        ("queries_and_keys", {**ROPE, "operation": "rope.rotate_query_key"}),
+        ("some_channels", {**ROPE, "rotary_dim": 16, "placement": "first", "head_dim": 16}),
+        ("last_channels", {**ROPE, "layout": "interleaved", "rotary_dim": 16, "placement": "last", "head_dim": 16}),
+        ("counted_from_one", {**ROPE, "offset": 1.0}),
+        ("clockwise", {**ROPE, "direction": "negative"}),
+        ("interpolated", {**ROPE, "operation": "position_interpolation.rotate", "base": 1e6, "factor": 8.0}),
+        ("single_angles", ROPE),
+        ("half_angles", ROPE),
+        ("running_product", ROPE),
+        ("short_table", ROPE),
+        ("cos_sin", {"operation": "rope.tables", "base": 10_000.0, "head_dim": 64}),
+        ("complex_waves", {"operation": "rope.tables", "base": 10_000.0, "head_dim": 64}),
+        ("apply", {"operation": "rope.apply", "layout": "half", "direction": "positive"}),
+        ("inverse_frequencies", {"operation": "rope.frequencies", "base": 10_000.0}),
+        (
+            "paper_table",
+            {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper"},
+        ),
+        (
+            "cosine_first",
+            {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "scale": 0.5, "base": 10_000.0, "spacing": "endpoint"},
+        ),
+        ("added", {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper"}),
+        (
+            "moved_by_two",
+            {
+                "operation": "sinusoidal.encode",
+                "layout": "halves",
+                "scale": 1.0,
+                "base": 10_000.0,
+                "spacing": "paper",
+                "offset": 2.0,
+                "dim": 32,
+            },
+        ),
+        ("looked_up", {"operation": "learned.encode", "offset": 2, "outside": "raise"}),
+        ("alibi", {"operation": "alibi.bias", "max_bias": 8.0, "form": "symmetric", "num_heads": 8}),
+        ("buckets_inside", {"operation": None, "convention": "t5", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
+        ("alibi_with_mask", {"operation": None, "max_bias": 8.0, "form": "row"}),
+        ("llama3", {**ROPE, "operation": None, "base": 500_000.0, "factor": 8.0, "head_dim": 64}),
+    ],
+)
+def test_code_as_people_write_it_shows_its_parameters(name: str, expected: dict[str, Any]) -> None:
+    got = shown(name)
+
+    assert {key: got.get(key) for key in expected} == expected
+    assert set(got) - set(expected) <= {"tables", "order"}
+
+
+def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor() -> None:
+    got = shown("yarn")
+
+    assert {key: got[key] for key in ("operation", "base", "factor", "truncate", "original_length", "beta_fast", "beta_slow")} == {
+        "operation": "yarn.rotate", "base": 1e4, "factor": 8.0, "truncate": True,
+        "original_length": 4096, "beta_fast": 32.0, "beta_slow": 1.0,
+    }  # fmt: skip
+    assert got["attention_factor"] is None
+
+
+def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None:
+    identity = found("raised_base").identity
+
+    assert identity is not None
+    assert identity.parameters["base"].holds(1e4 * 4 ** (64 / 62))
+    assert any("NTK-aware scaling by 4 from base 10000" in line for line in identity.unseen)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("random_matrix", "one matrix for all positions, not norm-preserving"),
+        ("learned_rotation", "a norm-preserving rotation of pairs, but its frequencies are on no known ladder: learned"),
+        ("factor_per_pair", "on no known ladder: a factor for every pair"),
+        ("tiled_under_neighbours", "the two rows of a pair turn by different angles"),
+        ("mlp_bias", "a number of its own for every offset, on no line and in no buckets"),
+        ("unchanged", "it returns x unchanged at every position"),
+        ("only_zero", "only position 0 was accepted"),
+        ("one_ratio", "but of 12 heads: linear in distance (form row), but its slopes aren't ALiBi's: one ratio for all heads"),
+        ("learned_rows", "rows that are no sines and cosines and no digits"),
+        ("llama3", "blended between wavelengths 2048 and 8192"),
+    ],
+)
+def test_what_is_no_known_scheme_is_told_with_the_reason(name: str, reason: str) -> None:
+    identity = found(name).identity
+
+    assert identity is not None
+    assert identity.operation is None
+    assert reason in identity.what
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("rope", "arithmetic of the angles: float64"),
+        ("single_angles", "arithmetic of the angles: float32"),
+        ("running_product", "arithmetic of the angles: float32"),
+        ("half_angles", "arithmetic of the angles: float16"),
+        ("short_table", "positions: right to 4095, not at twice that"),
+        ("short_table", "real positions: refused"),
+        ("rope", "real positions: accepted"),
+        ("counted_from_one", "position offset: what is called 0 stands at 1"),
+        ("tokens_before_heads", "it counts its rows from 0"),
+        ("from_an_offset", "only the first position counts"),
+        ("alibi_with_mask", "a causal mask is part of it"),
+        ("learned_rows", "the last position that is taken is 511: a table of 512 rows"),
+    ],
+)
+def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
+    identity = found(name).identity
+
+    assert identity is not None
+    assert any(seen.startswith(line) for seen in identity.seen)
+
+
+PASTED = (
+    "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
+    "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
+    "cosine_first", "added", "moved_by_two", "looked_up", "alibi",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_the_declaration_that_is_printed_conforms_when_it_is_pasted(name: str) -> None:
+    text = told(name).declaration()
+    assert text is not None
+    pasted: dict[str, Any] = {}
+
+    exec(compile(text, f"{name}.py", "exec"), pasted)  # noqa: S102  what a person pastes
+
+    for each in pasted["adapter"].implementations:
+        limits = dict(each.restrictions)
+        assert_conforms(each.function, each.operation, positions=each.positions, level="smoke", **limits)
+
+
+def test_a_call_that_is_said_is_the_only_one_that_is_tried() -> None:
+    here = Here(lambda a, b: identify_functions.rope(b, a))
+
+    result = recognise(here, here.functions[0], plans.said("f(positions, x)"), {})
+
+    assert result.identity is not None
+    assert result.identity.operation == "rope.rotate"
+    assert result.probe is not None
+    assert result.probe.plan.arguments == ("positions", "x")
+
+
+def test_a_setting_that_is_given_is_what_the_function_is_called_with() -> None:
+    result = found("rope", base=250.0)
+
+    assert result.identity is not None
+    assert result.identity.parameters["base"].holds(250.0)
+
+
+def test_an_argument_that_is_followed_is_handed_on_and_restricts_nothing() -> None:
+    declaration = told("rope").declaration()
+
+    assert declaration is not None
+    assert "def rotate(x, positions, *, base, **_):" in declaration
+    assert '@adapter.implements("rope.rotate", layout="half", direction="positive")' in declaration
+
+
+def test_an_argument_that_only_the_first_call_of_a_width_reads_is_told() -> None:
+    (base,) = (setting for setting in told("remembering").settings if setting.name == "base")
+
+    assert base.note.startswith("counts in the first call of a width only")
+    assert base.allowed is None
+
+
+def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["identify", *arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_command_prints_what_it_is_and_what_to_paste_within_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = command(capsys, f"{FILE}:interpolated")
+
+    assert (status, err) == (0, "")
+    assert "position_interpolation.rotate: base 1000000, slowed by 8" in out
+    assert "from identify_functions import interpolated" in out
+    prose = out.split("the adapter to paste:")[0].splitlines()
+    assert all(len(line) <= 80 for line in prose)
+
+
+def test_the_command_writes_json_and_ends_with_1_where_no_scheme_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = command(capsys, f"{FILE}:mlp_bias", "--json")
+
+    (document,) = json.loads(out)
+    assert status == 1
+    assert document["operation"] is None
+    assert document["declaration"] is None
+    assert document["what"].startswith("a number of its own for every offset")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([f"{FILE}:interpolate"], "must name a function that exists, got no 'interpolate' (did you mean interpolated?)"),
+        ([f"{FILE}:not_a_function"], "must be a function, got int 3"),
+        ([f"{FILE}:raises"], "must answer some call, got nothing usable from f(x, positions): RuntimeError: never today"),
+        ([f"{FILE}:ends_the_process"], "got nothing usable from f(x, positions): the process ended with exit status 3"),
+        (["no/such/file.py:rope"], "target must be a file that exists, got no/such/file.py"),
+        (["no_such_module:rope"], "target must name a module that exists"),
+        ([f"{FILE}:rope", "--call", "x, positions"], "--call must be like 'f(x, positions)', got 'x, positions'"),
+        ([f"{FILE}:rope", "--call", "f(x, wheels)"], "--call must name x, q, k, positions"),
+        ([f"{FILE}:rope", "--set", "bass=3"], "--set must name a setting, got 'bass' (did you mean base?)"),
+        ([f"{FILE}:rope", "--set", "base"], "--set must be NAME=VALUE, got 'base'"),
+        ([f"{FILE}:rope", "--framework", "nunpy"], "framework must be one of numpy, torch, jax"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_no_traceback(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    status, out, err = command(capsys, *arguments)
+
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = """
+        from conformance import Adapter
+        from identify_functions import rope
+        adapter = Adapter("wrong")
+        adapter.implements("rope.rotate", layout="interleaved", base=500_000.0)(lambda x, positions, **_: rope(x, positions))
+        """
+    (tmp_path / "identify_functions.py").write_bytes(FILE.read_bytes())
+    (tmp_path / "wrong.py").write_text(textwrap.dedent(text), encoding="utf-8")
+
+    status, out, _ = command(capsys, str(tmp_path / "wrong.py"))
+
+    assert status == 0
+    assert "declared with another layout" in out
+    assert '@adapter.implements("rope.rotate", base=500000.0, layout="half", direction="positive")' in out
