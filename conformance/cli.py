@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.commands.identify import identify
+from conformance.commands.precision import precision
 from conformance.status import Status, worst
 from conformance.version import __version__
 
@@ -280,17 +282,18 @@ def protocol() -> None:
 @protocol.command()
 @click.argument("cases", nargs=-1, required=True, metavar="CASE...")
 @click.option("--dtype", type=click.Choice(["float64", "float32", "float16"]), default="float32", show_default=True, help="Of real arrays.")
+@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="How many calls in one request.")
 @click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
-def replay(cases: tuple[str, ...], dtype: str, command: str | None) -> None:
+def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) -> None:
     """Put CASES to a program without the harness."""
     from conformance.protocol import replay
 
     vectors = replay.chosen(cases)
     if command is None:
-        for line in replay.requests(vectors, dtype):
+        for line in replay.requests(vectors, dtype, batch):
             sys.stdout.write(line.decode())
         return
-    _write(("", line) for line in replay.answers(command, vectors, dtype))
+    _write(("", line) for line in replay.answers(command, vectors, dtype, batch))
 
 
 @posenc.command()
@@ -318,6 +321,10 @@ def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
     finally:
         progress.clear()
     _write(compare.lines(measured))
+
+
+posenc.add_command(identify)
+posenc.add_command(precision)
 
 
 def _write(lines: "Iterable[Line]") -> None:

@@ -76,7 +76,8 @@ def assert_conforms(
 
 def _told(operation: str, wrong: Sequence[Result], count: int, diagnosis: Diagnosis | None) -> list[str]:
     lines = [f"{operation} must conform, got {len(wrong)} of {count} checks wrong"]
-    if diagnosis is not None:
-        lines += [f"mistake: {' + '.join(diagnosis.mutants)}: {diagnosis.does}", f"should: {diagnosis.should}", f"fix: {diagnosis.fix}"]
+    if diagnosis is not None and diagnosis.named:
+        lines += [f"{diagnosis.label}: {diagnosis.name}: {diagnosis.does}", f"should: {diagnosis.should}", f"fix: {diagnosis.fix}"]
         lines += [f"seen in: {thread}" for thread in diagnosis.threads]
+    lines += [f"known: {known}" for known in (() if diagnosis is None else diagnosis.description)]
     return lines + [f"{result.check} in {result.dtype}: {message(result.outcome)}" for result in wrong[:SMOKE]]

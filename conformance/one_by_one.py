@@ -6,9 +6,10 @@ from functools import cached_property
 
 from conformance import law_checks, laws, vector_checks
 from conformance.declarations import operations
+from conformance.history import ONCE
 from conformance.journal import Call, Task
 from conformance.laws.running import run_checks
-from conformance.outcomes import Diagnosis, Failed, Reason, Result
+from conformance.outcomes import Diagnosis, Failed, Reason, Result, TimedOut
 from conformance.run import DIAGNOSED, Selection
 from conformance.session import Session
 from conformance.vectors import Vector
@@ -80,10 +81,12 @@ class Judge:
         return self.diagnoses[name]
 
     def _settled(self, task: Task, found: vector_checks.Checked | law_checks.Found, result: Result) -> Result:
-        """Return the failure; one that passes in a fresh worker depends on what was called before."""
+        """Return the failure; one that passes in a fresh worker depends on what was called before, or wasn't answered in time."""
         with self.session.fresh() as fresh:
             if not found.again(fresh.subject(task.descriptor, task.dtype, task.profile)):
                 return result
+        if isinstance(result.outcome, TimedOut):
+            return replace(result, outcome=replace(result.outcome, message=ONCE))
         message = "the same call passes in a fresh worker: the answer depends on what was called before"
         return replace(result, outcome=Failed(Reason.HISTORY, message))
 
@@ -97,7 +100,7 @@ class Judge:
         if not any(isinstance(outcome, Failed) and outcome.reason in DIAGNOSED for outcome in outcomes):
             return None
         seen = [diagnose.Observation(one.vector, dict(one.reply.values), task.dtype) for one in checked if one.reply is not None]
-        return diagnose.diagnose(task.operation, seen, task.profile)
+        return diagnose.explain(task.operation, seen, task.profile)
 
 
 def _questions(task: Task, vectors: list[Vector]) -> Iterator[Question]:

@@ -51,13 +51,14 @@ class Crashed:
 
 @dataclass(frozen=True)
 class TimedOut:
-    """Gave no answer in time."""
+    """Gave no answer in time; ``message`` says what else is known, where the same call was answered another time."""
 
     seconds: float
+    message: str = ""
 
     def words(self) -> str:
         """Return how long was waited."""
-        return f"no answer within {self.seconds:g} s"
+        return f"no answer within {self.seconds:g} s" + (f"; {self.message}" if self.message else "")
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,10 @@ CONVICTIONS = (Failed, Errored, *FATAL)
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The known mistake, or convention, whose output matches what the implementation returned."""
+    """The known mistake, or convention, whose output matches what the implementation returned; without a name, what is known of it.
+
+    ``separate`` says of what also fits which input would tell it from the first.
+    """
 
     mutants: tuple[str, ...]
     does: str
@@ -127,11 +131,36 @@ class Diagnosis:
     threads: tuple[str, ...] = ()
     also_fits: tuple[str, ...] = ()
     kind: str = "mistake"
+    separate: tuple[str, ...] = ()
+    description: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> bool:
+        """Whether it is a mistake that has a name."""
+        return bool(self.mutants)
+
+    @property
+    def name(self) -> str:
+        """All its names in one."""
+        return " + ".join(self.mutants)
+
+    @property
+    def label(self) -> str:
+        """What a report calls it: a convention that wasn't declared, a format that is too small, or a mistake."""
+        return self.kind if self.kind in ("convention", "precision") else "mistake"
+
+    def others(self, most: int | None = None) -> str:
+        """Return what also fits in one line, or the first few and how many more."""
+        rest = "" if most is None or len(self.also_fits) <= most else f" and {len(self.also_fits) - most} more"
+        return ", ".join(self.also_fits[:most]) + rest
 
 
 @dataclass(frozen=True)
 class Result:
-    """One check of one implementation, with all that the report says about it; ``size`` counts the numbers in its inputs."""
+    """One check of one implementation, with all that the report says about it.
+
+    ``size`` counts the numbers in its inputs; ``logits`` says by position what the error is in attention logits, where the check can tell.
+    """
 
     implementation: str
     operation: str
@@ -150,6 +179,7 @@ class Result:
     seconds: float = 0.0
     errors_by_position: tuple[tuple[int, float], ...] = ()
     size: int = 0
+    logits: tuple[tuple[int, float], ...] = ()
 
     @property
     def convicts(self) -> bool:

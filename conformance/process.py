@@ -20,20 +20,23 @@ from conformance.limits import Limits
 from conformance.tree import Tree
 from conformance.watch import Watch
 
-BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[1:2]; from conformance.worker import main; main(int(sys.argv[2]), sys.argv[3])"
+BOOTSTRAP = (
+    "import importlib, sys; sys.path[:0] = sys.argv[1:2]; importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])"
+)
+WORKER = "conformance.worker"
 LOG_LINES = 200
 
 
 class Process:
     """A worker that runs until it is ended, or ends itself."""
 
-    def __init__(self, target: str, limits: Limits) -> None:
-        """Start it without waiting for it."""
+    def __init__(self, target: str, limits: Limits, module: str = WORKER) -> None:
+        """Start it without waiting for it; ``module`` has the ``main`` that answers."""
         ours, theirs = socket.socketpair()
         tree = Tree()
         with theirs:
             self.popen = subprocess.Popen(  # noqa: S603  our own interpreter on our own module
-                [sys.executable, "-P", "-c", BOOTSTRAP, str(Path(__file__).resolve().parent.parent), str(theirs.fileno()), target],
+                [sys.executable, "-P", "-c", BOOTSTRAP, str(Path(__file__).resolve().parent.parent), str(theirs.fileno()), target, module],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -148,13 +148,15 @@ def told(wrong: Wrong) -> Iterator[str]:
     yield f"{clean(message(result.outcome))}"
     if result.exposes:
         yield f"exposes   {clean(result.exposes)}"
-    if diagnosis is not None:
-        yield f"mistake   {' + '.join(diagnosis.mutants)}: {diagnosis.does}"
+    yield from (f"known     {known}" for known in (() if diagnosis is None else diagnosis.description))
+    if diagnosis is not None and diagnosis.named:
+        yield f"{diagnosis.label:9} {diagnosis.name}: {diagnosis.does}"
         yield f"should    {diagnosis.should}"
         yield f"fix       {diagnosis.fix}"
         yield from (f"seen in   {thread}" for thread in diagnosis.threads)
         if diagnosis.also_fits:
-            yield f"also fits {', '.join(diagnosis.also_fits)}"
+            yield f"also fits {diagnosis.others()}"
+        yield from (f"tell apart: {separating}" for separating in diagnosis.separate)
     if wrong.saved is not None:
         yield f"saved     {wrong.saved}"
     if result.reproduction:

@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
+from conformance.precision.words import WORDS
 from conformance.profiles import FORMATS, PROFILES
 from conformance.status import Status
 from conformance.summary import (
     CLEAR,
     Conviction,
     Precision,
+    Rotation,
     advisories,
     convictions,
     counts,
     not_judged,
     precision,
+    rotations,
     unsupported,
     verdict,
     waived,
@@ -94,18 +97,25 @@ def _title(conviction: Conviction, width: int) -> Iterator[Line]:
 def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Line]:
     diagnosis = conviction.diagnosis
     if diagnosis is None:
-        kinds = {_kind(failure.outcome) for failure in conviction.failures}
-        if kinds == {Reason.VALUE.value}:
-            yield from _field("mistake", "none of the known ones gives these values", width)
+        yield from _unnamed(conviction, width)
         return
-    yield from _field("convention" if diagnosis.kind == "convention" else "mistake", " + ".join(diagnosis.mutants), width, style="head")
+    yield from _field(diagnosis.label, diagnosis.name, width, style="head")
     yield from _field("does", diagnosis.does, width)
     yield from _field("should", diagnosis.should, width)
     yield from _field("fix", diagnosis.fix, width)
     for thread in diagnosis.threads[: None if verbose else THREADS]:
         yield "quiet", f"  seen in    {clean(thread)}"
     if diagnosis.also_fits:
-        yield from _field("also fits", ", ".join(diagnosis.also_fits), width, style="quiet")
+        yield from _field("also fits", diagnosis.others(None if verbose else OTHERS), width, style="quiet")
+    for separating in diagnosis.separate:
+        yield from _field("tell apart", separating, width, style="quiet")
+
+
+def _unnamed(conviction: Conviction, width: int) -> Iterator[Line]:
+    if conviction.description or {_kind(failure.outcome) for failure in conviction.failures} == {Reason.VALUE.value}:
+        yield from _field("mistake", "none of the known ones gives these values", width)
+    for index, known in enumerate(conviction.description):
+        yield from _field("known" if index == 0 else "", known, width)
 
 
 def _shown(conviction: Conviction, target: str, width: int, *, verbose: bool) -> Iterator[Line]:
@@ -129,7 +139,7 @@ def _hints(conviction: Conviction) -> str:
 def _in_short(conviction: Conviction, target: str, width: int) -> Iterator[Line]:
     shown = conviction.smallest
     if conviction.diagnosis is not None:
-        yield from _field("mistake", " + ".join(conviction.diagnosis.mutants), width)
+        yield from _field(conviction.diagnosis.label, conviction.diagnosis.name, width)
     else:
         yield from _field("shown by", f"{shown.check}: {message(shown.outcome)}", width)
     yield "quiet", f"  in full    posenc check {clean(target)} --operation {conviction.operation} --verbose"
@@ -207,8 +217,19 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     shown = [(row.operation, f"{row.implementation}: {_dtype_precision(row)}") for row in rows] if verbose else _by_operation(rows)
     for name, words in shown:
         yield from _row(name, words, width)
+    for rotation in rotations(rows):
+        yield from _wrapped(_in_logits(rotation), width)
     for row in rows if verbose else ():
         yield from _errors_by_position(row, width)
+
+
+def _in_logits(rotation: Rotation) -> str:
+    arithmetic = "no known arithmetic" if rotation.met is None else WORDS[rotation.met]
+    results = "" if rotation.met is not None and rotation.met.startswith(rotation.dtype) else f", {rotation.dtype} results"
+    wrong, right = rotation.wrong_from, rotation.reach
+    reached = f"wrong from {wrong:,}" if wrong is not None else f"right up to {right:,}" if right is not None else "right"
+    position, error = rotation.logits
+    return f"{arithmetic}{results}: {reached}; logits off by {error:.1g} at {position:,}"
 
 
 def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:

@@ -266,7 +266,7 @@ def _diagnose(case: Case) -> Diagnosis | None:
         for checked in case.checked
         if checked.reply is not None and checked.vector.expected is not None and checked not in case.affected
     ]
-    return diagnose.diagnose(case.task.operation, observations, case.task.profile)
+    return diagnose.explain(case.task.operation, observations, case.task.profile)
 
 
 def _silent(done: int, total: int, text: str) -> None:

@@ -1,15 +1,17 @@
 """What a report says, before it is worded: convictions, precision, counts. Pure functions of ``Report``."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
+from conformance.precision.logits import ROTATIONS, family
 from conformance.profiles import PROFILES, REQUIRED
 from conformance.status import Status
 
 CLEAR = 10.0
+HALVES = ("float16", "bfloat16")
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
 
 
@@ -23,6 +25,7 @@ class Conviction:
     failures: tuple[Result, ...]
     judged: int
     diagnosis: Diagnosis | None
+    description: tuple[str, ...] = ()
 
     @property
     def smallest(self) -> Result:
@@ -38,7 +41,7 @@ class Conviction:
 
 @dataclass(frozen=True)
 class Precision:
-    """How precise one operation of one implementation is at one dtype, and up to which position."""
+    """How precise one operation of one implementation is at one dtype, up to which position, and how far off it puts attention logits."""
 
     implementation: str
     operation: str
@@ -49,6 +52,7 @@ class Precision:
     reach: int | None
     wrong_from: int | None
     errors_by_position: tuple[tuple[int, float], ...]
+    logits: tuple[int, float] | None = None
 
     @property
     def declared(self) -> bool:
@@ -101,14 +105,20 @@ def convictions(report: Report) -> list[Conviction]:
         failures = tuple(result for result in results if result.convicts)
         if failures:
             dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
-            count = sum(map(judged, results))
-            found.append(Conviction(implementation, operation, dtypes, failures, count, _diagnosis(report, failures[0], dtypes)))
+            known = _diagnoses(report, failures[0], dtypes)
+            found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), *_named_or_described(known)))
     return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
 
 
-def _diagnosis(report: Report, failure: Result, dtypes: tuple[str, ...]) -> Diagnosis | None:
+def _diagnoses(report: Report, failure: Result, dtypes: tuple[str, ...]) -> list[Diagnosis]:
     keys = [f"{failure.implementation}:{failure.operation}:{dtype}" for dtype in dtypes]
-    return next((report.diagnoses[key] for key in keys if key in report.diagnoses), None)
+    return [report.diagnoses[key] for key in keys if key in report.diagnoses]
+
+
+def _named_or_described(known: Sequence[Diagnosis]) -> tuple[Diagnosis | None, tuple[str, ...]]:
+    """Return the first diagnosis that has a name, and what the first without one says where none has."""
+    named = next((diagnosis for diagnosis in known if diagnosis.named), None)
+    return named, () if named is not None else next((diagnosis.description for diagnosis in known), ())
 
 
 def precision(report: Report) -> list[Precision]:
@@ -124,11 +134,44 @@ def _precision(results: list[Result]) -> Precision:
     right = [position for result in results if isinstance(result.outcome, Passed) for position in _positions(result)]
     return Precision(
         *(first.implementation, first.operation, first.dtype, first.profile),
-        met=_weakest(results),
+        met=_own(_weakest(results), results),
         worst=max(ratios, default=None),
         reach=max((position for position in right if wrong is None or position < wrong), default=None),
         wrong_from=wrong,
         errors_by_position=_worst_by_position(results),
+        logits=max((found for result in results for found in result.logits), key=lambda found: found[1], default=None),
+    )
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """What rotations of one dtype in one profile have in common: right how far or wrong from where, and the worst error in logits."""
+
+    dtype: str
+    met: str | None
+    reach: int | None
+    wrong_from: int | None
+    logits: tuple[int, float]
+
+
+def rotations(rows: Iterable[Precision]) -> list[Rotation]:
+    """Return what rotations do to attention logits, right ones by the profile met, then wrong ones."""
+    told = [row for row in rows if row.logits is not None and family(row.operation) in ROTATIONS]
+    ordered = sorted(told, key=_kind_of_rotation)
+    return [_rotation(list(group)) for _, group in groupby(ordered, key=_kind_of_rotation)]
+
+
+def _kind_of_rotation(row: Precision) -> tuple[bool, int, str]:
+    return row.wrong_from is not None, len(PROFILES) if row.met is None else PROFILES.index(row.met), row.dtype
+
+
+def _rotation(rows: list[Precision]) -> Rotation:
+    return Rotation(
+        dtype=rows[0].dtype,
+        met=rows[0].met,
+        reach=max((row.reach for row in rows if row.reach is not None), default=None),
+        wrong_from=min((row.wrong_from for row in rows if row.wrong_from is not None), default=None),
+        logits=max((row.logits for row in rows if row.logits is not None), key=lambda found: found[1]),
     )
 
 
@@ -137,6 +180,13 @@ def _weakest(results: list[Result]) -> str | None:
     met = [result.profile_met for result in results if result.convicts or result.profile_met is not None]
     known = [profile for profile in met if profile is not None]
     return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
+
+
+def _own(met: str | None, results: list[Result]) -> str | None:
+    """Return the profile met; what computes in one half format and is right is not said to meet the tables of the other."""
+    dtype, required = results[0].dtype, results[0].profile
+    foreign = met is not None and dtype in HALVES and met.startswith(HALVES) and not met.startswith(dtype)
+    return required if foreign and all(isinstance(result.outcome, Passed) for result in results) else met
 
 
 def _positions(result: Result) -> list[int]:

@@ -76,6 +76,14 @@ def _adapter(target: str) -> Adapter:
     raise TargetError(message)
 
 
+def module(name: str) -> ModuleType:
+    """Return the module that a file or a dotted name holds, or raise ``TargetError``."""
+    if name.endswith(".py") or Path(name).is_file():
+        return _imported(name, lambda: _execute(Path(name)))
+    _search_here()
+    return _imported(name, lambda: importlib.import_module(name))
+
+
 def _program(words: str) -> Adapter:
     from conformance.protocol import command
 

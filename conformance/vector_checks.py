@@ -8,6 +8,7 @@ from conformance import reproduction
 from conformance.journal import Call, Task
 from conformance.judge import Judgement, compare, exact_in
 from conformance.outcomes import CONVICTIONS, FATAL, Advisory, Errored, Failed, NotJudged, Outcome, Passed, Reason, Result, Unsupported
+from conformance.precision.logits import in_logits
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.vectors import Vector
 
@@ -57,6 +58,7 @@ class Checked:
             reproduction=reproduction.of_calls(target, (self.call,)) if outcome is None and self.failed else None,
             seconds=self.seconds,
             errors_by_position=judgement.by_position if outcome is None else (),
+            logits=in_logits(vector, self.reply.values) if outcome is None and self.reply is not None and judgement.by_position else (),
         )
 
 

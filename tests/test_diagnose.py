@@ -28,7 +28,8 @@ def observe(operation: str, function: Function, dtype: str = "float32") -> list[
 def answered(vector: Vector, function: Function, dtype: str) -> Observation | None:
     contract = operations()[vector.operation]
     try:
-        value = function(*[vector.inputs[name] for name in contract.arrays], **vector.parameters)
+        with np.errstate(all="ignore"):
+            value = function(*[vector.inputs[name] for name in contract.arrays], **vector.parameters)
     except (ValueError, IndexError, ArithmeticError):
         return None
     values = value if isinstance(value, tuple) else (value,)
@@ -38,7 +39,8 @@ def answered(vector: Vector, function: Function, dtype: str) -> Observation | No
 def in_dtype(values: np.ndarray, dtype: str) -> np.ndarray:
     if values.dtype.kind == "i":
         return values
-    return values.astype(np.float32).astype(np.float64) if dtype == "float32" else rounded(values, dtype)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64) if dtype == "float32" else rounded(values, dtype)
 
 
 def right(operation: str, change: Callable[[np.ndarray, Vector], np.ndarray] = lambda values, _: values) -> list[Observation]:
@@ -89,7 +91,11 @@ def test_nothing_is_named_where_everything_is_right(operation: str) -> None:
     assert diagnose(operation, right(operation), "float32") is None
 
 
-@pytest.mark.parametrize("operation", [name for name in operations() if name != "t5.bucket"])
+#: One operation of every scheme, with real results, and one whose candidates are many.
+UNLIKE = (*{name.split(".")[0]: name for name in reversed(operations()) if name != "t5.bucket"}.values(), "rope.rotate")
+
+
+@pytest.mark.parametrize("operation", UNLIKE)
 @pytest.mark.parametrize("size", [1e-3, 1.0])
 def test_nothing_is_named_for_a_mistake_that_nobody_knows(operation: str, size: float) -> None:
     noise = np.random.default_rng(0)

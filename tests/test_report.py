@@ -182,6 +182,35 @@ def test_the_reach_ends_before_the_first_wrong_position() -> None:
     assert (row.reach, row.wrong_from) == (9, 2049)
 
 
+def test_rotations_of_one_arithmetic_say_together_how_far_and_what_it_does_to_logits() -> None:
+    near = right("rope.rotate/a", logits=((9, 1e-6),), farthest=131_071)
+    far = right("yarn.rotate/a", operation="yarn.rotate", logits=((4096, 0.0012),), farthest=1_048_576)
+    half = right(dtype="bfloat16", profile="bfloat16-model", profile_met="bfloat16-table", logits=((9, 0.02),), farthest=9)
+    shown = screen(near, far, half)
+
+    assert "float32 angles: right up to 1,048,576; logits off by 0.001 at 4,096" in shown
+    assert "bfloat16 tables: right up to 9; logits off by 0.02 at 9" in shown
+
+
+def test_a_wrong_rotation_says_from_where_and_what_it_does_to_logits() -> None:
+    shown = screen(wrong(errors_by_position=((1, 0.2), (257, 200.0)), logits=((1, 1e-6), (257, 0.35))))
+
+    assert "no known arithmetic, float32 results: wrong from 257; logits off by 0.3 at 257" in shown
+
+
+def test_nothing_is_said_about_logits_where_nothing_can_tell_them() -> None:
+    biased = right("alibi.bias/far", operation="alibi.bias", logits=((9, 0.5),))
+
+    assert "logits off" not in screen(right(), biased)
+
+
+def test_results_in_one_half_format_are_not_said_to_meet_the_tables_of_the_other() -> None:
+    half = {"dtype": "float16", "profile": "float16-model"}
+
+    assert precision(a_report(right(profile_met="bfloat16-table", **half)))[0].met == "float16-model"
+    assert precision(a_report(right(profile_met="float16-table", **half)))[0].met == "float16-table"
+
+
 def test_nan_at_a_position_makes_it_wrong() -> None:
     broken = result(Failed(Reason.NOT_FINITE, "nan"), errors_by_position=((0, 0.0), (5, float("nan"))))
 

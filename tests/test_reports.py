@@ -52,7 +52,8 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "numpy_wrong.py"
 def everything() -> Report:
     """Return a report with every outcome, an infinite ratio and a diagnosis."""
     checks = [result(outcome, f"rope.rotate/{index}") for index, outcome in enumerate(OUTCOMES)]
-    far = wrong("rope.rotate/inf", ratio=math.inf, errors_by_position=((0, 0.5), (9, math.inf)), reproduction="print(1)\n")
+    errors = ((0, 0.5), (9, math.inf))
+    far = wrong("rope.rotate/inf", ratio=math.inf, errors_by_position=errors, logits=((9, 0.25),), reproduction="print(1)\n")
     return a_report(*checks, far, diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})
 
 
@@ -191,7 +192,11 @@ def test_markdown_says_verdict_mistake_fix_and_thread() -> None:
 
 @pytest.mark.parametrize(
     ("results", "words"),
-    [((right(), right("b")), "conforms (2 of 2)"), ((right(), wrong()), "does not conform (1 of 2)"), ((), "no verdict: nothing ran (0 of 0)")],
+    [
+        ((right(), right("b")), "conforms (2 of 2)"),
+        ((right(), wrong()), "does not conform (1 of 2)"),
+        ((), "no verdict: nothing ran (0 of 0)"),
+    ],
 )
 def test_a_badge_says_the_verdict_and_its_denominator(results: tuple[Result, ...], words: str) -> None:
     root = ET.fromstring(badge.text([a_report(*results)]))  # noqa: S314  our own document

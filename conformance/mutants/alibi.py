@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, conventions, forcing, moving
+from conformance.mutants.composing import assembled
 from conformance.mutants.positions import index, position_mutants
 from conformance.mutants.rounding import to
 from refimpl.arrays import Array
@@ -203,6 +204,7 @@ def slope_function(made: Slopes) -> Callable[..., Array]:
     return lambda *, num_heads, max_bias: made(num_heads, max_bias)
 
 
+@assembled
 def bias_function(
     *, made: Slopes = right_slopes, slope: Step = exact, place: Step = exact, distance: Step = exact, product: Step = exact
 ) -> Callable[..., Array]:

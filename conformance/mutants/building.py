@@ -1,5 +1,6 @@
 """Turn a mistake that is said once into one mutant for every operation that it can befall."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,22 +53,44 @@ def same_arrays(arrays: Arrays, _: Parameters) -> Arrays:
     return arrays
 
 
+@dataclass(frozen=True)
+class Altered:
+    """An operation, called with other arrays or other parameters, or with its result changed; so may be what stands for the operation."""
+
+    operation: str
+    arrays: Callable[[Arrays, Parameters], Arrays]
+    parameters: Callable[[Parameters], Parameters]
+    result: Callable[[Any], Any]
+
+    def __call__(self, *given: Array, **chosen: Any) -> Any:
+        """Return what the operation does then."""
+        return self.around(right(self.operation))(*given, **chosen)
+
+    def around(self, function: Function) -> Function:
+        """Return the same change of another function in the operation's place."""
+
+        def mutated(*given: Array, **chosen: Any) -> Any:
+            named = self.arrays(dict(zip(OPERATIONS[self.operation].arrays, given, strict=True)), chosen)
+            return self.result(function(*named.values(), **self.parameters(chosen)))
+
+        return mutated
+
+
+def right(operation: str) -> Function:
+    """Return the operation itself, on NumPy arrays."""
+    contract = OPERATIONS[operation]
+    return functools.partial(contract.function, like=np.zeros(1)) if contract.takes_like else contract.function
+
+
 def altered(
     operation: str,
     *,
     arrays: Callable[[Arrays, Parameters], Arrays] = same_arrays,
     parameters: Callable[[Parameters], Parameters] = dict,
     result: Callable[[Any], Any] = lambda value: value,
-) -> Function:
+) -> Altered:
     """Return the operation, called with other arrays or other parameters, or with its result changed."""
-    contract = OPERATIONS[operation]
-    like = {"like": np.zeros(1)} if contract.takes_like else {}
-
-    def mutated(*given: Array, **chosen: Any) -> Any:
-        named = arrays(dict(zip(contract.arrays, given, strict=True)), chosen)
-        return result(contract.function(*named.values(), **parameters(chosen), **like))
-
-    return mutated
+    return Altered(operation, arrays, parameters, result)
 
 
 def forcing(operation: str, forced: Mapping[str, object]) -> Function:

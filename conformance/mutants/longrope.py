@@ -7,6 +7,7 @@ import numpy as np
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, conventions
+from conformance.mutants.composing import assembled
 from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES, Choice, right_list
 from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size
 from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
@@ -22,6 +23,7 @@ ROTATE, SEARCHED = "longrope.rotate", "longrope.rotate_searched"
 RIGHT = Rotary()
 
 
+@assembled
 def frequencies(*, ladder: Ladder = slowed, choice: Choice = right_list) -> Callable[..., Array]:
     """Return the operation with other frequencies, or with another list."""
 
@@ -36,6 +38,7 @@ def in_half(rotary: Rotary) -> Ladder:
     return lambda head_dim, base, factors: rotary.frequency(slowed(head_dim, base, factors))
 
 
+@assembled
 def rotation(
     *, ladder: Ladder = slowed, choice: Choice = right_list, size: Size = longrope.growth, rotary: Rotary = RIGHT
 ) -> Callable[..., Array]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance.mutants.building import Mistake
+from conformance.mutants.composing import assembled
 from conformance.mutants.longrope_ladders import Ladder, slowed
 from conformance.mutants.rotary import Rotary, spectrum
 from refimpl.arrays import Array
@@ -21,6 +22,7 @@ def right_start(positions: Array, _: Array, start_tokens: int) -> Array:
     return positions < start_tokens
 
 
+@assembled
 def searched(*, ladder: Ladder = slowed, start: Start = right_start, rotary: Rotary = RIGHT) -> Callable[..., Array]:
     """Return the paper's rotation with one piece replaced."""
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, conventions
+from conformance.mutants.composing import assembled
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, FREQUENCY_MISTAKES, TURN_MISTAKES, base_mutants, half_mistakes
 from conformance.mutants.rotary import Rotary, spectrum
@@ -40,6 +41,7 @@ def frequencies(ladder: Ladder) -> Callable[..., Array]:
     return lambda *, head_dim, base, factor: ladder(head_dim, base, factor)
 
 
+@assembled
 def rotation(ladder: Ladder = interpolated, rotary: Rotary = RIGHT, place: Callable[[Array, float], Array] | None = None) -> Any:
     """Return the rotation with other frequencies, other pieces, or positions that are divided in another way (and no frequencies)."""
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, conventions, forcing, moving
+from conformance.mutants.composing import assembled
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope import BASE_IGNORED, BASE_OFF
 from conformance.mutants.rounding import to
@@ -31,6 +32,7 @@ POSITION_SLUGS = (
 Waves = Callable[[Array, int, float, str], tuple[Array, Array]]
 
 
+@assembled
 def encoding(waves: Waves) -> Callable[..., Array]:
     """Return an encoding whose sines and cosines are made by ``waves(positions, dim, base, spacing)``."""
 
@@ -41,6 +43,7 @@ def encoding(waves: Waves) -> Callable[..., Array]:
     return encode
 
 
+@assembled
 def shifting(waves: Waves) -> Callable[..., Array]:
     """Return a shift matrix whose sines and cosines are made by ``waves(offsets, dim, base, spacing)``."""
 
@@ -51,6 +54,7 @@ def shifting(waves: Waves) -> Callable[..., Array]:
     return shift_matrix
 
 
+@assembled
 def waves(
     *,
     spectrum: Callable[[int, float, str], Array] | None = None,

@@ -8,6 +8,7 @@ import numpy as np
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, convention, conventions, forcing
+from conformance.mutants.composing import assembled
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
 from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, Size, factor_function
@@ -68,6 +69,7 @@ def mixed(plain: Array, slowed: Array, factor: float) -> Array:
     return plain / factor * slowed + plain * (1.0 - slowed)
 
 
+@assembled
 def frequencies(*, band: Callable[..., Band] = right_band, blend: Blend = mixed) -> Callable[..., Array]:
     """Return frequencies with another band or another blend."""
 
@@ -103,6 +105,7 @@ def right_frequencies(**parameters: Any) -> Array:
     return yarn.frequencies(**parameters, like=np.zeros(1))
 
 
+@assembled
 def rotation(theta: Callable[..., Array] = right_frequencies, size: Size = yarn.chosen_factor) -> Callable[..., Array]:
     """Return the rotation with other frequencies or another factor."""
 

@@ -141,9 +141,11 @@ class _Unfinished:
 
 
 def _result(said: Mapping[str, Any]) -> Result:
-    values = {field.name: said[field.name] for field in fields(Result)}
+    values = {field.name: said[field.name] for field in fields(Result) if field.name in said}
     positions = tuple((int(position), _number(ratio) or 0.0) for position, ratio in said["errors_by_position"])
-    return Result(**{**values, "outcome": _outcome(said["outcome"]), "ratio": _number(said["ratio"]), "errors_by_position": positions})
+    logits = tuple((int(position), float(error)) for position, error in said.get("logits", ()))
+    read = {"outcome": _outcome(said["outcome"]), "ratio": _number(said["ratio"]), "errors_by_position": positions, "logits": logits}
+    return Result(**{**values, **read})
 
 
 def _outcome(said: Mapping[str, Any]) -> Outcome:
@@ -156,7 +158,7 @@ def _outcome(said: Mapping[str, Any]) -> Outcome:
 
 
 def _diagnosis(said: Mapping[str, Any]) -> Diagnosis:
-    values: dict[str, Any] = {field.name: said[field.name] for field in fields(Diagnosis)}
+    values: dict[str, Any] = {field.name: said[field.name] for field in fields(Diagnosis) if field.name in said}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return Diagnosis(**values)
 

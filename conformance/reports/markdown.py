@@ -37,9 +37,11 @@ def _conviction(conviction: Conviction) -> Iterator[str]:
     yield f"### {plain(conviction.implementation)}: {plain(conviction.operation)} in {', '.join(conviction.dtypes)}: {of}"
     yield ""
     if diagnosis is not None:
-        yield f"- **{plain(' + '.join(diagnosis.mutants))}**: {plain(diagnosis.does)}; should {plain(diagnosis.should)}"
+        yield f"- **{plain(diagnosis.name)}**: {plain(diagnosis.does)}; should {plain(diagnosis.should)}"
         yield f"- **fix**: {plain(diagnosis.fix)}"
+        yield from (f"- to tell apart: {plain(separating)}" for separating in diagnosis.separate)
         yield from (f"- seen in <{thread}>" for thread in diagnosis.threads[:THREADS] if re.fullmatch(r"https://[^\s<>]+", thread))
+    yield from (f"- known: {plain(known)}" for known in conviction.description)
     yield f"- shown by `{clean(shown.check).replace('`', '')}`: {plain(message(shown.outcome))}"
     yield ""
     if shown.reproduction:

@@ -61,13 +61,15 @@ def _conviction(conviction: Conviction, identity: str) -> Iterator[str]:
     yield f'<article class="wrong" aria-labelledby="{identity}">'
     yield f'<h2 id="{identity}">{_plain(title)}: {len(conviction.failures)} of {conviction.judged} checks fail</h2><dl>'
     if diagnosis is not None:
-        yield _entry(diagnosis.kind, " + ".join(diagnosis.mutants), code=True)
+        yield _entry(diagnosis.label, diagnosis.name, code=True)
         yield _entry("does", diagnosis.does)
         yield _entry("should", diagnosis.should)
         yield _entry("fix", diagnosis.fix)
         yield from (f"<dt>seen in</dt><dd>{_link(thread)}</dd>" for thread in diagnosis.threads)
         if diagnosis.also_fits:
-            yield _entry("also fits", ", ".join(diagnosis.also_fits))
+            yield _entry("also fits", diagnosis.others())
+        yield from (_entry("tell apart", separating) for separating in diagnosis.separate)
+    yield from (_entry("known" if index == 0 else "", known) for index, known in enumerate(conviction.description))
     yield _entry("shown by", f"{shown.check} in {shown.dtype}", code=True)
     yield _entry("got", message(shown.outcome))
     yield "</dl>"

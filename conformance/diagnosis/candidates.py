@@ -1,0 +1,117 @@
+"""What could explain a failure: one mistake, or two together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from conformance.declarations import operations
+from conformance.mutant import Kind, Mutant
+from conformance.mutants import for_operation
+from conformance.mutants.building import Function
+from conformance.mutants.composing import composed
+from conformance.vectors import Vector
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One explanation: what is named, what it does, and the function that does it.
+
+    ``unrounded`` is the function without its rounding, where it rounds intermediates and does something else besides.
+    """
+
+    names: tuple[str, ...]
+    does: str
+    should: str
+    fix: str
+    function: Function
+    kind: Kind
+    threads: tuple[str, ...] = ()
+    unrounded: Function | None = None
+
+    @property
+    def name(self) -> str:
+        """All its names in one."""
+        return " + ".join(self.names)
+
+    @property
+    def precision(self) -> bool:
+        """Whether it rounds intermediates, which never repeats to the bit."""
+        return self.kind == "precision"
+
+    def answer(self, vector: Vector) -> dict[str, np.ndarray] | None:
+        """Return its results for one vector, or nothing where it can't answer."""
+        return answer(self.function, vector)
+
+    def before_rounding(self, vector: Vector) -> dict[str, np.ndarray] | None:
+        """Return what it would give without its rounding, or nothing where that is the right result."""
+        return None if self.unrounded is None else answer(self.unrounded, vector)
+
+
+def answer(function: Function, vector: Vector) -> dict[str, np.ndarray] | None:
+    """Return what a function gives for one vector, by name, or nothing where it can't answer."""
+    contract = operations()[vector.operation]
+    arrays = [vector.inputs[name] for name in contract.arrays]
+    try:
+        with np.errstate(all="ignore"):
+            value: Any = function(*arrays, **vector.parameters)
+    except (ValueError, IndexError, ArithmeticError, TypeError):
+        return None
+    values = value if isinstance(value, tuple) else (value,)
+    return {name: np.asarray(array) for name, array in zip(contract.results, values, strict=True)}
+
+
+def known(operation: str) -> list[Candidate]:
+    """Return every mutant of an operation: conventions, then mistakes, then precision."""
+    return [of(mutant) for mutant in for_operation(operation)]
+
+
+def of(mutant: Mutant) -> Candidate:
+    """Return one mutant as an explanation."""
+    return Candidate((mutant.name,), mutant.does, mutant.should, mutant.fix, mutant.function, mutant.kind, mutant.threads)
+
+
+def both(one: Candidate, two: Candidate) -> Candidate | None:
+    """Return two explanations as one, or ``None`` where they can't be put together."""
+    function = composed(one.function, two.function)
+    if function is None:
+        return None
+    return Candidate(
+        names=one.names + two.names,
+        does=f"{one.does}; {two.does}",
+        should=f"{one.should}; {two.should}",
+        fix=f"{one.fix}; {two.fix}",
+        function=function,
+        kind=two.kind,
+        threads=tuple(dict.fromkeys(one.threads + two.threads)),
+        unrounded=one.function if two.precision and not one.precision else None,
+    )
+
+
+def with_conventions(operation: str, others: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield every explanation under every convention that wasn't asked for."""
+    for convention in for_operation(operation):
+        for other in others if convention.forces else ():
+            pair = both(of(convention), other)
+            if pair is not None:
+                yield pair
+
+
+def pairs_of_conventions(operation: str) -> Iterator[Candidate]:
+    """Yield two conventions of different parameters together."""
+    conventions = [mutant for mutant in for_operation(operation) if mutant.forces]
+    for one, two in combinations(conventions, 2):
+        pair = both(of(one), of(two))
+        if pair is not None and not set(one.forces) & set(two.forces):
+            yield pair
+
+
+def pairs_of_mistakes(operation: str) -> Iterator[Candidate]:
+    """Yield two mistakes together, of which the second may be one of precision."""
+    mistakes = [of(mutant) for mutant in for_operation(operation) if not mutant.forces]
+    for one, two in combinations(mistakes, 2):
+        pair = None if one.precision else both(one, two)
+        if pair is not None:
+            yield pair

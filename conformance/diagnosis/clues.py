@@ -1,0 +1,186 @@
+"""What is known of a failure that nothing explains: where it is wrong, and what the numbers have in common."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.declarations import operations
+from conformance.diagnosis.places import positions
+from conformance.diagnosis.relations import RELATIONS
+from conformance.diagnosis.seen import Element, Observation, Seen, seen
+from conformance.profiles import PROFILES
+from refimpl.spec import axis_names
+
+SHOWN = 6
+#: How the indices of an axis are called.
+AXES = {
+    "head_dim": "channel",
+    "dim": "channel",
+    "pair": "pair",
+    "head": "head",
+    "query_head": "head",
+    "batch": "row of the batch",
+    "bits": "bit",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One result of one vector with the names of its axes."""
+
+    seen: Seen
+    element: Element
+    axes: tuple[str, ...]
+
+
+def clues(observations: Sequence[Observation], profile: str) -> tuple[str, ...]:
+    """Return what is known, one sentence each: shapes, vectors, results, positions, indices, then how the numbers are related."""
+    everything = seen(observations, profile)
+    parts = [Part(one, element, _axes(one, element)) for one in everything for element in one.elements]
+    if not any(part.element.wrong.any() for part in parts):
+        return tuple(_shapes(observations))
+    where = [*_shapes(observations), *_vectors(everything), *_results(parts), *_positions(parts), *_indices(parts)]
+    return (*where, *_infinite(parts), *(list(_relations(parts)) or _profiles(observations, profile)))
+
+
+def _axes(one: Seen, element: Element) -> tuple[str, ...]:
+    return axis_names(operations()[one.vector.operation].results[element.name], element.right.ndim) or ()
+
+
+def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
+    for one in observations:
+        for name, right in (one.vector.expected or {}).items():
+            shape = np.shape(one.got[name]) if name in one.got else None
+            if shape != right.shape:
+                yield f"{name} has shape {shape} instead of {right.shape} in {one.vector.id}" if shape is not None else f"no {name} came"
+                return
+
+
+def _vectors(everything: Sequence[Seen]) -> Iterator[str]:
+    wrong = [one for one in everything if any(element.wrong.any() for element in one.elements)]
+    right = [one for one in everything if one not in wrong]
+    told = f"{len(wrong)} of {len(everything)} vectors are wrong"
+    yield f"{told}: {_condition(wrong, right)}" if right and _condition(wrong, right) else told
+
+
+def _condition(wrong: Sequence[Seen], right: Sequence[Seen]) -> str:
+    """Return which value of a parameter all wrong vectors have and no right one, or the bound that parts them."""
+    for name in wrong[0].vector.parameters:
+        bad, good = ([one.vector.parameters[name] for one in group] for group in (wrong, right))
+        if len(set(bad)) == 1 and bad[0] not in good:
+            return f"those with {name} {bad[0]}"
+        if len(set(good)) == 1 and good[0] not in bad:
+            return f"those whose {name} isn't {good[0]}"
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in bad + good):
+            bound = _bound([float(str(value)) for value in bad], [float(str(value)) for value in good])
+            if bound:
+                return f"those with {name} {bound}"
+    return ""
+
+
+def _bound(bad: Sequence[float], good: Sequence[float]) -> str:
+    if min(bad) > max(good):
+        return f"from {min(bad):g} on"
+    return f"up to {max(bad):g}" if max(bad) < min(good) else ""
+
+
+def _results(parts: Sequence[Part]) -> Iterator[str]:
+    names = list(dict.fromkeys(part.element.name for part in parts))
+    wrong = [name for name in names if any(part.element.wrong.any() for part in parts if part.element.name == name)]
+    if 0 < len(wrong) < len(names):
+        yield f"{_listed(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong, {_listed([name for name in names if name not in wrong])} right"
+
+
+def _positions(parts: Sequence[Part]) -> Iterator[str]:
+    wrong: set[int] = set()
+    judged: set[int] = set()
+    for part in parts:
+        places = positions(part.seen.vector, part.axes, part.element.right.shape)
+        if places is not None:
+            judged |= set(places[~np.isnan(part.element.margin)].tolist())
+            wrong |= set(places[part.element.wrong].tolist())
+    right = judged - wrong
+    if wrong and right:
+        yield from filter(None, [_bounded(sorted(wrong), sorted(right))])
+    elif wrong:
+        yield "wrong at every position"
+
+
+def _bounded(wrong: Sequence[int], right: Sequence[int]) -> str:
+    if wrong[0] > right[-1]:
+        return f"right {'at' if right[-1] == 0 else 'up to'} position {right[-1]}, wrong from position {wrong[0]} on"
+    if len(right) <= SHOWN:
+        return f"wrong at every position but {_listed(right)}"
+    if len(wrong) <= SHOWN:
+        return f"wrong at position{'s' * (len(wrong) > 1)} {_listed(wrong)} only"
+    return f"right up to position {wrong[0] - 1}, wrong from position {wrong[0]} on, though not everywhere" if wrong[0] > right[0] else ""
+
+
+def _indices(parts: Sequence[Part]) -> Iterator[str]:
+    for axis, word in AXES.items():
+        masks = [_along(part, axis) for part in parts if axis in part.axes and part.element.wrong.any()]
+        if masks and any(not mask.all() for mask in masks):
+            told = _told(masks, word)
+            if told:
+                yield told
+
+
+def _along(part: Part, axis: str) -> np.ndarray:
+    """Return at which indices of an axis something is wrong."""
+    others = tuple(i for i, name in enumerate(part.axes) if name != axis)
+    return np.asarray(part.element.wrong.any(axis=others))
+
+
+def _told(masks: Sequence[np.ndarray], word: str) -> str:
+    for which, share in SHARES.items():
+        if all(np.array_equal(mask, share(np.arange(mask.size), mask.size)) for mask in masks):
+            return f"only {which.format(word=word)} wrong"
+    indices = sorted({int(i) for mask in masks for i in np.flatnonzero(mask)})
+    sizes = max(mask.size for mask in masks)
+    return f"only {word}{'s' * (len(indices) > 1)} {_listed(indices)} wrong" if len(indices) <= SHOWN and len(indices) < sizes else ""
+
+
+#: Shares of an axis by what they are called.
+SHARES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "the first {word} is": lambda index, _: index == 0,
+    "the last {word} is": lambda index, size: index == size - 1,
+    "what follows the first {word} is": lambda index, _: index > 0,
+    "the lower half of the {word}s is": lambda index, size: index < size // 2,
+    "the upper half of the {word}s is": lambda index, size: index >= size // 2,
+    "every even {word} is": lambda index, _: index % 2 == 0,
+    "every odd {word} is": lambda index, _: index % 2 == 1,
+}
+
+
+def _infinite(parts: Sequence[Part]) -> Iterator[str]:
+    count = sum(int((part.element.wrong & ~np.isfinite(part.element.got)).sum()) for part in parts)
+    if count:
+        yield f"{count} number{'s' * (count > 1)} should be finite and {'are' if count > 1 else 'is'} not"
+
+
+def _relations(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield the first relation that holds between what came and what is right in every wrong result."""
+    wrong = [part for part in parts if part.element.wrong.any() and np.isfinite(part.element.got).all()]
+    for relation in RELATIONS if wrong else ():
+        told = relation([(part.element, part.axes, part.seen.vector) for part in wrong])
+        if told:
+            yield told
+            return
+
+
+def _profiles(observations: Sequence[Observation], profile: str) -> Iterator[str]:
+    """Yield the strongest weaker profile that allows all of it: then some step may be kept in a format that is too small."""
+    weaker = PROFILES[PROFILES.index(profile) + 1 :] if profile in PROFILES else ()
+    for other in weaker:
+        parts = [element for one in seen(observations, other) for element in one.elements]
+        if parts and all(np.all(element.off <= element.margin) for element in parts):
+            yield f"all of it lies within what {other} allows: a step may be kept in a smaller format"
+            return
+
+
+def _listed(values: Sequence[Any]) -> str:
+    words = [str(value) for value in values[:SHOWN]]
+    rest = f" and {len(values) - SHOWN} more" if len(values) > SHOWN else ""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])}{',' if rest else ' and'} {words[-1]}{rest}"

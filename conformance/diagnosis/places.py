@@ -1,0 +1,20 @@
+"""Which position an element of a result belongs to."""
+
+import numpy as np
+
+from conformance.judge import PLACES
+from conformance.vectors import Vector
+
+
+def positions(vector: Vector, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return the position of every element, that of its query or its key, whichever is farther; ``None`` where it has none."""
+    found = [_spread(np.abs(vector.inputs[PLACES[axis]]), axes, axis, shape) for axis in axes if PLACES.get(axis) in vector.inputs]
+    return np.maximum.reduce(found) if found else None
+
+
+def _spread(places: np.ndarray, axes: tuple[str, ...], axis: str, shape: tuple[int, ...]) -> np.ndarray:
+    own = ("batch", axis) if places.ndim > 1 else (axis,)
+    if not set(own) <= set(axes):
+        return np.broadcast_to(places.max(initial=0), shape)
+    sizes = [shape[i] if name in own else 1 for i, name in enumerate(axes)]
+    return np.broadcast_to(places.reshape(sizes), shape)

@@ -1,0 +1,190 @@
+"""How what came is related to what is right: a ratio, a sign, an order, a phase, a length."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from conformance.diagnosis.places import positions
+from conformance.diagnosis.seen import Element
+from conformance.vectors import Vector
+
+#: A wrong result, the names of its axes, and the vector that it belongs to.
+Wrong = tuple[Element, tuple[str, ...], Vector]
+ALLOWANCES = 4.0
+#: The axes whose entries may come in another order, and what they are called.
+ORDERED = {
+    "head": "heads",
+    "query_head": "heads",
+    "head_dim": "channels",
+    "dim": "channels",
+    "pair": "pairs",
+    "token": "tokens",
+    "query": "queries",
+    "key": "keys",
+    "batch": "rows of the batch",
+}
+FEWEST = 2
+#: Radians, above which an angle isn't known well enough to compare it.
+BLURRED = 0.1
+LONGEST = 16
+#: Where a wrong angle wraps, no rate can be read off it: positions beyond aren't looked at first.
+NEAR = 64
+
+
+def _fits(element: Element, other: np.ndarray) -> bool:
+    judged = ~np.isnan(element.margin)
+    return bool(np.all(element.distance(other)[judged] <= element.slack(ALLOWANCES * element.reach, other)[judged]))
+
+
+def sign(wrong: Sequence[Wrong]) -> str:
+    """Say that the sign alone is wrong."""
+    flipped = all(_fits(element, np.where(element.wrong, -element.right, element.right)) for element, _, _ in wrong)
+    return "what is wrong has the right size and the wrong sign" if flipped else ""
+
+
+def ratio(wrong: Sequence[Wrong]) -> str:
+    """Say that each result is the right one times a number."""
+    factors = [_factor(element) for element, _, _ in wrong]
+    if not all(_fits(element, factor * element.right) for (element, _, _), factor in zip(wrong, factors, strict=True)):
+        return ""
+    return f"each result is the right one times a number: {_numbers(factors, wrong)}"
+
+
+def _factor(element: Element) -> float:
+    right = np.where(np.isfinite(element.right), element.right, 0.0).ravel()
+    return float(right @ np.where(np.isfinite(element.got), element.got, 0.0).ravel()) / (float(right @ right) or 1.0)
+
+
+def shift(wrong: Sequence[Wrong]) -> str:
+    """Say that each result is off by one number everywhere."""
+    offsets = [float(np.median(element.got - element.right)) if element.right.size else 0.0 for element, _, _ in wrong]
+    if not all(_fits(element, element.right + offset) for (element, _, _), offset in zip(wrong, offsets, strict=True)):
+        return ""
+    return f"each result is off by one number everywhere: {_numbers(offsets, wrong)}"
+
+
+def _numbers(values: Sequence[float], wrong: Sequence[Wrong]) -> str:
+    if max(values) - min(values) <= 1e-3 * max(map(abs, values)):
+        return f"{values[0]:.4g}"
+    low, high = int(np.argmin(values)), int(np.argmax(values))
+    return f"{values[low]:.4g} in {wrong[low][2].id}, {values[high]:.4g} in {wrong[high][2].id}"
+
+
+def order(wrong: Sequence[Wrong]) -> str:
+    """Say that an axis has the right entries in another order."""
+    for axis, words in ORDERED.items():
+        orders = [_order(element, axes.index(axis)) for element, axes, _ in wrong if axis in axes]
+        if orders and len(orders) == len(wrong) and None not in orders:
+            longest = max((found for found in orders if found is not None), key=len)
+            return f"the {words} come in another order: {', '.join(map(str, longest[:LONGEST]))}{', ...' if len(longest) > LONGEST else ''}"
+    return ""
+
+
+def _order(element: Element, axis: int) -> list[int] | None:
+    """Return which right entry each entry of an axis is, or nothing where one is none."""
+    size = element.right.shape[axis]
+    if size < FEWEST:
+        return None
+    found: list[int] = []
+    for index in range(size):
+        taken = [_taken(element, axis, index, other) for other in range(size) if other not in found]
+        match = next((other for other in taken if other is not None), None)
+        if match is None:
+            return None
+        found.append(match)
+    return found
+
+
+def _taken(element: Element, axis: int, index: int, other: int) -> int | None:
+    got, right = np.take(element.got, index, axis), np.take(element.right, other, axis)
+    near = np.max(np.nan_to_num(element.slack(ALLOWANCES * element.reach, element.right)), initial=0.0)
+    return other if np.all(np.abs(got - right) <= near) else None
+
+
+def turned(wrong: Sequence[Wrong]) -> str:
+    """Say whether pairs are turned too far or have the wrong length."""
+    rotated = [one for one in wrong if "layout" in one[2].parameters and one[1][-1:] == ("head_dim",)]
+    if len(rotated) < len(wrong) or any(element.right.shape != element.got.shape for element, _, _ in wrong):
+        return ""
+    if all(_lengths_fit(*one) for one in rotated):
+        return f"a phase error: every pair keeps its length{_angle(rotated)}"
+    return "an error of magnitude: every pair points the right way, its length is wrong" if all(_ways_fit(*one) for one in rotated) else ""
+
+
+def _pairs(values: np.ndarray, vector: Vector) -> np.ndarray:
+    """Return pairs as complex numbers."""
+    half = values.shape[-1] // 2
+    if vector.parameters["layout"] != "interleaved":
+        return np.asarray(values[..., :half] + 1j * values[..., half:])
+    return np.asarray(values[..., 0::2] + 1j * values[..., 1::2])
+
+
+def _tolerance(element: Element) -> float:
+    return 2.0 * float(np.max(np.nan_to_num(element.slack(ALLOWANCES * element.reach, element.right)), initial=0.0))
+
+
+def _lengths_fit(element: Element, _: tuple[str, ...], vector: Vector) -> bool:
+    got, right = _pairs(element.got, vector), _pairs(element.right, vector)
+    return bool(np.all(np.abs(np.abs(got) - np.abs(right)) <= _tolerance(element)))
+
+
+def _ways_fit(element: Element, _: tuple[str, ...], vector: Vector) -> bool:
+    got, right = _pairs(element.got, vector), _pairs(element.right, vector)
+    ahead = (got * right.conj()).real >= -_tolerance(element)
+    across = np.abs((got * right.conj()).imag) <= _tolerance(element) * np.maximum(np.abs(got), np.abs(right))
+    return bool(np.all(ahead & across))
+
+
+def _angle(rotated: Sequence[Wrong]) -> str:
+    """Return whether the angle is off by a constant, or by something proportional to the position."""
+    angles, weights = (np.concatenate([_angles(*one)[i].ravel() for one in rotated]) for i in (0, 2))
+    kept = weights > 0
+    if not kept.any():
+        return ""
+    angles, weights = angles[kept], weights[kept]
+    verdicts = [_proportional(*_angles(*one)) for one in rotated]
+    if True in verdicts and False not in verdicts:
+        return ", and the angle is off in proportion to the position"
+    if np.all(np.abs(np.angle(np.exp(1j * (angles - angles[0])))) <= weights):
+        return f", and the angle is off by {angles[0]:.4g} everywhere"
+    return f", and the angle is off by up to {np.max(np.abs(angles)):.3g}{', nothing at position 0' if _none_at_zero(rotated) else ''}"
+
+
+def _proportional(angles: np.ndarray, places: np.ndarray, weights: np.ndarray) -> bool | None:
+    """Whether every pair is turned too far by the same angle per position, or ``None`` where that can't be seen."""
+    verdicts = [_steady(angles[..., pair], places[..., pair], weights[..., pair]) for pair in range(angles.shape[-1])]
+    return None if all(verdict is None for verdict in verdicts) else False not in verdicts
+
+
+def _steady(angles: np.ndarray, places: np.ndarray, weights: np.ndarray) -> bool | None:
+    """Whether one pair's angle grows with the position, at the rate of its nearest position."""
+    seen = weights > 0
+    near = np.unique(places[seen & (places > 0) & (places <= NEAR)])
+    if near.size < FEWEST:
+        return None
+    rate = float(angles[seen & (places == near[0])][0]) / float(near[0])
+    apart = np.abs(np.angle(np.exp(1j * (angles - rate * places))))
+    return bool(np.all(apart[seen] <= weights[seen] * (1 + places[seen] / near[0])))
+
+
+def _none_at_zero(rotated: Sequence[Wrong]) -> bool:
+    wrong, judged = False, False
+    for element, axes, vector in rotated:
+        places = positions(vector, axes, element.right.shape)
+        if places is not None:
+            judged |= bool((places == 0).any())
+            wrong |= bool((element.wrong & (places == 0)).any())
+    return judged and not wrong
+
+
+def _angles(element: Element, axes: tuple[str, ...], vector: Vector) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return by how much each pair is turned too far, its position, and how uncertain that is (0 where it can't be seen)."""
+    got, right = _pairs(element.got, vector), _pairs(element.right, vector)
+    places = positions(vector, axes, element.right.shape)
+    where = np.zeros(right.shape) if places is None else places[..., : right.shape[-1]]
+    size = np.abs(right)
+    uncertain = np.where(size > 0, _tolerance(element) / np.maximum(size, np.finfo(float).tiny), 0.0)
+    return np.angle(got * right.conj()), where, np.where(uncertain < BLURRED, uncertain, 0.0)
+
+
+RELATIONS: tuple[Callable[[Sequence[Wrong]], str], ...] = (sign, ratio, shift, order, turned)

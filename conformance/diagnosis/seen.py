@@ -1,0 +1,141 @@
+"""What was observed: for every result of every vector what came, what is right, and how far two right answers may lie apart."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.judge import half_ulp
+from conformance.profiles import FORMATS, LARGEST
+from conformance.vectors import Vector
+
+ROUNDINGS = 2.0
+FAR = 10.0
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one vector got."""
+
+    vector: Vector
+    got: Mapping[str, np.ndarray]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Element:
+    """One result of one observation: got, right, what is allowed between two right answers, and how far off a known mistake may be."""
+
+    name: str
+    got: np.ndarray
+    right: np.ndarray
+    allowed: np.ndarray
+    reach: np.ndarray
+    dtype: str
+    row_constant: bool
+
+    @functools.cached_property
+    def off(self) -> np.ndarray:
+        """How far what was got lies from what is right."""
+        return self.distance(self.right)
+
+    @functools.cached_property
+    def margin(self) -> np.ndarray:
+        """What is allowed between what was got and what is right; NaN where nothing is judged."""
+        return self.slack(self.allowed, self.right)
+
+    @functools.cached_property
+    def far(self) -> np.ndarray:
+        """Where it is wrong by more than ten allowances."""
+        return self.off > FAR * self.margin
+
+    @functools.cached_property
+    def wrong(self) -> np.ndarray:
+        """Where it is wrong by more than what is allowed."""
+        return self.off > self.margin
+
+    @functools.cached_property
+    def worst(self) -> int:
+        """The flat index of the clearest wrong element."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return int(np.argmax(np.where(self.far, self.off / np.nan_to_num(self.margin), -1.0)))
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds integers."""
+        return self.right.dtype.kind == "i"
+
+    def slack(self, allowed: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return what is allowed with the final rounding; NaN where nothing is judged."""
+        if self.whole:
+            return allowed
+        largest = np.nan_to_num(np.maximum(np.abs(self.got), np.abs(other)), posinf=0.0)
+        return self._with_anchor(allowed + half_ulp(largest, self.dtype), add=True)
+
+    def distance(self, other: np.ndarray) -> np.ndarray:
+        """Return how far what was got lies from something else; equal infinities and NaN lie at 0, and so does what overflows."""
+        return np.asarray(np.abs(self.difference(other)))
+
+    def difference(self, other: np.ndarray) -> np.ndarray:
+        """Return what was got less something else, and less its row's own constant where that doesn't count."""
+        with np.errstate(invalid="ignore"):
+            beyond = np.isinf(self.got) & (self.got * other >= 0) & (np.abs(other) >= LARGEST[self.dtype])
+            same = (self.got == other) | (np.isnan(self.got) & np.isnan(other)) | beyond
+            difference = np.where(same, 0.0, self.got - other)
+        return self._with_anchor(np.asarray(np.where(np.isnan(difference), np.inf, difference)), add=False)
+
+    def _with_anchor(self, values: np.ndarray, *, add: bool) -> np.ndarray:
+        """Add or subtract the value at the sharpest element of the row, where a constant per row doesn't count."""
+        if not self.row_constant:
+            return values
+        sharpest = np.argmin(np.nan_to_num(self.allowed, nan=np.inf) + np.abs(self.right), axis=-1)[..., None]
+        anchor = np.take_along_axis(values, sharpest, axis=-1)
+        return np.asarray(values + anchor if add else values - anchor)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One vector with the results that can be compared."""
+
+    vector: Vector
+    elements: tuple[Element, ...]
+
+    @functools.cached_property
+    def shows(self) -> bool:
+        """Whether an element is wrong by more than ten allowances."""
+        return any(bool(np.any(element.far)) for element in self.elements)
+
+    @functools.cached_property
+    def size(self) -> int:
+        """How many numbers go in and come out."""
+        return sum(array.size for array in self.vector.inputs.values()) + sum(element.right.size for element in self.elements)
+
+
+def seen(observations: Sequence[Observation], profile: str) -> list[Seen]:
+    """Return what can be compared, what shows a mistake first, small before large: so that most candidates end after one call."""
+    every = [Seen(one.vector, _elements(one, profile)) for one in observations if one.vector.expected]
+    return sorted(every, key=lambda one: (not one.shows, one.size))
+
+
+def _elements(observation: Observation, profile: str) -> tuple[Element, ...]:
+    vector = observation.vector
+    return tuple(
+        _element(vector, name, np.asarray(observation.got[name]), observation.dtype, profile)
+        for name, right in (vector.expected or {}).items()
+        if name in observation.got and np.shape(observation.got[name]) == right.shape
+    )
+
+
+def _element(vector: Vector, name: str, got: np.ndarray, dtype: str, profile: str) -> Element:
+    right = (vector.expected or {})[name]
+    if right.dtype.kind == "i":
+        allowed = np.zeros(right.shape)
+        allowed.ravel()[list(vector.also.get(profile, {}).get(name, {}))] = np.nan
+        return Element(name, got, right, allowed, allowed, dtype, row_constant=False)
+    known = vector.allowed.get(profile, {}).get(name, np.full(right.shape, np.nan))
+    allowed = np.where(np.abs(right) + np.nan_to_num(known) >= LARGEST[dtype], np.nan, known)
+    unit = 2.0 ** -FORMATS[profile.split("-", 1)[0]][0]
+    least = ROUNDINGS * unit * np.max(np.abs(np.nan_to_num(got)), initial=0.0)
+    reach = np.where(np.isnan(allowed), np.nan, np.maximum(np.max(np.nan_to_num(allowed), initial=0.0), least))
+    return Element(name, got, right, allowed, reach, dtype, vector.equality == "row_constant")

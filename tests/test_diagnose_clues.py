@@ -1,0 +1,191 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from conformance import report
+from conformance.diagnose import Observation, diagnose, explain
+from conformance.mutants.building import altered
+from conformance.outcomes import Diagnosis
+from conformance.reports import markdown, page
+from conformance.summary import convictions
+from refimpl.schemes import alibi, rope, sinusoidal, t5
+from tests.test_diagnose import observe, only
+from tests.test_report import a_report, wrong
+
+Function = Callable[..., np.ndarray]
+
+
+def told(operation: str, function: Function, **parameters: object) -> tuple[str, ...]:
+    diagnosis = explain(operation, only(observe(operation, function), **parameters), "float32")
+    assert diagnosis is not None
+    assert not diagnosis.named
+    return diagnosis.description
+
+
+def turned_further(angle: Callable[[np.ndarray], np.ndarray]) -> Function:
+    """Return rope in the half layout whose pairs are turned further."""
+
+    def rotate(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        more = np.broadcast_to(angle(positions.astype(float)), positions.shape)[..., None]
+        more = more[:, None] if more.ndim > 2 else more
+        a, b = np.split(rope.rotate(x, positions, **given), 2, axis=-1)
+        return np.concatenate([a * np.cos(more) - b * np.sin(more), a * np.sin(more) + b * np.cos(more)], axis=-1)
+
+    return rotate
+
+
+def with_a_stranger(function: Function) -> Function:
+    """Return a function whose first head is also off by a little noise, which nothing explains."""
+
+    def changed(*arrays: np.ndarray, **given: Any) -> np.ndarray:
+        value = np.array(function(*arrays, **given))
+        value[..., :1] += 0.37 * np.cos(np.arange(value[..., :1].size)).reshape(value[..., :1].shape)
+        return value
+
+    return changed
+
+
+def test_nothing_is_said_of_what_is_right() -> None:
+    assert explain("rope.rotate", observe("rope.rotate", rope.rotate), "float32") is None
+
+
+def test_what_has_a_name_is_named() -> None:
+    seen = observe("rope.rotate", altered("rope.rotate", parameters=lambda given: {**given, "base": 10001.0}))
+
+    assert explain("rope.rotate", seen, "float32") == diagnose("rope.rotate", seen, "float32")
+
+
+def test_heads_in_another_order_are_told() -> None:
+    assert any(
+        clue.startswith("the heads come in another order: ")
+        for clue in told("rope.rotate", lambda x, p, **given: rope.rotate(x, p, **given)[:, ::-1])
+    )
+
+
+def test_a_constant_phase_is_told_with_its_angle() -> None:
+    clues = told("rope.rotate", turned_further(lambda positions: 0 * positions + 0.125), layout="half", direction="positive")
+
+    assert "a phase error: every pair keeps its length, and the angle is off by 0.125 everywhere" in clues
+    assert "wrong at every position" in clues
+
+
+def test_a_phase_that_grows_with_the_position_is_told() -> None:
+    clues = told("rope.rotate", turned_further(lambda positions: 1e-3 * positions), layout="half", direction="positive")
+
+    assert "a phase error: every pair keeps its length, and the angle is off in proportion to the position" in clues
+    assert "right at position 0, wrong from position 1 on" in clues
+
+
+def test_an_error_of_magnitude_is_told_from_one_of_phase() -> None:
+    clues = told("rope.rotate", lambda x, p, **given: rope.rotate(x, p, **given) * np.linspace(1, 2, x.shape[2])[:, None])
+
+    assert "an error of magnitude: every pair points the right way, its length is wrong" in clues
+
+
+def test_the_position_from_which_it_is_wrong_is_told() -> None:
+    assert "right up to position 2048, wrong from position 2049 on" in told(
+        "sinusoidal.encode", lambda p, **given: sinusoidal.encode(np.where(p > 2048, p + p // 3, p), **given)
+    )
+
+
+def test_the_head_that_is_wrong_is_told() -> None:
+    def last_head(q: np.ndarray, k: np.ndarray, **given: Any) -> np.ndarray:
+        return alibi.bias(q, k, **given) * np.where(np.arange(given["num_heads"]) == given["num_heads"] - 1, 1.37, 1.0)[:, None, None]
+
+    assert "only the last head is wrong" in told("alibi.bias", last_head, form="row")
+
+
+def test_the_parameter_that_makes_it_wrong_is_told() -> None:
+    def in_one_layout(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return rope.rotate(x, positions, **given) + (given["layout"] == "half") * np.cos(positions)[..., None, :, None]
+
+    assert any(clue.endswith(" vectors are wrong: those with layout half") for clue in told("rope.rotate", in_one_layout))
+
+
+def test_the_result_that_is_wrong_is_told() -> None:
+    def keys(*arrays: np.ndarray, **given: Any) -> rope.QueryKey:
+        query, key = rope.rotate_query_key(*arrays, **given)
+        return rope.QueryKey(query, with_a_stranger(lambda: key)())
+
+    assert "key is wrong, query right" in told("rope.rotate_query_key", keys)
+
+
+def test_the_only_channel_that_is_wrong_is_told() -> None:
+    assert "only the first channel is wrong" in told("rope.rotate", with_a_stranger(rope.rotate))
+
+
+def test_a_ratio_that_differs_between_vectors_is_told_with_both_ends() -> None:
+    def scaled(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return rope.rotate(x, positions, **given) * (1 + 0.01 * positions.size)
+
+    assert any(clue.startswith("each result is the right one times a number: 1.") for clue in told("rope.rotate", scaled))
+
+
+def test_a_wrong_sign_is_told() -> None:
+    def flipped(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        sign = np.where(np.arange(x.shape[-1]) % 3 == 0, -1.0, 1.0)
+        return rope.rotate(x, positions, **given) * sign
+
+    assert "what is wrong has the right size and the wrong sign" in told("rope.rotate", flipped)
+
+
+def test_a_wrong_shape_is_told() -> None:
+    seen = [Observation(one.vector, {"result": one.got["result"][..., None]}, "float32") for one in observe("t5.bucket", t5.bucket)]
+    diagnosis = explain("t5.bucket", seen, "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.description[0].startswith("result has shape ")
+
+
+def test_what_is_not_finite_is_counted() -> None:
+    def infinite(positions: np.ndarray, **given: Any) -> np.ndarray:
+        return np.where(positions[:, None] == 131_071, np.nan, sinusoidal.encode(positions, **given))
+
+    assert any(" should be finite and " in clue for clue in told("sinusoidal.encode", infinite))
+
+
+def test_equal_fits_come_with_the_vector_that_separates_them() -> None:
+    from_zero = [one for one in observe("rope.rotate", by_index) if not one.vector.inputs["positions"][..., 0].any()]
+    diagnosis = diagnose("rope.rotate", from_zero, "float32")
+
+    assert diagnosis is not None
+    names = (*diagnosis.mutants, *diagnosis.also_fits)
+    assert {"rope.rotate/positions-ignored", "rope.rotate/first-position-counts"} <= set(names)
+    assert diagnosis.separate[0].startswith(f"{names[1]} gives something else for rope.rotate/")
+    assert diagnosis.separate[0].endswith(", which wasn't answered")
+
+
+def by_index(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+    """Return rope by the index of the token, whatever its position."""
+    return rope.rotate(x, np.broadcast_to(np.arange(positions.shape[-1]), positions.shape).copy(), **given)
+
+
+UNNAMED = Diagnosis((), "", "", "", kind="unknown", description=("wrong at every position", "the heads come in another order: 1, 0"))
+
+
+def test_the_reports_show_what_is_known_of_a_mistake_without_a_name() -> None:
+    told_of = a_report(wrong(), diagnoses={"mine:rope.rotate:float32": UNNAMED})
+
+    for shown in (report.text(told_of), page.text([told_of]), markdown.text([told_of])):
+        assert all(clue in shown for clue in UNNAMED.description)
+    assert "none of the known ones gives these values" in report.text(told_of)
+
+
+def test_a_name_found_in_one_dtype_is_preferred_to_a_description_in_another() -> None:
+    known = Diagnosis(("rope.rotate/degrees",), "takes degrees", "take radians", "convert")
+    told_of = a_report(wrong(), wrong(dtype="float16"), diagnoses={"mine:rope.rotate:float32": UNNAMED, "mine:rope.rotate:float16": known})
+    (conviction,) = convictions(told_of)
+
+    assert conviction.diagnosis == known
+    assert conviction.description == ()
+
+
+def test_the_screen_says_how_to_tell_equal_fits_apart() -> None:
+    tied = Diagnosis(
+        ("a/b",), "does", "should", "fix", also_fits=("a/c",), separate=("a/c gives something else for a/far, which wasn't answered",)
+    )
+
+    assert "tell apart a/c gives something else" in " ".join(
+        report.text(a_report(wrong(), diagnoses={"mine:rope.rotate:float32": tied})).split()
+    )

@@ -1,0 +1,138 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.diagnose import diagnose
+from conformance.diagnosis import numbers
+from conformance.mutants import MUTANTS
+from conformance.mutants.building import altered
+from conformance.mutants.composing import composed
+from refimpl.schemes import rope, sinusoidal
+from tests.test_diagnose import Function, named, observe, only
+
+
+def with_parameters(operation: str, **changes: Any) -> Function:
+    """Return the operation that uses other numbers than those it is asked for."""
+    return altered(operation, parameters=lambda given: {**given, **{n: c(given[n]) if callable(c) else c for n, c in changes.items()}})
+
+
+def shifted(operation: str, by: int) -> Function:
+    return altered(operation, arrays=lambda arrays, _: {**arrays, "positions": arrays["positions"] + by})
+
+
+def partly(x: np.ndarray, positions: np.ndarray, *, head_dim: int, **parameters: Any) -> np.ndarray:
+    """Turn the first half of the channels only, in whole pairs."""
+    width = head_dim // 4 * 2
+    turned = rope.rotate(np.ascontiguousarray(x[..., :width]), positions, head_dim=width, **parameters) if width else x[..., :0]
+    return np.concatenate([turned, x[..., width:]], axis=-1)
+
+
+NUMBERS: tuple[tuple[str, Function, str, str], ...] = (
+    ("rope.rotate", with_parameters("rope.rotate", base=10001.0), "base=10001", "uses base 10001 whatever is asked for"),
+    ("rope.rotate", with_parameters("rope.rotate", base=12345.67), "base=12345.67", "uses base 12345.67 whatever is asked for"),
+    ("rope.rotate", with_parameters("rope.rotate", base=lambda asked: 3 * asked), "base*3", "multiplies base by 3"),
+    ("rope.rotate", shifted("rope.rotate", 3), "positions+3", "adds 3 to the positions"),
+    ("rope.rotate", partly, "rotary_width*0.5", "multiplies rotary width by 0.5"),
+    ("rope.attend", with_parameters("rope.attend", base=lambda asked: 1.25 * asked), "base*1.25", "multiplies base by 1.25"),
+    ("rope.frequencies", with_parameters("rope.frequencies", base=777.0), "base=777", "uses base 777 whatever is asked for"),
+    ("sinusoidal.encode", shifted("sinusoidal.encode", -2), "positions-2", "adds -2 to the positions"),
+    ("sinusoidal.encode", with_parameters("sinusoidal.encode", base=9999.0), "base=9999", "uses base 9999 whatever is asked for"),
+    ("yarn.rotate", with_parameters("yarn.rotate", beta_fast=31.0), "beta_fast=31", "uses beta_fast 31 whatever is asked for"),
+    (
+        "yarn.frequencies",
+        with_parameters("yarn.frequencies", original_length=lambda n: 3 * n),
+        "original_length*3",
+        "multiplies original_length by 3",
+    ),
+    ("yarn.rotate", altered("yarn.rotate", result=lambda value: 0.3 * value), "result*0.3", "multiplies the result by 0.3"),
+    ("alibi.bias", with_parameters("alibi.bias", max_bias=7.0), "max_bias=7", "uses max_bias 7 whatever is asked for"),
+    ("alibi.slopes", with_parameters("alibi.slopes", max_bias=lambda asked: 1.01 * asked), "max_bias*1.01", "multiplies max_bias by 1.01"),
+    ("t5.bucket", with_parameters("t5.bucket", max_distance=lambda asked: asked + 3), "max_distance+3", "adds 3 to max_distance"),
+    ("t5.bias", with_parameters("t5.bias", max_distance=100), "max_distance=100", "uses max_distance 100 whatever is asked for"),
+)
+
+
+@pytest.mark.parametrize(
+    ("operation", "function", "name", "does"), NUMBERS, ids=[f"{operation}/{name}" for operation, _, name, _ in NUMBERS]
+)
+def test_a_wrong_number_is_found_and_told(operation: str, function: Function, name: str, does: str) -> None:
+    diagnosis = diagnose(operation, observe(operation, function), "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.mutants == (f"{operation}/{name}",)
+    assert diagnosis.does == does
+    assert name in diagnosis.fix
+
+
+def test_where_every_vector_asks_for_the_same_the_right_number_is_told() -> None:
+    seen = only(observe("rope.rotate", with_parameters("rope.rotate", base=10002.0)), base=10_000.0)
+    diagnosis = diagnose("rope.rotate", seen, "float32")
+
+    assert diagnosis is not None
+    assert diagnosis.does == "uses base 10002 instead of 10000"
+
+
+@pytest.mark.parametrize("operation", ["rope.rotate", "sinusoidal.encode"])
+def test_the_right_numbers_are_not_wrong_ones(operation: str) -> None:
+    assert diagnose(operation, observe(operation, with_parameters(operation)), "float32") is None
+
+
+@pytest.mark.parametrize(("operation", "layout"), [("rope.rotate", "half"), ("sinusoidal.encode", "interleaved")])
+def test_a_wrong_layout_and_a_wrong_base_are_named_together(operation: str, layout: str) -> None:
+    diagnosis = diagnose(operation, observe(operation, with_parameters(operation, layout=layout, base=123_456.0)), "float32")
+
+    assert diagnosis is not None
+    assert set(diagnosis.mutants) == {f"{operation}/layout={layout}", f"{operation}/base=123456"}
+
+
+PAIRS = (
+    ("rope.rotate", "degrees", "pairs-from-one"),
+    ("alibi.bias", "heads-in-reverse", "positions-ignored"),
+    ("yarn.frequencies", "base-ignored", "ramp-inverted"),
+    ("sinusoidal.encode", "degrees", "positions-ignored"),
+    ("t5.bias", "always-bidirectional", "positions-ignored"),
+)
+
+
+@pytest.mark.parametrize(("operation", "one", "two"), PAIRS)
+def test_two_mistakes_of_one_operation_are_named_together(operation: str, one: str, two: str) -> None:
+    function = composed(MUTANTS[f"{operation}/{one}"].function, MUTANTS[f"{operation}/{two}"].function)
+    assert function is not None
+    diagnosis = diagnose(operation, observe(operation, function), "float32")
+
+    assert diagnosis is not None
+    assert {f"{operation}/{one}", f"{operation}/{two}"} in [set(name.split(" + ")) for name in named(diagnosis)]
+
+
+def test_two_mistakes_that_replace_the_same_piece_cannot_be_composed() -> None:
+    tables = [MUTANTS[f"rope.rotate/{name}"].function for name in ("pairs-from-one", "exponent-without-two")]
+
+    assert composed(*tables) is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "function"),
+    [
+        ("rope.rotate", lambda x, p, **given: rope.rotate(x, p, **given) * (1 + 1e-3 * np.arange(x.shape[-1]))),
+        ("sinusoidal.encode", lambda p, **given: sinusoidal.encode(p, **given) + 1e-3 * np.sin(p)[:, None]),
+    ],
+)
+def test_a_mistake_that_no_number_explains_gets_no_number(operation: str, function: Callable[..., np.ndarray]) -> None:
+    assert diagnose(operation, observe(operation, function), "float32") is None
+
+
+@pytest.mark.parametrize(("value", "uncertainty", "short"), [(10000.9999, 1e-3, 10001.0), (0.33333, 1e-6, 1 / 3), (2.0, 0.0, 2.0)])
+def test_a_number_is_written_as_short_as_its_uncertainty_allows(value: float, uncertainty: float, short: float) -> None:
+    assert numbers.shortest(value, uncertainty) == short
+
+
+def test_least_squares_finds_where_a_line_vanishes() -> None:
+    def differences(value: float) -> np.ndarray:
+        return np.array([2.0, -3.0]) * (value - 1.05)
+
+    value, uncertainty = numbers.polished([differences, differences], 1.0)
+
+    assert abs(value - 1.05) < 1e-6
+    assert uncertainty == pytest.approx(1 / np.sqrt(26), rel=1e-6)
