@@ -27,3 +27,22 @@ class Mutant:
     threads: tuple[str, ...] = ()
     forces: Mapping[str, object] = field(default_factory=dict)
     origin: str = ""
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A known mistake that no single answer shows: what calls leave behind, or do to their arguments.
+
+    ``make`` returns a fresh instance, a function with the operation's signature that takes NumPy arrays; ``convicted_by`` names the laws
+    (``law:history independence``) that must convict it. Vectors can't name it, so no diagnosis does.
+    """
+
+    name: str
+    operation: str
+    does: str
+    should: str
+    fix: str
+    make: Callable[[], Callable[..., Any]]
+    convicted_by: tuple[str, ...]
+    threads: tuple[str, ...] = ()
+    origin: str = ""

@@ -19,7 +19,11 @@ CONVENTION_THREADS = {
         "https://github.com/TransformerLensOrg/TransformerLens/issues/364",
         "https://github.com/karpathy/nanochat/issues/264",
     ),
-    "interleaved": ("https://github.com/NeuraLegion/shainet/pull/111", "https://github.com/PaddlePaddle/Paddle/pull/56401"),
+    "interleaved": (
+        "https://github.com/NeuraLegion/shainet/pull/111",
+        "https://github.com/PaddlePaddle/Paddle/pull/56401",
+        "https://github.com/sgl-project/sglang/pull/13495",
+    ),
     "interleaved_to_half": ("https://github.com/Dao-AILab/flash-attention/issues/288",),
     "negative": ("https://github.com/karpathy/nanochat/pull/489",),
 }

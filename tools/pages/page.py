@@ -122,7 +122,8 @@ def mistakes(scheme: Scheme) -> tuple[str, ...]:
     every = [mutant for contract in contracts(scheme) for mutant in for_operation(contract.name)]
     wrong = _groups((_slug(mutant.name), mutant) for mutant in every if mutant.kind == "mistake")
     coarse = _groups(("", mutant) for mutant in every if mutant.kind == "precision")
-    return MISTAKES if wrong else "", _table_of_mistakes(wrong), PRECISION if coarse else "", _table_of_roundings(coarse)
+    told = f"{MISTAKES} {link('How to see each', f'../mistakes/{scheme.name}.md')}." if wrong else ""
+    return told, _table_of_mistakes(wrong), PRECISION if coarse else "", _table_of_roundings(coarse)
 
 
 def _groups(keyed: Iterable[tuple[str, Mutant]]) -> list[list[Mutant]]:

@@ -295,4 +295,10 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "rope.attend/scale-twice": ("rope.attend/grouped-heads",),
     "rope.attend/heads-tiled": ("rope.attend/grouped-heads",),
     "rope.attend/values-turned": ("rope.attend/first-positions", "law:constant values"),
+    "rope.rotate/heads-split-without-transpose": ("rope.rotate/heads-equal-tokens", "law:heads"),
+    "rope.rotate/strides-of-another-layout": ("rope.rotate/first-positions", "law:isometry"),
+    "rope.rotate/positions-unset-in-one-layout": ("rope.rotate/first-positions",),
+    "rope.rotate/offset-added-twice": ("rope.rotate/single-token", "law:stepwise"),
+    "rope.tables/fast-sine": ("rope.tables/page-boundary",),
+    "rope.rotate/fast-sine": ("rope.rotate/page-boundary",),
 }

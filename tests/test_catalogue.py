@@ -1,0 +1,100 @@
+"""Every public report that the catalogue lists is repeated by mutants that bear its address, or says why it isn't."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import laws
+from conformance.catalogue import KNOWN, Entry, load, named
+from conformance.declarations import operations
+from conformance.mutants import MUTANTS
+from conformance.mutants.habits import HABITS
+from refimpl.schemes import SCHEMES
+
+ENTRIES = load()
+REPEATED = [entry for entry in ENTRIES if entry.mutants]
+
+ADAPTER = """
+from conformance.adapter import Adapter
+from conformance.mutants.habits import HABITS
+
+adapter = Adapter("habits", dtypes=("float64",))
+for habit in HABITS.values():
+    adapter.implements(habit.operation, label=habit.name)(habit.make())
+"""
+
+
+def label(entry: Entry) -> str:
+    return entry.id
+
+
+@pytest.fixture(scope="module")
+def convicting(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]:
+    """Return the names of the laws that convict each habit in a run like any other."""
+    target = tmp_path_factory.mktemp("habits") / "habits.py"
+    target.write_text(ADAPTER, encoding="utf-8")
+    command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
+    results: list[dict[str, Any]] = json.loads(done.stdout)["results"]
+    failed = [result for result in results if result["kind"] == "law" and result["outcome"]["kind"] == "failed"]
+    return {name: {f"law:{result['check']}" for result in failed if result["implementation"] == name} for name in HABITS}
+
+
+def test_the_catalogue_has_every_report_once() -> None:
+    assert len(ENTRIES) == 136
+    assert len({entry.id for entry in ENTRIES}) == 136
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=label)
+def test_an_entry_is_repeated_or_says_why_not(entry: Entry) -> None:
+    assert entry.nature in {"bug", "convention"}
+    assert entry.says.endswith(".")
+    assert entry.url.startswith("https://github.com/")
+    assert entry.mutants or entry.waits_for or entry.outside
+    assert bool(entry.waits_for) == bool(entry.because)
+
+
+@pytest.mark.parametrize("entry", REPEATED, ids=label)
+def test_what_repeats_an_entry_bears_its_address(entry: Entry) -> None:
+    for pattern in entry.mutants:
+        assert named(pattern), pattern
+        assert [known.name for known in named(pattern) if entry.url not in known.threads] == []
+
+
+def test_what_bears_an_address_of_the_catalogue_is_listed_there() -> None:
+    listed = {(entry.url, known.name) for entry in REPEATED for pattern in entry.mutants for known in named(pattern)}
+    urls = {entry.url for entry in ENTRIES}
+
+    assert {(url, name) for name, known in KNOWN.items() for url in known.threads if url in urls} == listed
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ENTRIES if entry.waits_for], ids=label)
+def test_what_an_entry_waits_for_is_not_there_yet(entry: Entry) -> None:
+    assert entry.waits_for not in SCHEMES, f"{entry.waits_for} is here: repeat {entry.url} by a mutant of it"
+
+
+def test_a_habit_is_no_mutant_and_names_its_operation() -> None:
+    assert not set(HABITS) & set(MUTANTS)
+    assert all(name == habit.name and name.startswith(f"{habit.operation}/") for name, habit in HABITS.items())
+    assert {habit.operation for habit in HABITS.values()} <= set(operations())
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_says_what_where_from_and_how_to_repair(name: str) -> None:
+    habit = HABITS[name]
+
+    assert habit.does
+    assert habit.should
+    assert habit.fix
+    assert habit.threads
+    assert {claim.removeprefix("law:") for claim in habit.convicted_by} <= set(laws.UNIVERSAL)
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_is_convicted_by_the_laws_that_claim_it(name: str, convicting: Mapping[str, set[str]]) -> None:
+    assert set(HABITS[name].convicted_by) <= convicting[name]

@@ -1,0 +1,84 @@
+"""The pages of known mistakes: written anew they are what is there, nothing is left out, and every link leads somewhere."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.catalogue import KNOWN, load
+from refimpl.schemes import SCHEMES
+from tools.mistakes import __main__ as program
+from tools.mistakes.__main__ import DOCS, main, pages, stale
+from tools.mistakes.known import mistakes, slug
+from tools.mistakes.topics import matches, sorted_by_topic, symptoms, topics
+
+EVERY = [mistake for scheme in SCHEMES for mistake in mistakes(scheme)]
+LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def texts() -> Mapping[str, str]:
+    return pages()
+
+
+def anchors(text: str) -> list[str]:
+    """Return where GitHub puts a page's headings: lower case, without punctuation, hyphens for spaces."""
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)]
+
+
+def test_the_pages_are_up_to_date(texts: Mapping[str, str]) -> None:
+    assert list(stale(DOCS, texts)) == []
+
+
+def test_every_mutant_and_habit_is_told_on_its_scheme_s_page() -> None:
+    told = {name for mistake in EVERY for name in mistake.names}
+
+    assert told == {f"{known.operation.partition('.')[0]}/{slug(known.name)}" for known in KNOWN.values()}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_mistake_has_one_topic_and_one_heading(scheme: str, texts: Mapping[str, str]) -> None:
+    known = mistakes(scheme)
+    sorted_ = [mistake.title for held in sorted_by_topic(known, topics()).values() for mistake in held]
+    found = anchors(texts[f"mistakes/{scheme}.md"])
+
+    assert sorted(sorted_) == sorted(mistake.title for mistake in known)
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("pattern", [pattern for seen in symptoms() for pattern in seen.patterns])
+def test_every_symptom_s_pattern_names_a_mistake(pattern: str) -> None:
+    assert any(matches(mistake, [pattern]) for mistake in EVERY)
+
+
+def test_every_link_between_the_documents_leads_to_a_heading(texts: Mapping[str, str]) -> None:
+    for page, text in texts.items():
+        for file, place in LINK.findall(text):
+            if file.startswith("https://"):
+                continue
+            target = (DOCS / page).parent.joinpath(file).resolve() if file else DOCS / page
+            assert target.is_file(), (page, file)
+            assert not place or place in anchors(texts[target.relative_to(DOCS.resolve()).as_posix()]), (page, file, place)
+
+
+def test_every_report_is_listed(texts: Mapping[str, str]) -> None:
+    assert all(f"({entry.url})" in texts["mistakes/reports.md"] for entry in load())
+
+
+def test_a_page_that_was_edited_is_named(
+    texts: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "pages", lambda: texts)
+
+    assert main(["--directory", str(tmp_path)]) == 0
+    (tmp_path / "mistakes" / "rope.md").write_text("edited\n", encoding="utf-8")
+    (tmp_path / "mistakes" / "stray.md").touch()
+    capsys.readouterr()
+
+    assert main(["--check", "--directory", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "docs/mistakes/rope.md must be written again (make mistakes)",
+        "docs/mistakes/stray.md must belong to a scheme",
+    ]

@@ -1,0 +1,1 @@
+"""The pages of known mistakes, written from the mutants and the catalogue: ``python -m tools.mistakes [--check]``."""

@@ -1,0 +1,143 @@
+"""The page that leads to the mistakes: by symptom, by topic, by scheme; and the list of public reports."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from conformance.catalogue import Entry, load, named
+from refimpl.schemes import SCHEMES
+from tools.mistakes.known import Mistake, mistakes, slug
+from tools.mistakes.page import CALLED, NOTICE, anchor
+from tools.mistakes.topics import Symptom, matches, sorted_by_topic, symptoms, topics
+from tools.pages.markdown import escaped, joined, link, section, table
+from tools.pages.thread import thread
+
+FOLDER = "mistakes"
+OPENING = """What goes wrong in implementations of positional encodings: RoPE, YaRN, LongRoPE, ALiBi, T5's bias, sinusoids, Transformer-XL
+and others. Each mistake below is a program, convicted by golden numbers or by a law, and most were met in public code.
+`posenc check YOURS` runs an implementation against all of them and says which one it is; this is the same knowledge, to read."""
+BY_SYMPTOM = "What you see, and what it may be, likeliest first."
+BY_SCHEME = "Every page has a table of contents by topic."
+REPORTS = "The public reports behind these pages, and those that wait for a scheme that isn't here yet."
+LINKED = 3
+REPORTS_OPENING = """Public reports of mistakes and dialects, in our words. What an implementation of an operation can show is repeated by a
+mutant, a program that makes the mistake; the others wait for a scheme, or lie outside of what an operation is."""
+
+
+def index(reports: str = f"{FOLDER}/reports.md") -> str:
+    """Return the page that leads to the others."""
+    known = every()
+    return joined(
+        NOTICE,
+        "# Known mistakes in positional encodings",
+        OPENING,
+        contents(),
+        section("By symptom", BY_SYMPTOM, *(symptom(seen, known) for seen in symptoms())),
+        section("By topic", *map("".join, by_topic())),
+        section("By scheme", BY_SCHEME, by_scheme()),
+        section("Public reports", f"{REPORTS} {link('The list', reports)}."),
+    )
+
+
+def contents() -> str:
+    """Return the table of contents: what is seen, what goes wrong, where."""
+    below = {"By symptom": [seen.sees for seen in symptoms()], "By topic": [topic.title for topic in topics()]}
+    lines = [line for title, titles in below.items() for line in (_linked(title), *(f"  {_linked(each)}" for each in titles))]
+    return "\n".join([*lines, _linked("By scheme"), _linked("Public reports")])
+
+
+def _linked(title: str) -> str:
+    return f"- {link(title, f'#{anchor(title)}')}"
+
+
+def every() -> list[Mistake]:
+    """Return the distinct mistakes of all schemes."""
+    return [mistake for scheme in SCHEMES for mistake in mistakes(scheme)]
+
+
+def symptom(seen: Symptom, known: Sequence[Mistake]) -> str:
+    """Return one symptom with the mistakes that may cause it."""
+    held = [mistake for pattern in seen.patterns for mistake in known if matches(mistake, [pattern])]
+    return joined(f"### {seen.sees}", listed(held))
+
+
+def listed(held: Iterable[Mistake]) -> str:
+    """Return mistakes as a list, one that several schemes share once."""
+    groups: dict[str, list[Mistake]] = {}
+    for mistake in {mistake.address: mistake for mistake in held}.values():
+        groups.setdefault(mistake.title, []).append(mistake)
+    return "\n".join(f"- {_line(group)}" for group in groups.values())
+
+
+def _line(group: Sequence[Mistake]) -> str:
+    first, where = group[0], [link(mistake.scheme, f"{FOLDER}/{mistake.address}") for mistake in group[:LINKED]]
+    more = [f"{len(group) - LINKED} more"] if len(group) > LINKED else []
+    return f"**{first.title}**: {_said(first)} ({', '.join([*where, *more])})"
+
+
+def _said(mistake: Mistake) -> str:
+    """Return what a mistake does, or what a convention is without who uses it."""
+    convention = SCHEMES[mistake.scheme].conventions.get(mistake.slug, "")
+    return escaped(convention.partition(":")[0].rstrip(".") if convention else mistake.does[0])
+
+
+def by_topic() -> Iterator[str]:
+    """Yield a paragraph for every topic: what it is, and where it is told."""
+    among = topics()
+    told = {scheme: sorted_by_topic(mistakes(scheme), among) for scheme in SCHEMES}
+    for topic in among:
+        links = [link(f"{scheme} ({len(held[topic])})", _section(scheme, topic.title)) for scheme, held in told.items() if topic in held]
+        yield joined(f"### {topic.title}", f"{escaped(topic.says)}\n\n{', '.join(links)}")
+
+
+def _section(scheme: str, title: str) -> str:
+    return f"{FOLDER}/{scheme}.md#{anchor(title)}"
+
+
+def by_scheme() -> str:
+    """Return the schemes with the number of their mistakes."""
+    counts = {name: len(mistakes(name)) for name in SCHEMES}
+    rows = ((_page(name), escaped(SCHEMES[name].summary), str(count)) for name, count in counts.items() if count)
+    return table(("scheme", "what it is", "mistakes"), rows)
+
+
+def _page(scheme: str) -> str:
+    return link(CALLED.get(scheme, scheme), f"{FOLDER}/{scheme}.md")
+
+
+def reports() -> str:
+    """Return the list of public reports."""
+    entries, known = load(), every()
+    parts = {
+        "Repeated by a mutant": [entry for entry in entries if entry.mutants],
+        "Waiting for a scheme": [entry for entry in entries if entry.waits_for and not entry.mutants],
+        "Outside of any operation": [entry for entry in entries if entry.outside],
+    }
+    sections = (section(title, "\n".join(_report(entry, known) for entry in held)) for title, held in parts.items())
+    return joined(NOTICE, "# Public reports", link("All mistakes", "../mistakes.md"), REPORTS_OPENING, *sections)
+
+
+def _report(entry: Entry, known: Sequence[Mistake]) -> str:
+    """Return one report: what went wrong, what repeats it or why nothing does, and where else it was met."""
+    nature = " A convention." if entry.nature == "convention" else ""
+    also = f" See also {', '.join(map(_related, entry.related))}." if entry.related else ""
+    return f"- {thread(entry.url)}: {escaped(entry.says)}{nature} {_answer(entry, known)}{also}"
+
+
+def _related(name: str) -> str:
+    repository, _, number = name.partition("#")
+    return link(name, f"https://github.com/{repository}/issues/{number}")
+
+
+def _answer(entry: Entry, known: Sequence[Mistake]) -> str:
+    names = ", ".join(_repeaters(entry, known))
+    wants = f"Waits for `{entry.waits_for}`: {escaped(entry.because)}." if entry.waits_for else ""
+    return " ".join(part for part in (f"Repeated by {names}." if names else "", wants, escaped(entry.outside)) if part)
+
+
+def _repeaters(entry: Entry, known: Sequence[Mistake]) -> Iterator[str]:
+    """Yield a link to every mistake that repeats a report, once for all schemes."""
+    names = {f"{each.operation.partition('.')[0]}/{slug(each.name)}" for pattern in entry.mutants for each in named(pattern)}
+    seen: set[str] = set()
+    for mistake in known:
+        if names.intersection(mistake.names) and entry.url in mistake.threads and mistake.title not in seen:
+            seen.add(mistake.title)
+            yield link(mistake.title, mistake.address)

@@ -1,0 +1,99 @@
+"""The page of one scheme's mistakes: by topic, each with what it does, how to see it, how to repair it, and who met it."""
+
+from collections.abc import Iterator, Sequence
+
+from refimpl.spec import Scheme
+from tools.mistakes.known import Mistake, mistakes
+from tools.mistakes.topics import Topic, sorted_by_topic, topics
+from tools.pages.markdown import code, escaped, joined, link, section, sentence
+from tools.pages.thread import thread
+
+NOTICE = "<!-- Written by `make mistakes` from the mutants and the catalogue; edit those. -->"
+OPENING = """Every mistake below is a program, and `posenc check YOURS` convicts what behaves like it; where the values show which mistake
+it is, it says so. `YOURS` is your adapter; the commands show the case or the law. A case out of the range that your adapter declares
+isn't run: `--operation` in place of `--case` runs all that are in it."""
+SHOWN = 3
+#: What people call a scheme, where its name in the table is another.
+CALLED = {
+    "rope": "RoPE (rotary position embedding)",
+    "sinusoidal": "sinusoidal positional encoding",
+    "alibi": "ALiBi (attention with linear biases)",
+    "t5": "T5's relative position bias",
+    "relative_bias": "learned relative position bias",
+    "da_transformer": "DA-Transformer (distance-aware attention)",
+    "position_interpolation": "position interpolation (linear RoPE scaling)",
+    "longrope": "LongRoPE (Phi-3's su scaling)",
+    "yarn": "YaRN",
+    "shaw": "Shaw's relative position representations",
+    "transformer_xl": "Transformer-XL relative position encoding",
+    "binary": "binary positional encoding",
+    "learned": "learned position embeddings",
+    "none": "attention without positional encoding (NoPE)",
+}
+
+
+def page(scheme: Scheme) -> str:
+    """Return the whole page."""
+    told = sorted_by_topic(mistakes(scheme.name), topics())
+    above = f"{link('All mistakes', '../mistakes.md')} · {link(f'what {scheme.name} is', f'../schemes/{scheme.name}.md')}"
+    return joined(
+        NOTICE,
+        f"# Known mistakes in {CALLED.get(scheme.name, scheme.name)}",
+        above,
+        sentence(escaped(scheme.summary)),
+        OPENING,
+        contents(told),
+        *(section(topic.title, escaped(topic.says), *(described(scheme, mistake) for mistake in held)) for topic, held in told.items()),
+    )
+
+
+def contents(told: dict[Topic, list[Mistake]]) -> str:
+    """Return the table of contents, two levels deep."""
+    return "\n".join(line for topic, held in told.items() for line in _lines(topic, held))
+
+
+def _lines(topic: Topic, held: Sequence[Mistake]) -> Iterator[str]:
+    yield f"- **{link(topic.title, '#' + anchor(topic.title))}**"
+    yield f"  <br>{' · '.join(link(mistake.title, '#' + mistake.anchor) for mistake in held)}"
+
+
+def anchor(title: str) -> str:
+    """Return where a heading is on its page."""
+    return "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_").replace(" ", "-")
+
+
+def described(scheme: Scheme, mistake: Mistake) -> str:
+    """Return one mistake."""
+    parts = [line for line in (_what(scheme, mistake), _fix(mistake), _seen(mistake), _met(mistake)) if line]
+    return joined(f"### {mistake.title}", "\n".join(f"- {part}" for part in parts))
+
+
+def _what(scheme: Scheme, mistake: Mistake) -> str:
+    if mistake.kind == "convention":
+        said = scheme.conventions.get(mistake.slug, "")
+        return f"A convention, right where it is declared. {sentence(escaped(said or mistake.first.does))}"
+    return f"It {escaped('; or '.join(mistake.does))}. It should {escaped(mistake.first.should)}."
+
+
+def _fix(mistake: Mistake) -> str:
+    return f"**Fix**: {escaped(mistake.first.fix)}."
+
+
+def _seen(mistake: Mistake) -> str:
+    """Return how to see it: the command for one case or law, and what else convicts it."""
+    if not mistake.cases:
+        return f"**See it**: {code(f'posenc check YOURS --operation {mistake.first.operation}')}, law {_named(mistake.laws)}."
+    first, *others = mistake.cases
+    also = [f"also {_named(others[:SHOWN])}{' and more' if len(others) > SHOWN else ''}"] if others else []
+    laws = [f"law {_named(mistake.laws)}"] if mistake.laws else []
+    return f"**See it**: {'; '.join([code(f'posenc check YOURS --case {first}'), *also, *laws])}."
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(code(name) for name in names)
+
+
+def _met(mistake: Mistake) -> str:
+    threads = ", ".join(thread(address) for address in mistake.threads)
+    origins = escaped("; ".join(mistake.origins))
+    return f"**Met by**: {threads}{f' ({origins})' if origins else ''}." if threads else f"**From**: {origins}." if origins else ""
