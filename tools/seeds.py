@@ -1,10 +1,20 @@
-"""Judge a target under many Hypothesis seeds and list every conviction: ``python -m tools.seeds --count 20 transformers``."""
+"""Judge targets under many Hypothesis seeds and list every conviction: ``python -m tools.seeds --count 50 transformers``.
+
+The first seed is a whole run. What further seeds change is what the laws draw, so for them a worker that stays is asked the laws only;
+what fails there is repeated in a fresh one, and passes where the answer depends on what was called before.
+"""
 
 import argparse
+import contextlib
+import sys
+import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from conformance import run
+from conformance import law_checks, run
 from conformance.outcomes import Report, Result
+from conformance.run import Selection
+from conformance.session import Session
 
 
 def conviction(result: Result) -> str:
@@ -17,19 +27,57 @@ def convictions(report: Report) -> list[str]:
     return [conviction(result) for result in report.results if result.convicts]
 
 
-def main() -> None:
-    """Print, for every target, each conviction and how many of the seeds showed it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def seed_after_seed(target: str, count: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield, for every seed from 0, how many examples were drawn and who was convicted of what."""
+    report = run.check(target)
+    yield sum(result.examples for result in report.results if result.kind == "law"), convictions(report)
+    with Session(target) as session:
+        for seed in range(1, count):
+            yield laws_alone(session, seed)
+
+
+def laws_alone(session: Session, seed: int) -> tuple[int, list[str]]:
+    """Return how many examples were drawn under one seed, and the laws that convict."""
+    drawn, convicted = 0, list[str]()
+    for task in Selection(None, None, None, None, "core", seed).tasks(session.implementations):
+        subject = session.subject(task.descriptor, task.dtype, task.profile)
+        examples = run.EXAMPLES["core"] if task.dtype == task.descriptor.dtypes[0] else run.FEW
+        found = list(law_checks.run(subject, task, examples=examples, seed=seed))
+        drawn += sum(each.finding.examples for each in found)
+        convicted += [conviction(each.result(session.target)) for each in found if each.failed and not passes_alone(session, each)]
+    return drawn, convicted
+
+
+def passes_alone(session: Session, found: law_checks.Found) -> bool:
+    """Whether the counterexample passes where nothing was called before; the law about history speaks for itself."""
+    if found.finding.law == law_checks.HISTORY:
+        return False
+    with session.fresh() as fresh:
+        return found.again(fresh.subject(found.task.descriptor, found.task.dtype, found.task.profile))
+
+
+def judge(target: str, count: int) -> None:
+    """Print each conviction of a target and how many of the seeds showed it; an interruption ends with what there is."""
+    started, examples, seen, seeds = time.perf_counter(), 0, Counter[str](), 0
+    with contextlib.suppress(KeyboardInterrupt):
+        for drawn, convicted in seed_after_seed(target, count):
+            seeds, examples = seeds + 1, examples + drawn
+            seen.update(set(convicted))
+            print(f"{target}: seed {seeds} of {count}, {len(seen)} different convictions", file=sys.stderr, flush=True)
+    seconds = time.perf_counter() - started
+    print(f"{target}: {seeds} seeds, {examples:,} drawn examples, {len(seen)} different convictions, {seconds:.0f} s")
+    for line, times in sorted(seen.items()):
+        print(f"  {times:3d} of {seeds}  {line}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Judge every target."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("targets", nargs="+", metavar="TARGET")
-    parser.add_argument("--count", type=int, default=20, help="how many seeds, from 0")
-    arguments = parser.parse_args()
-    for target in arguments.targets:
-        reports = [run.check(target, seed=seed) for seed in range(arguments.count)]
-        seen = Counter(line for report in reports for line in convictions(report))
-        drawn = sum(result.examples for report in reports for result in report.results if result.kind == "law")
-        print(f"{target}: {len(reports)} seeds, {drawn:,} drawn examples, {len(seen)} different convictions")
-        for line, count in sorted(seen.items()):
-            print(f"  {count:3d} of {len(reports)}  {line}")
+    parser.add_argument("--count", type=int, default=50, help="how many seeds, from 0 (default: 50)")
+    options = parser.parse_args(arguments)
+    for target in options.targets:
+        judge(target, options.count)
 
 
 if __name__ == "__main__":

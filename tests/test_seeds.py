@@ -1,0 +1,55 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.adapter import Adapter
+from conformance.in_process import InProcess
+from conformance.mutants.building import altered
+from tools import seeds
+
+SLOPES = "alibi.slopes"
+
+
+def session(function: Callable[..., Any]) -> InProcess:
+    adapter = Adapter("mine", dtypes=("float64",))
+    adapter.implements(SLOPES)(function)
+    return InProcess(adapter)
+
+
+def test_what_is_right_is_convicted_under_no_seed() -> None:
+    drawn, convicted = seeds.laws_alone(session(altered(SLOPES)), 7)
+
+    assert drawn > 50
+    assert convicted == []
+
+
+def test_a_law_that_convicts_is_told_with_operation_and_dtype() -> None:
+    _, convicted = seeds.laws_alone(session(altered(SLOPES, result=np.negative)), 7)
+
+    assert "mine: alibi.slopes in float64: slopes in unit interval" in convicted
+
+
+def test_seeds_draw_other_examples() -> None:
+    asked: list[list[int]] = []
+
+    def noting(*, num_heads: int, max_bias: float) -> Any:
+        asked[-1].append(num_heads)
+        return altered(SLOPES)(num_heads=num_heads, max_bias=max_bias)
+
+    for seed in (1, 2, 1):
+        asked.append([])
+        seeds.laws_alone(session(noting), seed)
+
+    assert asked[0] == asked[2] != asked[1]
+
+
+def test_convictions_are_counted_once_per_seed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(seeds, "seed_after_seed", lambda *_: iter([(10, ["a", "a"]), (20, []), (30, ["a", "b"])]))
+
+    seeds.main(["mine", "--count", "3"])
+    first, *lines = capsys.readouterr().out.splitlines()
+
+    assert first.startswith("mine: 3 seeds, 60 drawn examples, 2 different convictions")
+    assert lines == ["    2 of 3  a", "    1 of 3  b"]

@@ -1,0 +1,123 @@
+"""Hide every known mistake and count how often it is named: ``python -m tools.accuracy --scheme rope --jobs 2 --sample 1/20``."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from fractions import Fraction
+from pathlib import Path
+
+from conformance.adapter import near_miss
+from conformance.declarations import operations
+from conformance.files import write
+from conformance.mutants import for_operation
+from conformance.terminal import Progress
+from tools.accuracy import answers, beside, score
+from tools.accuracy.answers import Answer, Answered
+from tools.accuracy.held_out import held_out
+from tools.accuracy.record import WRONG, record
+from tools.accuracy.trials import Trial, sampled, trials
+
+BATCH = 4
+#: Of the mistakes that a vector shows by enough, how many must be named right first.
+AIM = 0.97
+
+
+def chosen(scheme: str | None) -> list[str]:
+    """Return the operations of one scheme, or all."""
+    return [name for name in operations() if scheme in (None, name.split(".", 1)[0])]
+
+
+def known(names: Sequence[str], share: Fraction) -> list[Trial]:
+    """Return the trials of known mistakes."""
+    return [trial for name in names for trial in trials(name) if sampled(trial.words, share)]
+
+
+def unknown(names: Sequence[str], share: Fraction) -> list[Trial]:
+    """Return the trials of mistakes that no table knows."""
+    every = (Trial(words, name, beside.DTYPE) for name in names for words in held_out(name))
+    return [trial for trial in every if sampled(trial.words, share)]
+
+
+def every(ask: Callable[[Trial], Answered], wanted: Sequence[Trial], jobs: int) -> Iterator[Answered]:
+    """Yield the answers, in order."""
+    progress = Progress("accuracy")
+    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+        found = pool.map(ask, wanted, chunksize=BATCH) if pool else map(ask, wanted)
+        for done, each in enumerate(found, 1):
+            progress(done, len(wanted), each.trial.words)
+            yield each
+    progress.clear()
+
+
+def equals(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the groups of known mistakes that no vector tells apart."""
+    return [group for name in names for group in answers.equals(name, {mutant.name: mutant.function for mutant in for_operation(name)})]
+
+
+def shortcomings(found: Sequence[Answered], new: Sequence[Answered]) -> Iterator[str]:
+    """Yield what isn't as it must be."""
+    for kind in score.KINDS:
+        own = score.of_kind(found, kind)
+        if answers.share(own, answers.RIGHT) < AIM:
+            yield f"mistakes of {kind} must be named right first in {100 * AIM:g} % of the trials, got {score.rate(own)}"
+    for each in (*found, *new):
+        if each.answer is Answer.MISNAMED:
+            yield f"a wrong name must not stand alone, got {each.named[0]} for {each.trial.words}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the score; return 1 where it isn't as it must be."""
+    options = _parser().parse_args(arguments)
+    started, names = time.perf_counter(), chosen(options.scheme)
+    found = list(every(answers.answered, known(names, options.sample), options.jobs))
+    for kind in score.KINDS:
+        _show(f"mistakes of {kind}", score.of_kind(found, kind), *WRONG, Answer.NOT_NAMED)
+        print(score.verdict(score.of_kind(found, kind)), end="\n\n")
+    new = list(every(beside.answered, unknown(names, options.sample * options.held_out), options.jobs))
+    _show("mistakes that no table knows (not to be named is no error)", new, *WRONG)
+    if options.record is not None:
+        asked = {"scheme": options.scheme, "sample": options.sample, "held-out": options.held_out}
+        write(options.record, record(found, new, equals(names), asked))
+    wrong = list(shortcomings(found, new))
+    print("\n".join([score.LEGEND, *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
+    return 1 if wrong else 0
+
+
+def _show(title: str, found: Sequence[Answered], *listed: Answer) -> None:
+    print(title, *score.aligned(list(score.table(found, "scheme"))), *score.confused(found, *listed), "", sep="\n", flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
+    parser.add_argument("--scheme", type=_scheme, help="one scheme (default: all)")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes (default: 1)")
+    parser.add_argument("--sample", type=_share, default=Fraction(1), metavar="1/20", help="a share of the trials (default: all)")
+    parser.add_argument("--held-out", type=_share, default=Fraction(1), metavar="1/4", help="a share of the mistakes that no table knows")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
+    return parser
+
+
+def _scheme(text: str) -> str:
+    schemes = dict.fromkeys(name.split(".", 1)[0] for name in operations())
+    if text not in schemes:
+        message = f"scheme must be one of {', '.join(schemes)}, got {text!r}{near_miss(text, schemes)}"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
+def _share(text: str) -> Fraction:
+    try:
+        share = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(0)
+    if not 0 < share <= 1:
+        message = f"a share must be over 0 and up to 1, like 1/20, got {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return share
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The record of a measurement: what was asked, on what, and every name that was wrong."""
+
+import datetime as dt
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from importlib.metadata import version
+
+from conformance.version import __version__
+from tools.accuracy import score
+from tools.accuracy.answers import Answer, Answered
+
+WRONG = (Answer.MISNAMED, Answer.ALSO)
+HEAD = """\
+# How often the right mistake is named
+
+Every known mistake is put to the harness under a hidden name: as a function like any user's, judged by the vectors in process, then by
+the laws if no vector convicts it and it declares nothing, then given to the diagnosis with its answers to all vectors. Each is asked in
+float64, float32, float16 and bfloat16 without a declaration, and in float32 under every choice of conventions (layout, direction, form,
+spacing, sign and so on) that a vector asks for; what conforms to a declaration is no mistake under it and isn't counted.
+
+| column | what it counts |
+|---|---|
+| trials | what was put to the harness |
+| caught | what a vector or a law convicts (laws are asked where nothing is declared and no vector convicts) |
+| shown | what a vector shows: an element is wrong by more than ten allowances, or the shape is; nothing else can be named |
+| first | the hidden mistake is named first, or one that no vector asked can tell from it, and the hidden one is said to fit as well |
+| three | it is among the first three that are said to fit |
+| more | it is said to fit, further down |
+| none | nothing is named: what is known of the numbers is described instead |
+| also | it isn't among what is said to fit, which is more than one |
+| wrong | something else is named alone |
+| right | first, of what is shown |
+"""
+HELD_OUT = """\
+## Mistakes that no table knows
+
+Every number, position, input and result changed in a few ways, alone and on top of known mistakes (`tools/accuracy/held_out.py`). Named
+rightly means here that what is named does the same as what is hidden on inputs drawn beside the vectors. Not to be named is no error, and
+*right* is the share of what is named.
+"""
+
+
+def record(found: Sequence[Answered], held_out: Sequence[Answered], equal: Iterable[tuple[str, ...]], asked: Mapping[str, object]) -> str:
+    """Return the record as Markdown."""
+    parts = [HEAD, *_conditions(asked)]
+    for kind in score.KINDS:
+        own = score.of_kind(found, kind)
+        parts += [f"## Mistakes of {kind}", "", score.verdict(own), "", *_tables(own, ("scheme", "dtype"))]
+        parts += _listed(score.confused(own, *WRONG, Answer.NOT_NAMED))
+    parts += [HELD_OUT, *_tables(held_out, ("scheme",)), *_listed(score.confused(held_out, *WRONG))]
+    parts += ["## Mistakes that no vector tells apart", "", "Within what float32 is allowed, over all vectors of the operation:", ""]
+    parts += [f"- {', '.join(f'`{name}`' for name in group)}" for group in equal] or ["None."]
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _conditions(asked: Mapping[str, object]) -> Iterator[str]:
+    words = "".join(f" --{name} {value}" for name, value in asked.items() if value not in (None, Fraction(1)))
+    yield f"Written by `python -m tools.accuracy{words}` on {dt.datetime.now(tz=dt.UTC).date()}: posenc {__version__},"
+    yield f"numpy {version('numpy')}, hypothesis {version('hypothesis')}, Python {platform.python_version()},"
+    yield f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores."
+    yield ""
+
+
+def _tables(found: Sequence[Answered], columns: Iterable[str]) -> Iterator[str]:
+    for column in columns if found else ():
+        head, *rows = score.table(found, column)
+        yield f"| {' | '.join(head)} |"
+        yield f"|---|{'---:|' * (len(head) - 1)}"
+        yield from (f"| {' | '.join(row)} |" for row in rows)
+        yield ""
+
+
+def _listed(lines: Iterable[str]) -> Iterator[str]:
+    told = [f"- {line}" for line in lines]
+    yield from (["Named wrongly, or not at all:", "", *told, ""] if told else ["Named wrongly, or not at all: none.", ""])
