@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser check check-legacy reliability soak soak-tenth test test-gpu style vectors vectors-check vectors-matrix pages pages-check bench seeds peers wheel-check clean help
+.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-gpu style vectors vectors-check vectors-matrix pages pages-check mistakes bench seeds mutation mutation-sixth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -44,19 +44,36 @@ vectors-check: $(VENV)/.test ## compare the golden vectors with a fresh generati
 vectors-matrix: $(VENV)/.test ## the same under every Python found and two versions of NumPy
 	$(RUN) -m tools.matrix
 
+mutation: $(VENV)/.test ## change the reference everywhere, see that the suite convicts every change, and write the record of it
+	$(RUN) -m tools.mutation --record docs/mutation.md
+
+mutation-sixth: $(VENV)/.test ## a sixth of it, without a record
+	$(RUN) -m tools.mutation --sample 1/6
+
 pages: $(VENV)/.test ## write the pages, pictures and tables that are made from the declarations
 	$(RUN) -m tools.pages
 	$(RUN) -m tools.properties
+	$(RUN) -m tools.mistakes
 
 pages-check: $(VENV)/.test ## compare them with a fresh generation
 	$(RUN) -m tools.pages --check
 	$(RUN) -m tools.properties --check
+	$(RUN) -m tools.mistakes --check
+
+mistakes: $(VENV)/.test ## write the pages of known mistakes
+	$(RUN) -m tools.mistakes
 
 bench: $(VENV)/.test ## print what the harness costs on this machine
 	$(RUN) -m tools.bench
 
-seeds: $(VENV)/.peers ## judge the bundled adapters under 20 Hypothesis seeds and list every conviction
-	$(RUN) -m tools.seeds --count 20 numpy array_api_strict ggml transformers
+accuracy: $(VENV)/.test ## hide every known mistake, count how often it is named, and write the record of it
+	$(RUN) -m tools.accuracy --jobs 2 --held-out 1/4 --record docs/accuracy.md
+
+accuracy-tenth: $(VENV)/.test ## a tenth of it, without a record
+	$(RUN) -m tools.accuracy --jobs 2 --sample 1/10 --held-out 1/4
+
+seeds: $(VENV)/.peers ## judge the bundled adapters under 50 Hypothesis seeds and list every conviction
+	$(RUN) -m tools.seeds --count 50 numpy array_api_strict ggml equinox transformers
 
 peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
 
@@ -65,6 +82,12 @@ browser: ## install the system's Chromium, in which the tests open the HTML repo
 	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
 	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver >/dev/null; } || \
 	  echo "posenc: no Chromium could be installed; the browser tests will be skipped"
+
+languages: ## install the system's C compiler and Node, with which the examples of the line protocol are judged; needs root and apt, else those tests are skipped
+	@command -v gcc >/dev/null && command -v node >/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends gcc libc6-dev nodejs >/dev/null; } || \
+	  echo "posenc: no C compiler or Node could be installed; the tests of the examples will be skipped"
 
 wheel-check: $(VENV)/.runtime ## build the wheel, install it elsewhere, and use it outside the repository
 	$(RUN) -m tools.wheel

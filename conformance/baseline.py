@@ -84,7 +84,7 @@ def read(path: Path) -> list[Deviation]:
         reason = f"{path} must be a file of known deviations, got none (--update-baseline writes one)"
         raise BaselineError(reason)
     try:
-        said = document.read(path.read_bytes())
+        said = document.read(document.contents(path))
     except document.DocumentError as error:
         raise BaselineError(f"{path}: {error}") from error  # noqa: TRY003, EM102  the file's name is all that is added
     schema = json.loads(resources.files("conformance").joinpath("deviations.json").read_text(encoding="utf-8"))

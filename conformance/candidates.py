@@ -10,13 +10,15 @@ from conformance import files
 from conformance.declarations import operations
 from conformance.journal import Call
 
+#: How much of a label a file name bears, so that the system takes it.
+LABEL = 80
 NOTICE = "# Inputs that break a law. Name them and add them to the cases of the scheme; the oracle says what is right.\n"
 
 
 def save(folder: Path, law: str, calls: Sequence[Call], *, seed: int) -> Path:
     """Write the calls that break a law into the folder, and return the file."""
     task = calls[0].task
-    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{task.descriptor.label}-{task.operation}-{law}-{task.dtype}")
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{task.descriptor.label[:LABEL]}-{task.operation}-{law}-{task.dtype}")
     said = {"operation": task.operation, "breaks": law, "dtype": task.dtype, "seed": seed, "cases": [_case(call) for call in calls]}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yaml"

@@ -2,6 +2,7 @@
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -19,11 +20,17 @@ class DocumentError(Exception):
     """A document outside the strict part of YAML: what, and at which line."""
 
 
+def contents(path: Path) -> bytes:
+    """Return the bytes of a file; of one that is too large, or never ends, no more is read than shows it."""
+    with path.open("rb") as stream:
+        found = stream.read(MAXIMUM_BYTES + 1)
+    _check_size(found)
+    return found
+
+
 def read(text: bytes) -> Any:
     """Return the one document of a YAML text."""
-    if len(text) > MAXIMUM_BYTES:
-        message = f"a document must have at most {MAXIMUM_BYTES} bytes, got {len(text)}"
-        raise DocumentError(message)
+    _check_size(text)
     loader = _Loader(text)
     try:
         return _document(loader)
@@ -32,6 +39,12 @@ def read(text: bytes) -> Any:
         raise DocumentError(message) from None
     finally:
         loader.dispose()
+
+
+def _check_size(text: bytes) -> None:
+    if len(text) > MAXIMUM_BYTES:
+        message = f"a document must have at most {MAXIMUM_BYTES} bytes, got more"
+        raise DocumentError(message)
 
 
 def _document(loader: Any) -> Any:

@@ -11,19 +11,8 @@ from conformance.adapter import Unsupported
 from conformance.channel import LARGEST_PAYLOAD
 from conformance.wording import told
 
-#: What to install where a framework is absent, and the distribution that holds its version.
-DISTRIBUTIONS = {
-    "numpy": "numpy",
-    "torch": "torch",
-    "jax": "jax",
-    "tensorflow": "tensorflow",
-    "mlx": "mlx",
-    "paddle": "paddlepaddle",
-    "cupy": "cupy",
-    "array_api_strict": "array-api-strict",
-}
-
-
+#: What to install where a framework is absent, and what holds its version: the distribution, where it has another name.
+DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api_strict": "array-api-strict"}
 #: What a frame of the channel holds of 8-byte numbers.
 LARGEST_RESULT = LARGEST_PAYLOAD // 8
 LARGEST_INTEGER = np.iinfo(np.int64).max
@@ -60,8 +49,8 @@ class NumPy:
 
     @property
     def place(self) -> str:
-        """The device that arrays are put on, in the library's words."""
-        return str(getattr(self.floats(np.zeros(1), "float32"), "device", self.device or "cpu"))
+        """The device that arrays are put on, in the adapter's words, else in the library's."""
+        return self.device or str(getattr(self.floats(np.zeros(1), "float32"), "device", "cpu"))
 
     def owns(self, value: object) -> bool:
         """Whether the value is an array of this library."""

@@ -13,7 +13,7 @@ from conformance.declarations import operations
 from conformance.journal import Call, Journal, Task
 from conformance.judge import half_ulp
 from conformance.law_checks import DETERMINISM, HISTORY, Found
-from conformance.outcomes import Failed, NotJudged, Outcome, Reason, Result
+from conformance.outcomes import Failed, NotJudged, Outcome, Reason, Result, TimedOut
 from conformance.profiles import FORMATS
 from conformance.session import Session
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
@@ -26,6 +26,8 @@ SUSPECTS = 10
 FRESH_WORKERS = 30
 ULPS = 16.0
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
+#: A time-out that doesn't repeat is no sign of history by itself, nor wrong; it is never a pass either.
+ONCE = "passed when repeated in a fresh worker"
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
 Failure = Checked | Found
@@ -41,13 +43,15 @@ class Case:
     siblings: list[tuple[Call, Reply]] = field(default_factory=list)
     changed: list[Call] = field(default_factory=list)
     affected: list[Failure] = field(default_factory=list)
+    slow: list[Failure] = field(default_factory=list)
+    late: list[Call] = field(default_factory=list)
     broken: str | None = None
     blamed: Result | None = None
 
     @property
     def failures(self) -> list[Failure]:
-        """What convicts, but for the law about history, which speaks for itself."""
-        return [check for check in self.checks if check.failed and check is not self.history]
+        """What convicts, but for answers that the law about history compared: these speak for themselves."""
+        return [check for check in self.checks if check.failed and not (check is self.history and _compared(check))]
 
     @property
     def checks(self) -> list[Failure]:
@@ -62,22 +66,34 @@ class Case:
     @property
     def random(self) -> bool:
         """Whether the same call gives different answers in a row: nothing can be said about history then."""
-        determinism = self._law(DETERMINISM)
-        return determinism is not None and determinism.failed
+        return _compared(self._law(DETERMINISM))
 
     @property
     def suspicious(self) -> bool:
         """Whether there is evidence that the history matters."""
-        return bool(self.changed or self.affected) or (self.history is not None and self.history.failed)
+        return bool(self.changed or self.affected) or _compared(self.history)
 
     def overruled(self, check: Failure) -> Outcome | None:
         """Return what a failure really is, where that is something else."""
         if check in self.affected:
             return AFFECTED
+        came = _came(check)
+        if check in self.slow and isinstance(came, TimedOut):
+            return TimedOut(came.seconds, ONCE)
         return RANDOM if self.random and check is self.history and check.failed else None
 
     def _law(self, name: str) -> Found | None:
         return next((found for found in self.found if found.finding.law == name), None)
+
+
+def _came(check: Failure) -> Outcome | None:
+    """Return the outcome of a check; of a law only where a call gave none of its results."""
+    return check.judgement.outcome if isinstance(check, Checked) else check.finding.outcome
+
+
+def _compared(found: Found | None) -> bool:
+    """Whether a law failed because answers differ, not because one is missing."""
+    return found is not None and found.failed and found.finding.outcome is None
 
 
 def ask_siblings(case: Case, subject: Subject) -> None:
@@ -90,13 +106,15 @@ def ask_siblings(case: Case, subject: Subject) -> None:
 
 
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
-    """Ask a fresh worker the same in reverse order, and note whose answers changed."""
+    """Ask a fresh worker the same in reverse order, and note whose answers changed, or didn't come in time."""
     for case in reversed(cases):
         vectors = [(checked.call, checked.reply, checked) for checked in _different(case.checked)]
         asked: list[tuple[Call, Reply | None, Checked | None]] = [*vectors, *((*sibling, None) for sibling in case.siblings)]
         for call, reply, checked in reversed(asked):
             answer = call.outcome(session)
-            if not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
+            if isinstance(answer, TimedOut):
+                case.late.append(call)
+            elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
                 case.changed.append(call)
 
 
@@ -106,22 +124,38 @@ def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
 
 
 def settle(session: Session, cases: Sequence[Case]) -> None:
-    """Repeat every failure in a fresh worker; what passes there is affected by history, not wrong."""
+    """Repeat every failure in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
     failing = [case for case in cases if case.failures and not case.random]
     with _Pristine(session) as pristine:
         for case in failing:
             pristine.renew()
             for failure in case.failures:
                 if pristine.passes(case, failure):
-                    case.affected.append(failure)
+                    (case.slow if isinstance(_came(failure), TimedOut) else case.affected).append(failure)
 
 
 def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
-    """Return the failed law of an implementation whose answers depend on what was called before."""
-    if case.random or not case.suspicious:
+    """Return the failed law of an implementation whose answers depend on what was called before, or didn't always come in time."""
+    if case.random or not (case.suspicious or case.slow or case.late):
         return None
     pair = _blame(session, journal, case)
-    earlier = None if pair is None else reproduction.words(pair[0])
+    if pair is not None:
+        case.affected.extend(case.slow)
+        case.slow.clear()
+    elif not case.suspicious:
+        return _late(session, case)
+    return _result(session, case, Failed(Reason.HISTORY, _message(case, pair)), pair)
+
+
+def _late(session: Session, case: Case) -> Result | None:
+    """Return the law as not answered in time where a call, asked again, wasn't and no earlier call makes it so."""
+    if not case.late:
+        return None
+    told = f"to {reproduction.words(case.late[0])}, which was answered when it was first asked"
+    return _result(session, case, TimedOut(session.limits.call_seconds, told), None)
+
+
+def _result(session: Session, case: Case, outcome: Outcome, pair: tuple[Call, Call] | None) -> Result:
     return Result(
         implementation=case.task.descriptor.label,
         operation=case.task.operation,
@@ -129,10 +163,10 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
         kind="law",
         dtype=case.task.dtype,
         profile=case.task.profile,
-        outcome=Failed(Reason.HISTORY, _message(case, pair)),
+        outcome=outcome,
         examples=case.history.finding.examples if case.history else len(case.checked),
         reproduction=None if pair is None else reproduction.of_history(session.target, *pair),
-        earlier=earlier,
+        earlier=None if pair is None else reproduction.words(pair[0]),
     )
 
 
@@ -215,10 +249,18 @@ def _blame(session: Session, journal: Journal, case: Case) -> tuple[Call, Call] 
     """Return an earlier call and a call whose answer it changes, found by trying in fresh workers."""
     for call, suspects in _candidates(journal, case):
         alone = _alone(session, call)
-        for earlier in suspects:
-            if not _same(alone, _after(session, earlier, call)):
+        for earlier in suspects if not isinstance(alone, TimedOut) else ():
+            if _changes(session, earlier, call, alone):
                 return earlier, call
     return None
+
+
+def _changes(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> bool:
+    """Whether an earlier call changes an answer; one that doesn't come in time must fail to come twice."""
+    after = _after(session, earlier, call)
+    if isinstance(after, TimedOut):
+        after = _after(session, earlier, call)
+    return not _same(alone, after)
 
 
 def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]]]:
@@ -230,9 +272,10 @@ def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]
 
 
 def _evidence(case: Case) -> list[Call]:
-    vectors = [failure.call for failure in case.affected if isinstance(failure, Checked)]
-    laws = [failure.calls[-1] for failure in case.affected if isinstance(failure, Found) and failure.calls]
-    return [*vectors, *case.changed, *laws]
+    failures = [*case.affected, *case.slow]
+    vectors = [failure.call for failure in failures if isinstance(failure, Checked)]
+    laws = [failure.calls[-1] for failure in failures if isinstance(failure, Found) and failure.calls]
+    return [*vectors, *case.changed, *case.late, *laws]
 
 
 def _alone(session: Session, call: Call) -> Reply | Outcome:

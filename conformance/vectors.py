@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance import files
-from conformance.document import MAXIMUM_BYTES, DocumentError, read
+from conformance.document import DocumentError, contents, read
 from conformance.vector_cases import FORMAT, Vector, VectorError, attested, check_identities, check_keys, generated
 
 __all__ = ["Vector", "VectorError", "export", "load", "load_attested", "vectors_directory", "verify"]
@@ -144,12 +144,12 @@ class _Folder:
 
     def contents(self, name: str) -> bytes:
         """Return the bytes of one file, or raise where they aren't those of the manifest."""
-        contents = _bytes(self.home / name, name)
-        digest = hashlib.sha256(contents).hexdigest()
+        found = _bytes(self.home / name, name)
+        digest = hashlib.sha256(found).hexdigest()
         if digest != self.digests[name]:
             message = f"{name}: SHA-256 must be {self.digests[name]} (in {MANIFEST}), got {digest}; changed or truncated"
             raise VectorError(message)
-        return contents
+        return found
 
 
 def _open(directory: Path | None) -> _Folder:
@@ -164,6 +164,9 @@ def _open(directory: Path | None) -> _Folder:
 
 def _digests(manifest: dict[str, Any]) -> dict[str, str]:
     check_keys(MANIFEST, manifest, MANIFEST_KEYS, MANIFEST_KEYS)
+    if type(manifest["format"]) is not int or manifest["format"] != FORMAT:
+        message = f"{MANIFEST}: format must be {FORMAT}, got {_one_line(repr(manifest['format']))} (written for another posenc)"
+        raise VectorError(message)
     files = manifest["files"]
     if not isinstance(files, dict) or not all(isinstance(digest, str) for digest in files.values()):
         message = f"{MANIFEST}: files must map names to SHA-256, got {files!r}"
@@ -179,16 +182,16 @@ def _check_listing(folder: _Folder) -> None:
 
 
 def _bytes(path: Path, name: str) -> bytes:
-    size = path.stat().st_size
-    if size > MAXIMUM_BYTES:
-        message = f"{name}: must have at most {MAXIMUM_BYTES} bytes, got {size}"
-        raise VectorError(message)
-    return path.read_bytes()
-
-
-def _parse(name: str, contents: bytes) -> dict[str, Any]:
     try:
-        document = read(contents)
+        return contents(path)
+    except DocumentError as error:
+        message = f"{name}: {error}"
+        raise VectorError(message) from None
+
+
+def _parse(name: str, text: bytes) -> dict[str, Any]:
+    try:
+        document = read(text)
     except DocumentError as error:
         message = f"{name}: {_one_line(str(error))}"
         raise VectorError(message) from None

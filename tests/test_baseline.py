@@ -127,7 +127,10 @@ def test_a_glob_covers_many_and_a_literal_one(tmp_path: Path) -> None:
         ("format: 1\ndeviations:\n- match: x\n  outcome: failed\n  reason: y\n  when: {jax: newest}\n", "versions as specifiers"),
         ("format: 1\ndeviations:\n- match: x\n  outcome: failed\n  reason: y\n  expires: soon\n", "dates as YYYY-MM-DD, got"),
         ("format: 1\ndeviations: &a []\n", "an anchor must not be used"),
+        ("format: 1\ndeviations: *a\n", "an alias must not be used"),
         ("format: 1\ndeviations: !!python/object/apply:os.system [ls]\n", "a tag must not be used"),
+        ("format: 1\ndeviations: !mine []\n", "a tag must not be used"),
+        ("format: 1\ndeviations: []\n" + "#" * (16 << 20), "must have at most 16777216 bytes"),
     ],
 )
 def test_a_file_that_says_something_else_is_refused_by_name(tmp_path: Path, text: str, words: str) -> None:

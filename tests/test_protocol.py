@@ -100,7 +100,16 @@ def test_the_c_example_conforms(c_program: Callable[..., Report]) -> None:
     report = c_program()
 
     assert report.status == 0
+    assert report.header["device"] == "not told"
     assert passed(report) >= 12
+
+
+def test_a_program_may_say_where_it_computes(tmp_path: Path) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", "0").replace('"protocol": 1,', '"protocol": 1, "device": "TPU v9",'), encoding="utf-8")
+
+    with Session(f"{COMMAND}{sys.executable} {path}") as session:
+        assert session.about["device"] == "TPU v9"
 
 
 def test_the_wrong_c_example_is_convicted_and_its_mistake_named(c_program: Callable[..., Report]) -> None:

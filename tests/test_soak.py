@@ -1,8 +1,12 @@
 """The soak: a hundredth of it passes, it sees what it looks for, and what it once found stays mended."""
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,11 +20,12 @@ from conformance.reports import lines as records
 from conformance.vector_cases import attested, generated
 from conformance.vectors import VectorError
 from tools.soak import __main__ as soak
-from tools.soak import subjects
+from tools.soak import kills, moments, subjects
 from tools.soak.fuzz import batch, one
 from tools.soak.kills import COMMANDS, kill
 from tools.soak.mutations import seeded
 
+ROOT = Path(__file__).parents[1]
 TENSOR = {"dtype": "float32", "shape": [1, 4], "base64": "AACAPwAAgD8AAIA/AACAPw=="}
 
 
@@ -35,10 +40,73 @@ def test_a_hundredth_of_the_damage_is_read_or_refused_clearly(name: str) -> None
 
 @pytest.mark.parametrize("name", ["posenc report render", "python -m tools.generate"])
 def test_a_killed_command_leaves_whole_files_and_the_next_run_is_right(name: str) -> None:
-    killed = kill(name, 1, seed=1)
+    killed = kill(name, range(1), seed=1)
 
     assert killed.failures == []
     assert killed.kills == 1
+
+
+def started(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a module that writes one file, ``out``, into a folder and stops before it does."""
+    words = [sys.executable, "-m", "tools.soak.stopping", str(folder), *arguments]
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, cwd=ROOT, start_new_session=True)
+
+
+def copying(folder: Path) -> subprocess.Popen[bytes]:
+    (folder / "in").write_text("{}", encoding="utf-8")
+    return started(folder, "json.tool", str(folder / "in"), str(folder / "out"))
+
+
+def test_a_command_stops_before_every_step_of_writing_and_can_be_killed_there(tmp_path: Path) -> None:
+    assert moments.stops(copying(tmp_path)) == 1
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "{}\n"
+    (tmp_path / "out").unlink()
+
+    process = copying(tmp_path)
+    assert moments.stops(process, until=1) == 1
+    assert moments.end(process) == (True, [])
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_kill_after_the_end_is_none_and_makes_the_run_known_to_be_shorter(tmp_path: Path) -> None:
+    lengths = moments.Lengths(seconds=1e9, stops=1)
+    process = copying(tmp_path)
+    moments.stops(process)
+
+    lengths.wait(process, seeded("1"))
+
+    assert moments.end(process) == (False, [])
+    assert lengths.seconds < 1e9
+
+
+def test_a_kill_that_never_hits_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[str] = []
+    monkeypatch.setattr(kills, "_Trial", lambda *_: SimpleNamespace(round=lambda _, label, __: tries.append(label)))
+
+    killed = kill("posenc report render", range(3, 4), seed=5)
+
+    assert killed.failures == ["posenc report render, seed 5, item 3: one kill in 20 must hit it, got none"]
+    assert len(tries) == kills.TRIES
+
+
+def test_one_item_can_be_repeated_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for _ in range(2):
+        assert soak.main(["--only", "protocol lines", "--seed", "3", "--item", "70000"]) == 0
+        shown.append([line for line in capsys.readouterr().out.splitlines() if line.startswith("protocol lines")])
+
+    assert shown[0] == shown[1] != []
+    assert sum(map(int, re.findall(r"\d+", shown[0][0]))) == 1
+
+
+@pytest.mark.parametrize(("arguments", "words"), [(["--item", "1"], "--only"), (["--only", "records", "--record", "x.md"], "everything")])
+def test_what_repeats_one_item_is_refused_where_it_makes_no_sense(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        soak.main(arguments)
+
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import vectors
-from conformance.document import MAXIMUM_BYTES, read
+from conformance.document import MAXIMUM_BYTES, DocumentError, contents, read
 from conformance.draw import is_position
 from conformance.profiles import PROFILES
 from conformance.vector_cases import attested, generated
@@ -202,6 +202,19 @@ def test_a_manifest_that_is_no_manifest_is_refused(copy: Path) -> None:
     assert refusal(copy).startswith("manifest.yaml: files must map names to SHA-256")
 
 
+@pytest.mark.parametrize("said", ["2", "'1'", "[1]", "true"])
+def test_a_manifest_of_another_format_is_refused(said: str, copy: Path) -> None:
+    text = (copy / "manifest.yaml").read_text()
+    (copy / "manifest.yaml").write_text(text.replace("format: 1\n", f"format: {said}\n"))
+    assert refusal(copy).startswith("manifest.yaml: format must be 1, got ")
+
+
+@pytest.mark.parametrize(("said", "words"), [("*a", "an alias"), ("&a {}", "an anchor"), ("!!python/name:os.system {}", "a tag")])
+def test_a_manifest_is_read_as_strictly_as_a_file(said: str, words: str, copy: Path) -> None:
+    (copy / "manifest.yaml").write_text(f"format: 1\nrevision: 1\nfiles: {said}\n")
+    assert refusal(copy).startswith(f"manifest.yaml: line 3: {words} must not be used, got ")
+
+
 TAMPERING = {
     "an extra key of a case": (lambda t: t.replace("    tags:", "    more: 1\n    tags:", 1), "alibi.slopes/.*unknown key, got 'more'"),
     "an extra key of the file": (lambda t: f"{t}spoiler: 1\n", "the file must have no unknown key, got 'spoiler'"),
@@ -275,7 +288,22 @@ def test_a_file_with_something_wrong_is_refused_by_name(name: str, copy: Path) -
 def test_a_file_too_large_is_refused(copy: Path) -> None:
     with (copy / FILE).open("ab") as stream:
         stream.write(b"#" * (MAXIMUM_BYTES + 1))
-    assert refusal(copy).startswith(f"{FILE}: must have at most {MAXIMUM_BYTES} bytes")
+    assert refusal(copy) == f"{FILE}: a document must have at most {MAXIMUM_BYTES} bytes, got more"
+
+
+@pytest.mark.parametrize("name", ["manifest.yaml", "schema.json"])
+def test_a_file_beside_the_vectors_is_refused_by_size_too(name: str, copy: Path) -> None:
+    with (copy / name).open("ab") as stream:
+        stream.truncate(MAXIMUM_BYTES + 1)
+    assert refusal(copy, verify) == f"{name}: a document must have at most {MAXIMUM_BYTES} bytes, got more"
+
+
+def test_of_a_file_too_large_no_more_is_read_than_shows_it(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 40)  # a sparse file: reading all of it would end the test
+    with pytest.raises(DocumentError, match="must have at most"):
+        contents(path)
 
 
 def test_what_only_the_schema_knows_is_refused_by_verification(copy: Path) -> None:

@@ -48,7 +48,9 @@ no process is left.
   one.
 - Replies carry the number of their call, so that one that nobody asked for is no answer.
 - A call that changes the state that all code of a process shares is reported as such, and other operations get a fresh worker then.
-- A failure is repeated in a fresh worker before it counts. What ends a worker after its answer convicts the operation that answered last.
+- A failure is repeated in a fresh worker before it counts. What passes there depends on what was called before; a time-out that does
+  is called that only where an earlier call is found that causes it, and else stays a time-out, which says that it passed when repeated.
+- What ends a worker after its answer convicts the operation that answered last.
 
 ## What is best effort
 

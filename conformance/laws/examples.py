@@ -1,10 +1,13 @@
 """Draw what the laws of one subject are put to."""
 
 import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis import HealthCheck, Phase, Verbosity, configuration, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -31,6 +34,19 @@ def silent(examples: int, *phases: Phase) -> settings:
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
+
+
+@contextlib.contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """Give Hypothesis a short-lived folder for what it keeps of its own accord, instead of ``.hypothesis`` where a person happens to be."""
+    with tempfile.TemporaryDirectory(prefix="posenc-", ignore_cleanup_errors=True) as folder, _home(Path(folder)):
+        yield
+
+
+def _home(folder: Path) -> contextlib.AbstractContextManager[object]:
+    """Set the folder, and what it was before afterwards: a person's own tests keep theirs."""
+    name = "__hypothesis_home_directory"
+    return patch.object(configuration, name, folder) if hasattr(configuration, name) else contextlib.nullcontext()
 
 
 def by_seed_alone() -> contextlib.AbstractContextManager[object]:

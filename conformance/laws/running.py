@@ -9,7 +9,7 @@ from hypothesis import Phase, given
 from hypothesis import seed as seeded
 
 from conformance.draw import Arguments
-from conformance.laws.examples import by_seed_alone, example_for, silent
+from conformance.laws.examples import by_seed_alone, example_for, leaving_nothing, silent
 from conformance.laws.judging import Check, Verdict, judge
 from conformance.laws.shrinking import smallest
 from conformance.laws.trial import Example, Trial
@@ -109,7 +109,7 @@ def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, *, example
                 tally.count(example, _told_once(judge(trial, tally.check), tallies))
         clock.checking += time.perf_counter() - begun
 
-    with by_seed_alone():
+    with by_seed_alone(), leaving_nothing():
         put()
 
 
@@ -138,7 +138,7 @@ def _counterexample(subject: Subject, tally: Tally, small: list[Example], *, exa
     """Return a small counterexample, and keep it for the other laws; the one that was met where calls fail or don't repeat."""
     if tally.broken is None or tally.broken[1].outcome is not None:
         return _as_met(tally)
-    with by_seed_alone():
+    with by_seed_alone(), leaving_nothing():
         example = smallest(subject, tally.check, tally.broken[0], small, examples=examples, seed=seed)
     trial = Trial(subject, example)
     again = judge(trial, tally.check)

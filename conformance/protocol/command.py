@@ -13,6 +13,9 @@ from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
 from refimpl.spec import Operation
 
+#: The device of a program that doesn't say where it computes.
+UNTOLD = "not told"
+
 
 class ProgramError(Exception):
     """The program says that it failed."""
@@ -22,7 +25,7 @@ def adapter(command: str) -> Adapter:
     """Start a program and return the adapter that it describes."""
     program = Program(command)
     described = program.describe()
-    made = Adapter(described["name"], dtypes=("float32",), version=described.get("version"))
+    made = Adapter(described["name"], dtypes=("float32",), version=described.get("version"), device=described.get("device", UNTOLD))
     for offered in described["implementations"]:
         _connect(made, program, offered)
     return made

@@ -30,22 +30,28 @@ def call(vector: Vector, dtype: str, label: str) -> dict[str, object]:
     return lines.call(vector.operation, label, dtype, arrays, vector.parameters)
 
 
-def requests(vectors: Sequence[Vector], dtype: str) -> Iterator[bytes]:
-    """Yield the lines that a program would be sent."""
+def batches(vectors: Sequence[Vector], batch: int) -> list[Sequence[Vector]]:
+    """Return the vectors, so many for each request."""
+    return [vectors[start : start + batch] for start in range(0, len(vectors), batch)]
+
+
+def requests(vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[bytes]:
+    """Yield the lines that a program would be sent, ``batch`` calls on each."""
     yield lines.line(lines.describe_request(0))
-    for identity, vector in enumerate(vectors, start=1):
-        yield lines.line(lines.call_request(identity, [call(vector, dtype, "replay")]))
+    for identity, together in enumerate(batches(vectors, batch), start=1):
+        yield lines.line(lines.call_request(identity, [call(vector, dtype, "replay") for vector in together]))
 
 
-def answers(command: str, vectors: Sequence[Vector], dtype: str) -> Iterator[str]:
-    """Yield what a program answers to each case, and what was expected; all calls go in one request."""
+def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[str]:
+    """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request."""
     program = Program(command)
     try:
         described = program.describe()
         yield f"{described['name']} {described.get('version', '')}".rstrip()
-        replies = program.calls([call(vector, dtype, described["name"]) for vector in vectors])
-        for vector, answer in zip(vectors, replies, strict=True):
-            yield from _told(vector, answer, dtype)
+        for together in batches(vectors, batch):
+            replies = program.calls([call(vector, dtype, described["name"]) for vector in together])
+            for vector, answer in zip(together, replies, strict=True):
+                yield from _told(vector, answer, dtype)
     finally:
         program.close()
 

@@ -46,10 +46,10 @@ class Tally:
         self.peak = max(self.peak, other.peak)
 
 
-def fuzz(name: str, count: int, seed: int) -> Tally:
-    """Read ``count`` damaged things of a subject."""
+def fuzz(name: str, items: range, seed: int) -> Tally:
+    """Read the damaged things of a subject that have those numbers."""
     found = Tally()
-    batches = [(name, seed, start, min(start + BATCH, count)) for start in range(0, count, BATCH)]
+    batches = [(name, seed, start, min(start + BATCH, items.stop)) for start in range(items.start, items.stop, BATCH)]
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn"), initializer=_bounded) as pool:
         try:
             for tally in pool.map(batch, batches):

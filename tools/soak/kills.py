@@ -4,7 +4,6 @@ import hashlib
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,17 +19,18 @@ from conformance import baseline, vectors
 from conformance.reports import lines
 from conformance.vectors import vectors_directory, verify
 from tools.generate.writer import write
+from tools.soak import stopping
+from tools.soak.moments import WHILE_WRITING, Lengths, end, stop_while_writing, stops
 from tools.soak.mutations import seeded
+from tools.soak.subjects import REPORT
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = sys.executable
 OPERATION = "binary.encode.yaml"
-#: Half of the kills wait for the first change in the folder, then this long at most (seconds): that is when files are written.
-WRITING = 0.02
-CHANGED_FIRST = 0.5
 #: Seconds for the processes that a killed command had started to notice it.
 ALONE = 15
-TRIES = 4
+#: How many runs each kill may take: one that came after the end of its command is no kill, and is tried again at another moment.
+TRIES = 20
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,6 @@ class Command:
     prepare: Callable[[Path], None]
     whole: Callable[[Path, bytes], None]
     result: Callable[[Path], object]
-    needs_record: bool = False
 
 
 @dataclass
@@ -90,6 +89,8 @@ def _nothing(_: Path) -> None:
 
 
 def _rendered(folder: Path) -> None:
+    """Lay out a page that is out of date, and beside the folder the record to render."""
+    (folder.parent / "record.jsonl").write_text(lines.text([REPORT]), encoding="utf-8")
     (folder / "page.html").write_bytes(_old("page.html"))
 
 
@@ -133,7 +134,6 @@ COMMANDS: Mapping[str, Command] = {
         _rendered,
         _whole_text,
         lambda folder: (folder / "page.html").read_bytes(),
-        needs_record=True,
     ),
     "python -m tools.generate": Command(
         ("-m", "tools.generate", "--only", OPERATION.removesuffix(".yaml"), "--directory", "{folder}", "--processes", "1"),
@@ -144,17 +144,22 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
-def kill(name: str, count: int, seed: int) -> Killed:
-    """Kill a command ``count`` times while it runs, each time in a fresh folder, and look at what is left."""
+def kill(name: str, items: range, seed: int) -> Killed:
+    """Kill a command while it runs, once for every item, each time in a fresh folder, and look at what is left."""
     found = Killed()
     with tempfile.TemporaryDirectory() as scratch:
         trial = _Trial(COMMANDS[name], Path(scratch))
-        for number in range(TRIES * count):
-            if found.kills < count:
-                trial.round(found, f"{name}, seed {seed}, kill {number}", seeded(f"{seed}/{name}/{number}"))
-    if found.kills < count:
-        found.failures.append(f"{name}: {count} kills must hit it, got {found.kills}")
+        for item in items:
+            _kill_once(trial, found, name, item, seed)
     return found
+
+
+def _kill_once(trial: "_Trial", found: Killed, name: str, item: int, seed: int) -> None:
+    """Try moments until one comes before the end of the command."""
+    label = f"{name}, seed {seed}, item {item}"
+    tries = (trial.round(found, label, seeded(f"{seed}/{name}/{item}/{number}")) for number in range(TRIES))
+    if not any(tries):
+        found.failures.append(f"{label}: one kill in {TRIES} must hit it, got none")
 
 
 class _Trial:
@@ -162,15 +167,14 @@ class _Trial:
 
     def __init__(self, command: Command, scratch: Path) -> None:
         self.command, self.scratch = command, scratch
-        if command.needs_record:
-            self._run((*CHECK, "--report", str(scratch)), scratch)
         folder = self._folder()
         started = time.perf_counter()
-        self.status = self._run(self.command.arguments, folder)
-        self.seconds = time.perf_counter() - started
+        self.status = self._start(command.arguments, folder).wait()
+        seconds = time.perf_counter() - started
         self.right = command.result(folder)
-        self.again = self._run(command.arguments, folder)
+        self.again = self._start(command.arguments, folder).wait()
         self.bytes = {path.name: path.read_bytes() for path in folder.iterdir()}
+        self.lengths = Lengths(seconds, stops(self._start_stopping(self._folder())))
 
     def _folder(self) -> Path:
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
@@ -185,15 +189,13 @@ class _Trial:
             [PYTHON, *words], cwd=self.scratch, env=environment, stdout=quiet, stderr=quiet, start_new_session=True
         )
 
-    def _run(self, arguments: tuple[str, ...], folder: Path) -> int:
-        return self._start(arguments, folder).wait()
+    def _start_stopping(self, folder: Path) -> subprocess.Popen[bytes]:
+        return self._start(("-m", stopping.__name__, str(folder), *self.command.arguments[1:]), folder)
 
-    def round(self, found: Killed, label: str, chance: random.Random) -> None:
-        """Kill once; a command that had ended before doesn't count."""
+    def round(self, found: Killed, label: str, chance: random.Random) -> bool:
+        """Kill once, judge what is left, and return whether it hit: a command that had ended before doesn't count."""
         folder = self._folder()
-        process = self._start(self.command.arguments, folder)
-        self._wait(process, folder, chance)
-        hit, children = _end(process)
+        hit, children = end(self._interrupted(folder, chance))
         found.kills += hit
         found.leftovers += any(path.name.endswith(".tmp") for path in folder.iterdir())
         try:
@@ -203,18 +205,17 @@ class _Trial:
         except Exception as error:  # noqa: BLE001  a file that can't be read is what is looked for
             found.failures.append(f"{label}: {type(error).__name__}: {error}")
         shutil.rmtree(folder, ignore_errors=True)
+        return hit
 
-    def _wait(self, process: subprocess.Popen[bytes], folder: Path, chance: random.Random) -> None:
-        """Wait until a random point of the run, or until the folder changes and a random moment more."""
-        writing = chance.random() < CHANGED_FIRST
-        point = WRITING * chance.random() ** 4 if writing else chance.uniform(0, self.seconds)
-        before = _listing(folder)
-        while writing and process.poll() is None and _listing(folder) == before:
-            continue
-        try:
-            process.wait(timeout=point)
-        except subprocess.TimeoutExpired:
-            return
+    def _interrupted(self, folder: Path, chance: random.Random) -> subprocess.Popen[bytes]:
+        """Return a run of the command at the moment at which it is to be killed."""
+        if chance.random() < WHILE_WRITING:
+            process = self._start_stopping(folder)
+            stop_while_writing(process, self.lengths, chance)
+        else:
+            process = self._start(self.command.arguments, folder)
+            self.lengths.wait(process, chance)
+        return process
 
     def _judge(self, folder: Path) -> None:
         for path in folder.iterdir():
@@ -222,22 +223,6 @@ class _Trial:
                 _require(path.name.endswith(".tmp"), f"a file that wasn't finished must be called .….tmp, got {path.name}")
             else:
                 self.command.whole(path, self.bytes[path.name])
-        status = self._run(self.command.arguments, folder)
+        status = self._start(self.command.arguments, folder).wait()
         _require(status in {self.status, self.again}, f"the next run must end in {self.status} or {self.again}, got {status}")
         _require(self.command.result(folder) == self.right, "the next run must give the right result")
-
-
-def _listing(folder: Path) -> list[tuple[str, int]]:
-    with os.scandir(folder) as entries:
-        return sorted((entry.name, entry.inode()) for entry in entries)
-
-
-def _end(process: subprocess.Popen[bytes]) -> tuple[bool, list[psutil.Process]]:
-    """Kill a command and its group; return whether it was still running, and what it had started."""
-    try:
-        children = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        children = []
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    return process.wait() == -signal.SIGKILL, children

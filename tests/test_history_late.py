@@ -1,0 +1,135 @@
+"""A call that isn't answered in time, but is when it is repeated: never a pass, and history only where an earlier call makes it so."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import history, run
+from conformance.journal import Journal, Task
+from conformance.law_checks import HISTORY, Found
+from conformance.laws.running import Finding
+from conformance.limits import Limits
+from conformance.one_by_one import Judge
+from conformance.outcomes import Crashed, Failed, Passed, Reason, Report, Result, TimedOut
+from conformance.session import Descriptor, Session
+
+LIMITS = Limits(call_seconds=1.0)
+FIRST, SECOND = "rope.rotate/first-positions", "rope.rotate/small-base"
+ADAPTER = """
+import os, time
+from pathlib import Path
+from conformance import Adapter
+from refimpl.schemes import rope
+
+adapter = Adapter("late")
+note = Path(__file__).with_name("note")
+calls = []
+
+@adapter.implements("rope.rotate", layout="interleaved", direction="positive")
+def rotate(x, positions, **parameters):
+    calls.append(parameters["base"])
+    INSIDE
+    return rope.rotate(x, positions, **parameters)
+"""
+#: The first call of all, over all workers.
+FIRST_OF_ALL = "if not note.exists():\n        note.touch()\n        time.sleep(60)"
+#: Whatever follows a call with another base.
+AFTER_ANOTHER = "if len(set(calls)) > 1:\n        time.sleep(60)"
+#: The first call of the second worker.
+SECOND_WORKER = (
+    "before = note.read_text().split() if note.exists() else []\n"
+    "    if str(os.getpid()) not in before:\n"
+    "        note.write_text(' '.join([*before, str(os.getpid())]))\n"
+    "        time.sleep(60 if len(before) == 1 else 0)"
+)
+
+
+def report(tmp_path: Path, inside: str, *cases: str) -> Report:
+    path = tmp_path / "late.py"
+    path.write_text(ADAPTER.replace("INSIDE", inside), encoding="utf-8")
+    return run.check(str(path), cases=cases, limits=LIMITS)
+
+
+def of(told: Report, check: str) -> Result:
+    return next(result for result in told.results if result.check == check)
+
+
+def test_a_time_out_that_passes_when_repeated_stays_a_time_out_and_says_so(tmp_path: Path) -> None:
+    told = report(tmp_path, FIRST_OF_ALL, FIRST, SECOND)
+
+    assert of(told, FIRST).outcome == TimedOut(1.0, "passed when repeated in a fresh worker")
+    assert isinstance(of(told, SECOND).outcome, Passed)
+    assert HISTORY not in {result.check for result in told.results}
+    assert told.status == 1
+
+
+def test_a_time_out_that_an_earlier_call_causes_is_history_dependence(tmp_path: Path) -> None:
+    told = report(tmp_path, AFTER_ANOTHER, FIRST, SECOND)
+
+    blamed = of(told, HISTORY).outcome
+    assert isinstance(blamed, Failed)
+    assert blamed.reason is Reason.HISTORY
+    assert "they differ in head_dim, base" in blamed.message
+    assert of(told, SECOND).outcome == history.AFFECTED
+
+
+def test_a_call_that_is_answered_at_first_and_not_when_asked_again_is_a_time_out(tmp_path: Path) -> None:
+    told = report(tmp_path, SECOND_WORKER, FIRST)
+
+    late = of(told, HISTORY).outcome
+    assert isinstance(late, TimedOut)
+    assert "which was answered when it was first asked" in late.words()
+    assert isinstance(of(told, FIRST).outcome, Passed)
+    assert told.status == 1
+
+
+def test_one_check_at_a_time_tells_it_too(tmp_path: Path) -> None:
+    path = tmp_path / "late.py"
+    path.write_text(ADAPTER.replace("INSIDE", FIRST_OF_ALL), encoding="utf-8")
+    with Session(str(path), LIMITS) as session:
+        judge = Judge(session, examples=1)
+        question = next(question for question in judge.questions if question.vector is not None and question.vector.id == FIRST)
+
+        assert judge.answer(question).outcome == TimedOut(1.0, history.ONCE)
+
+
+TASK = Task(Descriptor(0, "mine", "rope.rotate", ("float32",), {"float32": "float32"}, "any", False, {}, False), "float32", "float32")  # noqa: FBT003  a record
+
+
+def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
+    """Return the failed law about history; put to another subject, it gives a ratio."""
+    return Found(TASK, Finding(HISTORY, 1, 0.0, None, "so", None if outcome else Reason.HISTORY, (), lambda _: ratio, outcome=outcome))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ratio", "expected"),
+    [
+        (TimedOut(2.0), 0.0, TimedOut(2.0, history.ONCE)),
+        (TimedOut(2.0), float("inf"), None),
+        (Crashed("SIGSEGV"), float("inf"), None),
+        (Crashed("SIGSEGV"), 0.0, history.AFFECTED),
+    ],
+)
+def test_a_missing_answer_while_history_is_looked_at_is_repeated_like_any_other(
+    outcome: TimedOut | Crashed, ratio: float, expected: object
+) -> None:
+    case = history.Case(TASK, found=[law(outcome, ratio)])
+
+    history.settle(Session("numpy"), [case])
+
+    assert case.overruled(case.found[0]) == expected
+
+
+def test_answers_that_differ_with_history_speak_for_themselves() -> None:
+    case = history.Case(TASK, found=[law(None)])
+
+    assert case.failures == []
+    assert case.suspicious
+
+
+def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
+    case = history.Case(TASK, found=[law(TimedOut(2.0))])
+    history.settle(Session("numpy"), [case])
+
+    assert not case.suspicious
+    assert history.verdict(Session("numpy"), Journal(), case) is None

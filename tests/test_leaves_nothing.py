@@ -1,0 +1,49 @@
+"""A check leaves nothing where it was started, whatever Hypothesis would like to keep there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis.configuration import storage_directory
+
+from conformance.laws.examples import leaving_nothing
+
+ROOT = Path(__file__).parents[1]
+#: A check under a Hypothesis that looks for constants in loaded modules, as some releases do whatever they are asked.
+COLLECTING = """
+import contextlib
+from conformance.laws import running
+from conformance.cli import main
+running.by_seed_alone = contextlib.nullcontext
+main(["check", TARGET, "--operation", "alibi.slopes"])
+"""
+
+
+def test_a_check_writes_nothing_into_the_folder_of_a_person(tmp_path: Path) -> None:
+    here, scratch = tmp_path / "here", tmp_path / "scratch"
+    here.mkdir()
+    scratch.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HYPOTHESIS")}
+    environment |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)}
+    code = COLLECTING.replace("TARGET", repr("numpy"))
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, env=environment, capture_output=True, text=True, check=True)
+
+    assert "alibi.slopes" in done.stdout
+    assert list(here.iterdir()) == []
+    assert list(scratch.iterdir()) == []
+
+
+def test_the_folder_of_a_person_s_own_tests_is_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = storage_directory("constants").path
+
+    with leaving_nothing():
+        meanwhile = storage_directory("constants")
+        meanwhile.create_if_missing()
+        assert meanwhile.path.is_dir()
+
+    assert not meanwhile.home_directory.exists()
+    assert storage_directory("constants").path == before != meanwhile.path
