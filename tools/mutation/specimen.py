@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -102,7 +103,10 @@ def _become(function: FunctionType, parts: tuple[CodeType, Any, Any]) -> None:
 def _defined(tree: ast.FunctionDef, function: FunctionType) -> FunctionType:
     scratch: dict[str, Any] = {}
     try:
-        exec(compile(ast.Module([tree], []), "<mutation>", "exec"), function.__globals__, scratch)  # noqa: S102  our own source, changed
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # a number compared by identity is one of the mistakes
+            code = compile(ast.Module([tree], []), "<mutation>", "exec")
+        exec(code, function.__globals__, scratch)  # noqa: S102  our own source, changed
     except (SyntaxError, ValueError, TypeError) as error:
         raise StillbornError(str(error)) from error
     return scratch[tree.name]  # type: ignore[no-any-return]  # what a definition defines
