@@ -41,7 +41,7 @@ class NumPy:
 
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as an array in that dtype: always a fresh, writable one."""
-        return values.astype(self.dtype(dtype))
+        return narrowed(values, self.dtype(dtype))
 
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as an array in the library's own integer dtype."""
@@ -123,7 +123,7 @@ class Jax(NumPy):
 
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as an array."""
-        return self._put(values.astype(self.dtype(dtype)))
+        return self._put(narrowed(values, self.dtype(dtype)))
 
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as an array: int32 unless 64 bits are enabled."""
@@ -163,7 +163,7 @@ class ArrayApiStrict(NumPy):
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as an array."""
         kind = self.dtype(dtype)
-        return self.library.asarray(values.astype(dtype), dtype=kind, device=self._device())
+        return self.library.asarray(narrowed(values, dtype), dtype=kind, device=self._device())
 
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as an array."""
@@ -232,7 +232,7 @@ class Mlx(NumPy):
 
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as an array."""
-        return self.library.array(values.astype(np.float32)).astype(self.dtype(dtype))
+        return self.library.array(narrowed(values, np.float32)).astype(self.dtype(dtype))
 
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as an array."""
@@ -296,7 +296,7 @@ class CuPy(NumPy):
         if dtype == "bfloat16":
             message = "CuPy has no bfloat16"
             raise Unsupported(message)
-        return self.library.asarray(values.astype(dtype))
+        return self.library.asarray(narrowed(values, dtype))
 
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as an array."""
@@ -353,6 +353,12 @@ def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
         return _wide(np.asarray(value)), value.dtype.name
     message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}"
     raise MalformedError(message)
+
+
+def narrowed(values: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return numbers in a dtype; what is beyond its range becomes infinite without a warning, as in every other library."""
+    with np.errstate(over="ignore"):
+        return values.astype(dtype)
 
 
 def _sendable(value: Any) -> None:

@@ -11,6 +11,7 @@ import pytest
 from conformance import cli, compare, lengths
 from conformance.compare import Backend, Comparison, Measurement
 from conformance.selection import SelectionError
+from conformance.status import Status
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 
@@ -36,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_schemes_of_the_paper_are_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["compare", "--lengths", "3,5"]) == cli.CONFORMS
+    assert cli.main(["compare", "--lengths", "3,5"]) == Status.CONFORMS
     lines = written(capsys)
 
     assert [line.split()[0] for line in lines if line.split() and line.split()[0] in SCHEMES] == ["none", *compare.USUAL] * 2
@@ -168,7 +169,7 @@ def test_numpy_weighs_what_a_call_allocates() -> None:
     ],
 )
 def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
-    assert cli.main(["compare", *arguments]) == cli.WRONG_USAGE
+    assert cli.main(["compare", *arguments]) == Status.WRONG_USAGE
     assert refusal(capsys) == message
 
 
@@ -191,7 +192,7 @@ def test_a_scheme_without_a_layer_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_notes_question_is_answered_with_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", "sinusoidal", "--length", "4096"]) == cli.CONFORMS
+    assert cli.main(["show", "sinusoidal", "--length", "4096"]) == Status.CONFORMS
     lines = written(capsys)
     text = " ".join(" ".join(lines).split())
 
@@ -203,7 +204,7 @@ def test_the_notes_question_is_answered_with_numbers(capsys: pytest.CaptureFixtu
 
 
 def test_the_decay_of_rope_is_told_truthfully(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", "rope", "--length", "4097"]) == cli.CONFORMS
+    assert cli.main(["show", "rope", "--length", "4097"]) == Status.CONFORMS
     lines = written(capsys)
 
     assert "Envelope: first rises from distance 11 to 12, and on 1992 of 4096 steps." in lines
@@ -218,7 +219,7 @@ def test_a_short_rope_falls_on_every_step(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_reach_of_alibi_is_the_lead_over_the_slope(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", "alibi", "--length", "1024"]) == cli.CONFORMS
+    assert cli.main(["show", "alibi", "--length", "1024"]) == Status.CONFORMS
     lines = written(capsys)
 
     assert next(line.split() for line in lines if line.split()[:1] == ["7"]) == ["7", "0.003906", "256", "1,024", "4,096"]
@@ -235,12 +236,12 @@ def test_the_reach_of_alibi_is_the_lead_over_the_slope(capsys: pytest.CaptureFix
     ],
 )
 def test_a_length_that_cannot_be_answered_is_one_line(capsys: pytest.CaptureFixture[str], scheme: str, length: str, message: str) -> None:
-    assert cli.main(["show", scheme, "--length", length]) == cli.WRONG_USAGE
+    assert cli.main(["show", scheme, "--length", length]) == Status.WRONG_USAGE
     assert refusal(capsys) == message
 
 
 @pytest.mark.parametrize("scheme", lengths.LENGTHS)
 @pytest.mark.parametrize("length", [2, 3, 100_000])
 def test_every_length_fits_the_screen(capsys: pytest.CaptureFixture[str], scheme: str, length: int) -> None:
-    assert cli.main(["show", scheme, "--length", str(length)]) == cli.CONFORMS
+    assert cli.main(["show", scheme, "--length", str(length)]) == Status.CONFORMS
     assert max(map(len, written(capsys))) <= SCREEN

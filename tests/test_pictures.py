@@ -12,6 +12,7 @@ import pytest
 from conformance import cli, pictures
 from conformance.pictures import files
 from conformance.selection import SelectionError
+from conformance.status import Status
 from refimpl.schemes import SCHEMES
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -152,7 +153,7 @@ def test_a_file_that_cannot_be_written_is_refused_in_a_line(
 ) -> None:
     (tmp_path / "folder.png").mkdir()
 
-    assert cli.main(["show", "rope", "--plot", str(tmp_path / name)]) == cli.WRONG_USAGE
+    assert cli.main(["show", "rope", "--plot", str(tmp_path / name)]) == Status.WRONG_USAGE
     error = capsys.readouterr().err
     assert error.startswith(f"posenc: {message}")
     assert error.count("\n") == 1
@@ -186,7 +187,7 @@ def test_a_picture_replaces_the_one_before(tmp_path: Path, capsys: pytest.Captur
     path = tmp_path / "picture.svg"
     path.write_text("old")
 
-    assert cli.main(["show", "binary", "--plot", str(path)]) == cli.CONFORMS
+    assert cli.main(["show", "binary", "--plot", str(path)]) == Status.CONFORMS
     assert capsys.readouterr().out == f"wrote {path}\n"
     assert "<svg" in path.read_text()
     assert list(tmp_path.iterdir()) == [path]
@@ -198,7 +199,7 @@ def test_a_scheme_without_a_picture_is_said() -> None:
 
 
 def test_a_near_miss_of_a_scheme_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["show", "sinusoidl", "--plot", str(tmp_path / "x.png")]) == cli.WRONG_USAGE
+    assert cli.main(["show", "sinusoidl", "--plot", str(tmp_path / "x.png")]) == Status.WRONG_USAGE
     assert "(did you mean sinusoidal?)" in capsys.readouterr().err
 
 
@@ -207,7 +208,7 @@ def test_absent_matplotlib_is_said_with_what_to_install(
 ) -> None:
     monkeypatch.setattr(files, "find_spec", lambda name: None if name == "matplotlib" else importlib.util.find_spec(name))
 
-    assert cli.main(["show", "rope", "--plot", str(tmp_path / "x.png")]) == cli.WRONG_USAGE
+    assert cli.main(["show", "rope", "--plot", str(tmp_path / "x.png")]) == Status.WRONG_USAGE
     assert capsys.readouterr().err == "posenc: matplotlib must be installed, got nothing (pip install 'posenc[plot]')\n"
 
 

@@ -3,9 +3,12 @@
 import json
 import os
 import resource
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+
+import psutil
 
 from conformance.subject import Subject
 from conformance.vectors import Vector
@@ -14,6 +17,7 @@ from tools.mutation.judging import EXACT, STILLBORN, SURVIVED, UNTOUCHED, Verdic
 from tools.mutation.plan import Mutant
 from tools.mutation.specimen import Specimen, StillbornError
 
+#: What a child may take beyond what the process that it copies has.
 MEMORY = 4 << 30
 #: How many good vectors of each operation suffice to show that an explained mutant of what all share does no harm.
 FEW = 3
@@ -99,7 +103,10 @@ class Session:
 
 def _opened(court: Court, mutants: Sequence[Mutant]) -> Session:
     reading, writing = os.pipe()
-    child = os.fork()
+    # A library with threads of its own warns at a fork; the child runs nothing but NumPy.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        child = os.fork()
     if child == 0:
         _answer(court, mutants, writing)
     os.close(writing)
@@ -109,7 +116,8 @@ def _opened(court: Court, mutants: Sequence[Mutant]) -> Session:
 def _answer(court: Court, mutants: Sequence[Mutant], writing: int) -> None:
     status = 1
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        most = psutil.Process().memory_info().vms + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         for mutant in mutants:
             os.write(writing, json.dumps(asdict(court.judged(mutant, _limit))).encode() + b"\n")
         status = 0
