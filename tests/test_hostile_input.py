@@ -79,7 +79,7 @@ def test_what_would_evaluate_is_seen(line: str, tmp_path: Path) -> None:
     assert words(path) & (EVALUATING | SHELLS)
 
 
-@pytest.mark.parametrize("label", ["../../up", "/root/x", "a/b\\c", "con\n\0", "x" * 400])
+@pytest.mark.parametrize("label", ["../../up", "/absolute/x", "a/b\\c", "con\n\0", "x" * 400])
 def test_the_label_of_an_implementation_names_no_other_folder(label: str, tmp_path: Path) -> None:
     task = Task(
         Descriptor(0, label, "alibi.slopes", ("float32",), {}, "any", modifies_inputs=False, restrictions={}, takes_dtype=False),

@@ -209,4 +209,4 @@ def test_a_share_that_is_none_is_refused_in_one_line() -> None:
     told = subprocess.run([sys.executable, "-m", "tools.mutation", "--sample", "2"], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert told.returncode == 2
-    assert told.stderr.splitlines()[-1].endswith("a share must lie between 0 and 1, such as 1/10, got 2")
+    assert told.stderr.splitlines()[-1].endswith("a share must be over 0 and up to 1, like 1/20, got '2'")

@@ -19,6 +19,7 @@ from tools.accuracy.answers import Answer, Answered
 from tools.accuracy.held_out import held_out
 from tools.accuracy.record import WRONG, record
 from tools.accuracy.trials import Trial, sampled, trials
+from tools.share import share_of_all
 
 BATCH = 4
 #: Of the mistakes that a vector shows by enough, how many must be named right first.
@@ -94,8 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
     parser.add_argument("--scheme", type=_scheme, help="one scheme (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes (default: 1)")
-    parser.add_argument("--sample", type=_share, default=Fraction(1), metavar="1/20", help="a share of the trials (default: all)")
-    parser.add_argument("--held-out", type=_share, default=Fraction(1), metavar="1/4", help="a share of the mistakes that no table knows")
+    parser.add_argument("--sample", type=share_of_all, default=Fraction(1), metavar="1/20", help="a share of the trials (default: all)")
+    parser.add_argument("--held-out", type=share_of_all, default=Fraction(1), metavar="1/4", help="a share of the mistakes that no table knows")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
     return parser
 
@@ -106,17 +107,6 @@ def _scheme(text: str) -> str:
         message = f"scheme must be one of {', '.join(schemes)}, got {text!r}{near_miss(text, schemes)}"
         raise argparse.ArgumentTypeError(message)
     return text
-
-
-def _share(text: str) -> Fraction:
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(0)
-    if not 0 < share <= 1:
-        message = f"a share must be over 0 and up to 1, like 1/20, got {text!r}"
-        raise argparse.ArgumentTypeError(message)
-    return share
 
 
 if __name__ == "__main__":

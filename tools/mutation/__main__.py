@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from conformance import files
+from conformance.terminal import Progress
 from conformance.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 from tools.mutation import equivalents, record
@@ -17,10 +18,9 @@ from tools.mutation.plan import EVERYTHING, Mutant, Reach, reach
 from tools.mutation.running import Court, verdicts
 from tools.mutation.score import Trial, trials
 from tools.mutation.specimen import copied
+from tools.share import share_of_all
 
 EVERY = (*SCHEMES, EVERYTHING)
-#: After so many mutants the terminal shows how far it is.
-STEP = 100
 
 
 def main() -> int:
@@ -52,10 +52,13 @@ def sample(mutants: Sequence[Mutant], share: Fraction) -> list[Mutant]:
 
 def shown(verdicts: Iterable[Verdict], total: int) -> Iterator[Verdict]:
     """Yield verdicts, and show on a terminal how many of them there are."""
-    for count, verdict in enumerate(verdicts, 1):
-        if sys.stderr.isatty() and count % STEP == 0:
-            sys.stderr.write(f"\r{count:,} of {total:,} mutants judged")
-        yield verdict
+    progress = Progress("mutation")
+    try:
+        for count, verdict in enumerate(verdicts, 1):
+            progress(count, total, "mutants judged")
+            yield verdict
+    finally:
+        progress.clear()
 
 
 def _disproved(found: Sequence[Trial]) -> list[str]:
@@ -71,20 +74,9 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("--scheme", action="append", choices=EVERY, help="only this one; may be given more than once")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many mutants are judged side by side")
-    parser.add_argument("--sample", type=_share, default=Fraction(1), help="judge only this share of the mutants, such as 1/10")
+    parser.add_argument("--sample", type=share_of_all, default=Fraction(1), help="judge only this share of the mutants, such as 1/10")
     parser.add_argument("--record", type=Path, help="write the page here")
     return parser.parse_args()
-
-
-def _share(text: str) -> Fraction:
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(0)
-    if not 0 < share <= 1:
-        message = f"a share must lie between 0 and 1, such as 1/10, got {text}"
-        raise argparse.ArgumentTypeError(message)
-    return share
 
 
 if __name__ == "__main__":
