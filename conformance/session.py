@@ -130,11 +130,15 @@ class Session:
         """Start the worker without waiting for it."""
         if self._process is None:
             with uninterrupted():
-                self._process = Process(self.target, self.limits)
+                self._process = self._started()
             self._about = {}
             self._altered = False
             self._last = None
             self.starts += 1
+
+    def _started(self) -> Process:
+        """Return a worker that has just been started."""
+        return Process(self.target, self.limits)
 
     def close(self) -> None:
         """End the worker, whatever it is doing."""

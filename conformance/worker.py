@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -146,12 +146,27 @@ class Worker:
             return {"status": "error", "message": told_with_place(error)}, []
 
 
-def serve(channel: Channel, target: str) -> None:
+class Answering(Protocol):
+    """What a worker process is asked for."""
+
+    def describe(self) -> dict[str, object]:
+        """Return what the harness needs to know before it calls."""
+
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+        """Return the reply to one call."""
+
+
+def declared(target: str) -> Answering:
+    """Return what answers for a target that declares what it implements."""
+    adapter = targets.load(target)
+    return Worker(adapter, targets.framework(adapter))
+
+
+def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> None:
     """Load the target and answer until the harness closes the channel."""
     ours = os.getpid()
     try:
-        adapter = targets.load(target)
-        worker = Worker(adapter, targets.framework(adapter))
+        worker = load(target)
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
         channel.send({"status": kind, "message": str(error)})
@@ -179,7 +194,7 @@ def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarr
         raise UnreachableError(message) from error
 
 
-def _answer(worker: Worker, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+def _answer(worker: Answering, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
     """Return the reply to one call, also where an implementation wants to end the process: that is an exception like any other."""
     try:
         return worker.answer(request, arrays)
@@ -189,14 +204,14 @@ def _answer(worker: Worker, request: Mapping[str, Any], arrays: Sequence[np.ndar
         return {"status": "error", "message": told_with_place(error)}, []
 
 
-def main(descriptor: int, target: str, answering: Callable[[Channel, str], None] = serve) -> None:
+def main(descriptor: int, target: str, load: Callable[[str], Answering] = declared) -> None:
     """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
     warnings.filterwarnings("error", message=".*will be truncated to dtype.*")
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     _adopt_orphans()
     status = 1
     try:
-        answering(Channel(socket.socket(fileno=descriptor)), target)
+        serve(Channel(socket.socket(fileno=descriptor)), target, load)
         status = 0
     except (ProgramEndedError, UnreachableError) as error:
         status = PROGRAM_ENDED if isinstance(error, ProgramEndedError) else CUT_OFF

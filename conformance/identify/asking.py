@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from conformance.identify.inside import SEPARATOR
-from conformance.interrupts import uninterrupted
 from conformance.limits import Limits
 from conformance.outcomes import FATAL, Outcome
 from conformance.process import Process
@@ -65,13 +64,6 @@ class Strangers(Session):
         super().__init__(target, limits)
         self.framework = framework or ""
 
-    def start(self) -> None:
-        """Start the worker that answers undeclared calls."""
-        if self._process is None:
-            with uninterrupted():
-                self._process = Process(f"{self.target}{SEPARATOR}{self.framework}", self.limits, MODULE)
-            self._about = {}
-
     @property
     def functions(self) -> tuple[Signature, ...]:
         """Every function of the target."""
@@ -81,6 +73,10 @@ class Strangers(Session):
     def alone(self) -> bool:
         """Whether the target is one function, not an adapter."""
         return bool(self.about["alone"])
+
+    def _started(self) -> Process:
+        """Return a worker that answers undeclared calls."""
+        return Process(f"{self.target}{SEPARATOR}{self.framework}", self.limits, MODULE)
 
     def answer(
         self, index: int, arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str

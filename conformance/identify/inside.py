@@ -3,7 +3,6 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +11,7 @@ import numpy as np
 from conformance import targets, worker
 from conformance.adapter import FRAMEWORKS as NAMES
 from conformance.adapter import Adapter, Implementation, near_miss
-from conformance.channel import Channel, ChannelClosedError
 from conformance.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
-from conformance.wording import told_with_place
 
 Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: Libraries whose arrays a function takes if its module imports them, the likeliest first; numpy if none.
@@ -66,35 +63,35 @@ def found(target: str, framework: str | None) -> tuple[list[Stranger], bool]:
     return [Stranger(known.label, known.function, library, adapter.framework, known) for known in adapter.implementations], False
 
 
-def serve(channel: Channel, target: str) -> None:
-    """Load the target and answer until the harness closes the channel."""
+@dataclass(frozen=True)
+class Undeclared:
+    """All functions of a target; ``alone`` where it is one function, not an adapter."""
+
+    strangers: list[Stranger]
+    alone: bool
+
+    def describe(self) -> dict[str, object]:
+        """Return what the signatures say."""
+        return {"status": "ready", "alone": self.alone, "functions": [stranger.describe() for stranger in self.strangers]}
+
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+        """Return the reply to one call."""
+        stranger: Stranger = self.strangers[request["index"]]
+        try:
+            return stranger.answer(request, arrays)
+        except MalformedError as error:
+            return {"status": "malformed", "message": str(error)}, []
+
+
+def undeclared(target: str) -> Undeclared:
+    """Return what answers for a target, with the library after a separator where one is asked for."""
     name, _, framework = target.partition(SEPARATOR)
-    try:
-        strangers, alone = found(name, framework or None)
-    except targets.TargetError as error:
-        kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
-        channel.send({"status": kind, "message": str(error)})
-        return
-    channel.send({"status": "ready", "alone": alone, "functions": [stranger.describe() for stranger in strangers]})
-    with suppress(ChannelClosedError):
-        while True:
-            request, arrays = channel.receive()
-            header, values = _answered(strangers[request["index"]], request, arrays)
-            channel.send({**header, "call": request["call"]}, values)
+    return Undeclared(*found(name, framework or None))
 
 
 def main(descriptor: int, target: str) -> None:
     """Serve on an inherited socket."""
-    worker.main(descriptor, target, serve)
-
-
-def _answered(stranger: Stranger, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
-    try:
-        return stranger.answer(request, arrays)
-    except MalformedError as error:
-        return {"status": "malformed", "message": str(error)}, []
-    except BaseException as error:  # noqa: BLE001  whatever a function raises is its answer
-        return {"status": "error", "message": told_with_place(error)}, []
+    worker.main(descriptor, target, undeclared)
 
 
 def _named(target: str, module: object, name: str) -> Any:

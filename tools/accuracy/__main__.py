@@ -96,7 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scheme", type=_scheme, help="one scheme (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes (default: 1)")
     parser.add_argument("--sample", type=share_of_all, default=Fraction(1), metavar="1/20", help="a share of the trials (default: all)")
-    parser.add_argument("--held-out", type=share_of_all, default=Fraction(1), metavar="1/4", help="a share of the mistakes that no table knows")
+    parser.add_argument(
+        "--held-out", type=share_of_all, default=Fraction(1), metavar="1/4", help="a share of the mistakes that no table knows"
+    )
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
     return parser
 
