@@ -33,6 +33,17 @@ RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERM
 Failure = Checked | Found
 
 
+@dataclass(frozen=True)
+class Pair:
+    """An earlier call and a call whose answer it changes: what came of both in this order, and of the call where it was the first."""
+
+    earlier: Call
+    call: Call
+    first: Reply | Outcome
+    after: Reply | Outcome
+    alone: Reply | Outcome
+
+
 @dataclass
 class Case:
     """All that was found about one implementation at one dtype."""
@@ -47,6 +58,7 @@ class Case:
     late: list[Call] = field(default_factory=list)
     broken: str | None = None
     blamed: Result | None = None
+    pair: Pair | None = None
 
     @property
     def failures(self) -> list[Failure]:
@@ -61,17 +73,28 @@ class Case:
     @property
     def history(self) -> Found | None:
         """What falsifying history independence gave."""
-        return self._law(HISTORY)
+        return self.law(HISTORY)
 
     @property
     def random(self) -> bool:
         """Whether the same call gives different answers in a row: nothing can be said about history then."""
-        return _compared(self._law(DETERMINISM))
+        return _compared(self.law(DETERMINISM))
 
     @property
     def suspicious(self) -> bool:
         """Whether there is evidence that the history matters."""
         return bool(self.changed or self.affected) or _compared(self.history)
+
+    @property
+    def fullest(self) -> Checked | None:
+        """The answered vector with the most numbers."""
+        answered = [checked for checked in self.checked if checked.reply is not None and checked.vector.expected is not None]
+        return max(answered, key=lambda checked: sum(array.size for array in checked.call.arrays), default=None)
+
+    def convicted(self, law: str) -> tuple[Call, ...]:
+        """Return the calls that falsify a law; none where nothing does."""
+        found = self.law(law)
+        return found.calls if found is not None and found.failed else ()
 
     def overruled(self, check: Failure) -> Outcome | None:
         """Return what a failure really is, where that is something else."""
@@ -82,7 +105,8 @@ class Case:
             return TimedOut(came.seconds, ONCE)
         return RANDOM if self.random and check is self.history and check.failed else None
 
-    def _law(self, name: str) -> Found | None:
+    def law(self, name: str) -> Found | None:
+        """Return what falsifying a law gave."""
         return next((found for found in self.found if found.finding.law == name), None)
 
 
@@ -98,16 +122,19 @@ def _compared(found: Found | None) -> bool:
 
 def ask_siblings(case: Case, subject: Subject) -> None:
     """Ask for one answered vector once more with each parameter changed in turn: what a cache with an incomplete key confuses."""
-    answered = [checked for checked in case.checked if checked.reply is not None and checked.vector.expected is not None]
-    fullest = max(answered, key=lambda checked: sum(array.size for array in checked.call.arrays), default=None)
-    for call in _siblings(fullest.call) if fullest else ():
+    for call in _siblings(case.fullest.call) if case.fullest else ():
         with contextlib.suppress(CallRefusedError, CallFailedError):
             case.siblings.append((call, subject.call(call.arrays, call.parameters)))
 
 
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
-    """Ask a fresh worker the same in reverse order, and note whose answers changed, or didn't come in time."""
+    """Ask a fresh worker the same in reverse order, and note whose answers changed, or didn't come in time.
+
+    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others.
+    """
     for case in reversed(cases):
+        if case.siblings and case.fullest is not None:
+            _opposite(case.fullest.call).outcome(session)
         vectors = [(checked.call, checked.reply, checked) for checked in _different(case.checked)]
         asked: list[tuple[Call, Reply | None, Checked | None]] = [*vectors, *((*sibling, None) for sibling in case.siblings)]
         for call, reply, checked in reversed(asked):
@@ -138,13 +165,13 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
     """Return the failed law of an implementation whose answers depend on what was called before, or didn't always come in time."""
     if case.random or not (case.suspicious or case.slow or case.late):
         return None
-    pair = _blame(session, journal, case)
-    if pair is not None:
+    case.pair = _blame(session, journal, case)
+    if case.pair is not None:
         case.affected.extend(case.slow)
         case.slow.clear()
     elif not case.suspicious:
         return _late(session, case)
-    return _result(session, case, Failed(Reason.HISTORY, _message(case, pair)), pair)
+    return _result(session, case, Failed(Reason.HISTORY, _message(case, case.pair)), case.pair)
 
 
 def _late(session: Session, case: Case) -> Result | None:
@@ -155,7 +182,7 @@ def _late(session: Session, case: Case) -> Result | None:
     return _result(session, case, TimedOut(session.limits.call_seconds, told), None)
 
 
-def _result(session: Session, case: Case, outcome: Outcome, pair: tuple[Call, Call] | None) -> Result:
+def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -> Result:
     return Result(
         implementation=case.task.descriptor.label,
         operation=case.task.operation,
@@ -165,8 +192,8 @@ def _result(session: Session, case: Case, outcome: Outcome, pair: tuple[Call, Ca
         profile=case.task.profile,
         outcome=outcome,
         examples=case.history.finding.examples if case.history else len(case.checked),
-        reproduction=None if pair is None else reproduction.of_history(session.target, *pair),
-        earlier=None if pair is None else reproduction.words(pair[0]),
+        reproduction=None if pair is None else reproduction.of_history(session.target, pair.earlier, pair.call),
+        earlier=None if pair is None else reproduction.words(pair.earlier),
     )
 
 
@@ -216,14 +243,27 @@ def _different(checked: Sequence[Checked]) -> list[Checked]:
 
 def _siblings(call: Call) -> Iterator[Call]:
     """Yield the call with one undeclared parameter changed at a time."""
+    for name, value in _others(call).items():
+        yield Call(call.task, call.arrays, {**call.parameters, name: value})
+
+
+def _opposite(call: Call) -> Call:
+    """Return the call with every undeclared parameter changed."""
+    return Call(call.task, call.arrays, {**call.parameters, **_others(call)})
+
+
+def _others(call: Call) -> dict[str, object]:
+    """Return another value of every undeclared parameter that has one whatever the others are."""
+    others: dict[str, object] = {}
     for name, parameter in operations()[call.task.operation].parameters.items():
         value = call.parameters.get(name)
         if name in call.task.descriptor.restrictions:
             continue
         if isinstance(value, float):
-            yield Call(call.task, call.arrays, {**call.parameters, name: 1.5 * value})
-        for choice in [choice for choice in parameter.choices if choice != value][:1]:
-            yield Call(call.task, call.arrays, {**call.parameters, name: choice})
+            others[name] = 1.5 * value
+        else:
+            others.update([(name, choice) for choice in parameter.choices if choice != value][:1])
+    return others
 
 
 def _agree(checked: Checked | None, name: str, one: Reply, other: Reply) -> bool:
@@ -245,22 +285,23 @@ def _both_allowed(checked: Checked | None, name: str, values: np.ndarray, dtype:
     return np.asarray(np.where(np.isnan(radius), np.inf, 2 * (radius + half_ulp(np.abs(values) + np.fmax(radius, 0.0), dtype))))
 
 
-def _blame(session: Session, journal: Journal, case: Case) -> tuple[Call, Call] | None:
+def _blame(session: Session, journal: Journal, case: Case) -> Pair | None:
     """Return an earlier call and a call whose answer it changes, found by trying in fresh workers."""
     for call, suspects in _candidates(journal, case):
         alone = _alone(session, call)
         for earlier in suspects if not isinstance(alone, TimedOut) else ():
-            if _changes(session, earlier, call, alone):
-                return earlier, call
+            pair = _changing(session, earlier, call, alone)
+            if pair is not None:
+                return pair
     return None
 
 
-def _changes(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> bool:
-    """Whether an earlier call changes an answer; one that doesn't come in time must fail to come twice."""
-    after = _after(session, earlier, call)
+def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | None:
+    """Return both calls if the earlier one changes an answer; one that doesn't come in time must fail to come twice."""
+    first, after = _after(session, earlier, call)
     if isinstance(after, TimedOut):
-        after = _after(session, earlier, call)
-    return not _same(alone, after)
+        first, after = _after(session, earlier, call)
+    return None if _same(alone, after) else Pair(earlier, call, first, after, alone)
 
 
 def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]]]:
@@ -283,10 +324,9 @@ def _alone(session: Session, call: Call) -> Reply | Outcome:
         return call.outcome(fresh)
 
 
-def _after(session: Session, earlier: Call, call: Call) -> Reply | Outcome:
+def _after(session: Session, earlier: Call, call: Call) -> tuple[Reply | Outcome, Reply | Outcome]:
     with session.fresh() as fresh:
-        earlier.outcome(fresh)
-        return call.outcome(fresh)
+        return earlier.outcome(fresh), call.outcome(fresh)
 
 
 def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
@@ -296,15 +336,14 @@ def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
     return one == other
 
 
-def _message(case: Case, pair: tuple[Call, Call] | None) -> str:
+def _message(case: Case, pair: Pair | None) -> str:
     count = len(case.affected)
     others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
     if pair is None:
         return f"the answer to the same call changes with what was called before; which earlier call does it was not found{others}"
-    return f"the answer to {reproduction.words(pair[1])} changes after {reproduction.words(pair[0])}{_forgotten(*pair)}{others}"
+    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_differing(pair)}{others}"
 
 
-def _forgotten(earlier: Call, call: Call) -> str:
-    """Return what a cache that the two calls share would have left out of its key."""
-    names = call.differing(earlier) if call.task == earlier.task else ()
-    return f"; they differ in {', '.join(names)}, as if a cache were keyed without" if names else ""
+def _differing(pair: Pair) -> str:
+    names = pair.call.differing(pair.earlier) if pair.call.task == pair.earlier.task else ()
+    return f"; they differ in {', '.join(names)}" if names else ""

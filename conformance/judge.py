@@ -162,7 +162,7 @@ def _without_row_constant(difference: np.ndarray, allowed: np.ndarray) -> tuple[
 
 
 def _quotient(error: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(error == 0, 0.0, error / allowed)
 
 

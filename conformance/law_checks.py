@@ -15,6 +15,7 @@ from refimpl.spec import Law
 HISTORY = "history independence"
 DETERMINISM = "determinism"
 UNMODIFIED = "inputs unmodified"
+SHAPE = "shape"
 OUTSIDE = laws.law_name(Law.OUTSIDE)
 
 

@@ -34,7 +34,7 @@ class Habit:
     """A known mistake that no single answer shows: what calls leave behind, or do to their arguments.
 
     ``make`` returns a fresh instance, a function with the operation's signature that takes NumPy arrays; ``convicted_by`` names the laws
-    (``law:history independence``) that must convict it. Vectors can't name it, so no diagnosis does.
+    (``law:history independence``) that must convict it. Vectors can't name it; the calls that a law convicts, asked once more, do.
     """
 
     name: str

@@ -7,7 +7,7 @@ import platform
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance import history, law_checks, sharding, vector_checks
+from conformance import between_calls, history, law_checks, sharding, vector_checks
 from conformance.adapter import near_miss
 from conformance.declarations import features, operations
 from conformance.history import Case
@@ -149,7 +149,7 @@ class _Run:
         history.settle(self.session, self.cases)
         for case in self.cases:
             case.blamed = history.verdict(self.session, self.journal, case)
-            diagnosis = _diagnose(case)
+            diagnosis = _diagnose(self.session, case)
             if diagnosis is not None:
                 self.diagnoses[f"{case.task.descriptor.label}:{case.task.operation}:{case.task.dtype}"] = diagnosis
 
@@ -255,7 +255,19 @@ def _diagnosable(checked: vector_checks.Checked) -> bool:
     return isinstance(outcome, Failed) and outcome.reason in DIAGNOSED
 
 
-def _diagnose(case: Case) -> Diagnosis | None:
+def _diagnose(session: Session, case: Case) -> Diagnosis | None:
+    """Return the first diagnosis with a name, else the first: of wrong values, and of what calls leave behind."""
+    ways = [functools.partial(_of_values, case), functools.partial(between_calls.diagnosis, session, case)]
+    nameless = None
+    for diagnose in reversed(ways) if case.random else ways:
+        found = diagnose()
+        if found is not None and found.named:
+            return found
+        nameless = nameless or found
+    return nameless
+
+
+def _of_values(case: Case) -> Diagnosis | None:
     """Return the known mistake that a case's wrong values show, if they do."""
     if not any(_diagnosable(checked) and checked not in case.affected for checked in case.checked):
         return None

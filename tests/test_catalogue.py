@@ -34,14 +34,19 @@ def label(entry: Entry) -> str:
 
 
 @pytest.fixture(scope="module")
-def convicting(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]:
-    """Return the names of the laws that convict each habit in a run like any other."""
+def record(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """Return what a run like any other says of all habits."""
     target = tmp_path_factory.mktemp("habits") / "habits.py"
     target.write_text(ADAPTER, encoding="utf-8")
     command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
-    results: list[dict[str, Any]] = json.loads(done.stdout)["results"]
-    failed = [result for result in results if result["kind"] == "law" and result["outcome"]["kind"] == "failed"]
+    return dict(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def convicting(record: Mapping[str, Any]) -> Mapping[str, set[str]]:
+    """Return the names of the laws that convict each habit."""
+    failed = [result for result in record["results"] if result["kind"] == "law" and result["outcome"]["kind"] == "failed"]
     return {name: {f"law:{result['check']}" for result in failed if result["implementation"] == name} for name in HABITS}
 
 
@@ -98,3 +103,11 @@ def test_a_habit_says_what_where_from_and_how_to_repair(name: str) -> None:
 @pytest.mark.parametrize("name", HABITS)
 def test_a_habit_is_convicted_by_the_laws_that_claim_it(name: str, convicting: Mapping[str, set[str]]) -> None:
     assert set(HABITS[name].convicted_by) <= convicting[name]
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_a_habit_is_named_alone_by_the_run_that_convicts_it(name: str, record: Mapping[str, Any]) -> None:
+    (wrong,) = [wrong for wrong in record["wrong"] if wrong["implementation"] == name]
+
+    assert wrong["diagnosis"]["mutants"] == [name]
+    assert wrong["diagnosis"]["also_fits"] == []

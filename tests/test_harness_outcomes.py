@@ -152,7 +152,7 @@ def test_history_dependence_names_the_earlier_call_and_can_be_pasted(capfd: pyte
     assert result.earlier is not None
     assert result.earlier.startswith("rope.rotate(head_dim=")
     assert isinstance(result.outcome, Failed)
-    assert "they differ in base, as if a cache were keyed without" in result.outcome.message
+    assert "they differ in base" in result.outcome.message
     assert result.reproduction is not None
     exec(compile(result.reproduction, "pasted", "exec"), {})  # noqa: S102  pasting it is the test
     alone, after = capfd.readouterr().out.split("after:")

@@ -1,6 +1,6 @@
 """What could explain a failure: one mistake, or two together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -52,15 +52,20 @@ class Candidate:
 
 def answer(function: Function, vector: Vector) -> dict[str, np.ndarray] | None:
     """Return what a function gives for one vector, by name, or nothing where it can't answer."""
-    contract = operations()[vector.operation]
-    arrays = [vector.inputs[name] for name in contract.arrays]
+    return results(function, vector.operation, [vector.inputs[name] for name in operations()[vector.operation].arrays], vector.parameters)
+
+
+def results(
+    function: Function, operation: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]
+) -> dict[str, np.ndarray] | None:
+    """Return what a function gives for one call, by name, or nothing where it can't answer."""
     try:
         with np.errstate(all="ignore"):
-            value: Any = function(*arrays, **vector.parameters)
+            value: Any = function(*arrays, **parameters)
     except (ValueError, IndexError, ArithmeticError, TypeError):
         return None
     values = value if isinstance(value, tuple) else (value,)
-    return {name: np.asarray(array) for name, array in zip(contract.results, values, strict=True)}
+    return {name: np.asarray(array) for name, array in zip(operations()[operation].results, values, strict=True)}
 
 
 def known(operation: str) -> list[Candidate]:

@@ -7,7 +7,6 @@ from enum import IntEnum
 import numpy as np
 
 from conformance.diagnosis.seen import FAR, Element, Seen
-from conformance.judge import half_ulp
 from conformance.profiles import FORMATS
 from conformance.vectors import Vector
 
@@ -100,8 +99,7 @@ def _hopeless(element: Element, other: np.ndarray) -> bool:
 
 def _closeness(element: Element, other: np.ndarray, distance: np.ndarray, close: np.ndarray) -> Grade:
     judged = ~np.isnan(close)
-    final = 0.0 * close if element.whole else half_ulp(np.nan_to_num(np.abs(other), posinf=0.0), element.dtype)
-    if np.all(distance[judged] <= final[judged]):
+    if np.all(distance[judged] <= element.rounding(other)[judged]):
         return Grade.EXACT
     return Grade.CLOSE if np.all(distance[judged] <= close[judged]) else Grade.NEAR
 

@@ -42,8 +42,11 @@ class Element:
 
     @functools.cached_property
     def margin(self) -> np.ndarray:
-        """What is allowed between what was got and what is right; NaN where nothing is judged."""
-        return self.slack(self.allowed, self.right)
+        """What is allowed between what was got and what is right, as a verdict allows it; NaN where nothing is judged."""
+        if self.whole:
+            return self.allowed
+        farthest = np.nan_to_num(np.abs(self.right) + np.nan_to_num(self.allowed), posinf=0.0)
+        return self._with_anchor(self.allowed + half_ulp(farthest, self.dtype), add=True)
 
     @functools.cached_property
     def far(self) -> np.ndarray:
@@ -72,6 +75,12 @@ class Element:
             return allowed
         largest = np.nan_to_num(np.maximum(np.abs(self.got), np.abs(other)), posinf=0.0)
         return self._with_anchor(allowed + half_ulp(largest, self.dtype), add=True)
+
+    def rounding(self, other: np.ndarray) -> np.ndarray:
+        """Return how far the final rounding may move something else."""
+        if self.whole:
+            return np.zeros(other.shape)
+        return self._with_anchor(half_ulp(np.nan_to_num(np.abs(other), posinf=0.0), self.dtype), add=True)
 
     def distance(self, other: np.ndarray) -> np.ndarray:
         """Return how far what was got lies from something else; equal infinities and NaN lie at 0, and so does what overflows."""

@@ -44,6 +44,17 @@ class Captured:
 
 
 @dataclass
+class Shared:
+    """A rotation whose tables belong to the width: the base of the first call with it decides."""
+
+    bases: dict[int, float] = field(default_factory=dict)
+
+    def __call__(self, *arrays: Array, head_dim: int, base: float, **parameters: Any) -> Array:
+        """Turn by the tables of the width."""
+        return rope.rotate(*arrays, head_dim=head_dim, base=self.bases.setdefault(head_dim, base), **parameters)
+
+
+@dataclass
 class Growing:
     """A rotation whose table is exact at first, and grows from frequencies that were cast to bfloat16 meanwhile."""
 
@@ -184,14 +195,28 @@ HABITS: dict[str, Habit] = {
             origin="in the style of: the thread's table grows at its maximum length",
         ),
         Habit(
+            "rope.rotate/cached-without-base",
+            "rope.rotate",
+            does="keeps tables for all instances under the width, and turns by the base that came first",
+            should="turn by the base that is asked for",
+            fix="make base part of the key, or keep the tables in the instance",
+            make=Shared,
+            convicted_by=(HISTORY,),
+            threads=("https://github.com/patrick-kidger/equinox/pull/735",),
+            origin="the pull request that made theta a parameter left the key as it was (docs/findings.md)",
+        ),
+        Habit(
             "rope.rotate/positions-of-the-first-call",
             "rope.rotate",
-            does="replays the positions of the first call with the same shapes, as a captured graph does",
+            does="turns by the positions of the first call with the same shapes, as a captured graph, or a cache keyed by the length, does",
             should="use the positions of this call",
-            fix="copy positions and lengths into the captured buffers before every replay",
+            fix="copy positions and lengths into the captured buffers before every replay; make the offset part of the key",
             make=Captured,
             convicted_by=(HISTORY,),
-            threads=("https://github.com/alibaba/rtp-llm/pull/1337",),
+            threads=(
+                "https://github.com/alibaba/rtp-llm/pull/1337",
+                "https://github.com/lucidrains/rotary-embedding-torch/issues/11",
+            ),
         ),
         Habit(
             "rope.rotate/tables-lost-after-the-first-call",

@@ -143,6 +143,8 @@ ROTATE_CASES = (
                 error="axis 'token' is 1 in positions but 2 in x"),
     *narrowed(rotate_case, {"x": (1, 1, 2, 2)}, head_dim=2, positions=[0, 1]),
     rotate_case("untruncated-band", "a band that is rounded in half precision", truncate=False, original_length=4_096, positions=[257]),
+    rotate_case("untruncated-wide-band", "one edge of the band moved where both are, or both where one is", truncate=False,
+                head_dim=16, original_length=4_096, positions=[257]),
     rotate_case("inexact-given", "a factor that is given kept in a narrower format", attention_factor=1.1, positions=[1]),
     rotate_case("little-stretch", "a factor on the attention only from twofold on", factor=1.5, positions=[1]),
     rotate_case("slow-beta", "beta_slow not passed on", head_dim=16, original_length=4_096, beta_slow=4.0, positions=[257]),

@@ -14,7 +14,7 @@ from conformance.declarations import operations
 from conformance.files import write
 from conformance.mutants import for_operation
 from conformance.terminal import Progress
-from tools.accuracy import answers, beside, score
+from tools.accuracy import answers, beside, between_calls, score
 from tools.accuracy.answers import Answer, Answered
 from tools.accuracy.held_out import held_out
 from tools.accuracy.record import WRONG, record
@@ -58,13 +58,13 @@ def equals(names: Sequence[str]) -> list[tuple[str, ...]]:
     return [group for name in names for group in answers.equals(name, {mutant.name: mutant.function for mutant in for_operation(name)})]
 
 
-def shortcomings(found: Sequence[Answered], new: Sequence[Answered]) -> Iterator[str]:
+def shortcomings(found: Sequence[Answered], between: Sequence[Answered], new: Sequence[Answered]) -> Iterator[str]:
     """Yield what isn't as it must be."""
-    for kind in score.KINDS:
-        own = score.of_kind(found, kind)
+    kinds = {f"of {kind}": score.of_kind(found, kind) for kind in score.KINDS}
+    for kind, own in {**kinds, "between calls": between}.items():
         if answers.share(own, answers.RIGHT) < AIM:
-            yield f"mistakes of {kind} must be named right first in {100 * AIM:g} % of the trials, got {score.rate(own)}"
-    for each in (*found, *new):
+            yield f"mistakes {kind} must be named right first in {100 * AIM:g} % of the trials, got {score.rate(own)}"
+    for each in (*found, *between, *new):
         if each.answer is Answer.MISNAMED:
             yield f"a wrong name must not stand alone, got {each.named[0]} for {each.trial.words}"
 
@@ -77,12 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for kind in score.KINDS:
         _show(f"mistakes of {kind}", score.of_kind(found, kind), *WRONG, Answer.NOT_NAMED)
         print(score.verdict(score.of_kind(found, kind)), end="\n\n")
+    between = between_calls.answered([trial for trial in between_calls.trials(names) if sampled(trial.words, options.sample)])
+    _show("mistakes between calls", between, *WRONG, Answer.NOT_NAMED)
     new = list(every(beside.answered, unknown(names, options.sample * options.held_out), options.jobs))
     _show("mistakes that no table knows (not to be named is no error)", new, *WRONG)
     if options.record is not None:
         asked = {"scheme": options.scheme, "sample": options.sample, "held-out": options.held_out}
-        write(options.record, record(found, new, equals(names), asked))
-    wrong = list(shortcomings(found, new))
+        write(options.record, record(found, between, new, equals(names), asked))
+    wrong = list(shortcomings(found, between, new))
     print("\n".join([score.LEGEND, *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
     return 1 if wrong else 0
 

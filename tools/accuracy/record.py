@@ -33,6 +33,12 @@ spacing, sign and so on) that a vector asks for; what conforms to a declaration 
 | wrong | something else is named alone |
 | right | first, of what is shown |
 """
+BETWEEN = """\
+## Mistakes between calls
+
+What a cache forgets, a buffer loses, or a call does to its arguments shows in no single answer. These are judged by a run like a user's
+(`posenc check --level smoke`): every one in a worker, in every dtype that makes a difference to its operation.
+"""
 HELD_OUT = """\
 ## Mistakes that no table knows
 
@@ -42,13 +48,21 @@ rightly means here that what is named does the same as what is hidden on inputs 
 """
 
 
-def record(found: Sequence[Answered], held_out: Sequence[Answered], equal: Iterable[tuple[str, ...]], asked: Mapping[str, object]) -> str:
+def record(
+    found: Sequence[Answered],
+    between: Sequence[Answered],
+    held_out: Sequence[Answered],
+    equal: Iterable[tuple[str, ...]],
+    asked: Mapping[str, object],
+) -> str:
     """Return the record as Markdown."""
     parts = [HEAD, *_conditions(asked)]
     for kind in score.KINDS:
         own = score.of_kind(found, kind)
         parts += [f"## Mistakes of {kind}", "", score.verdict(own), "", *_tables(own, ("scheme", "dtype"))]
         parts += _listed(score.confused(own, *WRONG, Answer.NOT_NAMED))
+    parts += [BETWEEN, score.verdict(between), "", *_tables(between, ("scheme", "dtype"))]
+    parts += _listed(score.confused(between, *WRONG, Answer.NOT_NAMED))
     parts += [HELD_OUT, *_tables(held_out, ("scheme",)), *_listed(score.confused(held_out, *WRONG))]
     parts += ["## Mistakes that no vector tells apart", "", "Within what float32 is allowed, over all vectors of the operation:", ""]
     parts += [f"- {', '.join(f'`{name}`' for name in group)}" for group in equal] or ["None."]

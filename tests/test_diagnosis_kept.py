@@ -1,0 +1,119 @@
+"""What is kept between calls is named where a known habit gives every answer, and only there."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.diagnosis import kept
+from conformance.diagnosis.kept import Asked
+from conformance.journal import Call, Task
+from conformance.mutants.building import right
+from conformance.mutants.habits import HABITS
+from conformance.session import Session
+from conformance.subject import Reply
+
+ROTATE = {"head_dim": 4, "base": 10_000.0, "layout": "half", "direction": "positive"}
+X = np.arange(24.0).reshape(1, 2, 3, 4) / 8
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    with Session("numpy") as session:
+        described = next(each for each in session.implementations if each.operation == "rope.rotate")
+    return Task(described, "float64", "float64")
+
+
+def call(task: Task, operation: str, *arrays: np.ndarray, **parameters: object) -> Call:
+    return Call(dataclasses.replace(task, descriptor=dataclasses.replace(task.descriptor, operation=operation)), arrays, parameters)
+
+
+def reply(value: Any, modified: tuple[str, ...] = ()) -> Reply:
+    return Reply({"result": np.asarray(value)}, {"result": "float64"}, modified)
+
+
+def explained(function: Callable[..., Any], *calls: Call) -> Any:
+    """Return what is said of an implementation that is asked these calls, and the last one alone first."""
+    plain = right(calls[0].task.operation)
+    came = [Asked(each, reply(function(*each.arrays, **each.parameters))) for each in calls]
+    return kept.explain(came, reply(plain(*calls[-1].arrays, **calls[-1].parameters)))
+
+
+def test_a_parameter_of_the_earlier_call_is_told(task: Task) -> None:
+    first = call(task, "yarn.frequencies", **frequencies(factor=4.0))
+    second = call(task, "yarn.frequencies", **frequencies(factor=8.0))
+
+    found = explained(kept.Keeping("yarn.frequencies", ("factor",)), first, second)
+
+    assert not found.named
+    assert found.description == ("after another call the answer is right for that call's factor: a cache whose key leaves it out does so",)
+
+
+def test_two_inputs_of_the_earlier_call_are_told(task: Task) -> None:
+    first = call(task, "yarn.frequencies", **frequencies(factor=4.0, base=500.0, original_length=2_048))
+    second = call(task, "yarn.frequencies", **frequencies(factor=8.0, base=10_000.0, original_length=4_096))
+
+    found = explained(kept.Keeping("yarn.frequencies", ("base", "factor")), first, second)
+
+    assert found.description[0].startswith("after another call the answer is right for that call's base and factor")
+
+
+def frequencies(**chosen: object) -> Mapping[str, object]:
+    usual = {"head_dim": 16, "base": 10_000.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": True}
+    return {**usual, **chosen}
+
+
+def test_a_known_habit_comes_before_what_only_describes_it(task: Task) -> None:
+    first = call(task, "rope.rotate", X, np.arange(3), **{**ROTATE, "base": 500.0})
+    second = call(task, "rope.rotate", X, np.arange(3), **ROTATE)
+
+    assert explained(HABITS["rope.rotate/cached-without-base"].make(), first, second).mutants == ("rope.rotate/cached-without-base",)
+
+
+def test_several_habits_that_give_the_same_answers_are_all_named(task: Task) -> None:
+    square = np.ones((1, 3, 3, 4))
+    twice = [call(task, "rope.rotate", square, np.arange(3), **ROTATE)] * 2
+
+    found = explained(HABITS["rope.rotate/offset-advanced-by-heads"].make(), *twice)
+
+    assert {found.mutants[0], *found.also_fits} == {"rope.rotate/offset-advanced-by-heads", "rope.rotate/positions-counted-across-calls"}
+
+
+def test_what_no_habit_does_has_no_name(task: Task) -> None:
+    calls = [call(task, "rope.rotate", X, np.arange(3), **{**ROTATE, "base": base}) for base in (500.0, 10_000.0)]
+    answers = [right("rope.rotate")(*each.arrays, **each.parameters) for each in calls]
+
+    assert kept.explain([Asked(calls[0], reply(answers[0])), Asked(calls[1], reply(answers[1] + 0.5))], reply(answers[1])) is None
+
+
+def test_right_answers_are_no_habit(task: Task) -> None:
+    calls = [call(task, "rope.rotate", X, np.arange(3), **{**ROTATE, "base": base}) for base in (500.0, 10_000.0)]
+
+    assert explained(right("rope.rotate"), *calls) is None
+
+
+def test_an_answer_that_is_wrong_alone_too_names_nothing(task: Task) -> None:
+    calls = [call(task, "rope.rotate", X, np.arange(3), **{**ROTATE, "base": base}) for base in (500.0, 10_000.0)]
+    noise = np.random.default_rng(0)
+    came = [Asked(each, reply(noise.standard_normal(X.shape))) for each in calls]
+
+    assert kept.explain(came, reply(noise.standard_normal(X.shape))) is None
+
+
+def test_an_input_that_was_written_over_is_named(task: Task) -> None:
+    once = call(task, "rope.rotate", X, np.arange(3), **ROTATE)
+    answer = reply(right("rope.rotate")(X, np.arange(3), **ROTATE), modified=("x",))
+
+    found = kept.explain([Asked(once, answer)], answer)
+
+    assert found is not None
+    assert found.mutants == ("rope.rotate/overwrites-its-input",)
+
+
+def test_another_input_that_was_changed_is_not_named_so(task: Task) -> None:
+    once = call(task, "rope.rotate", X, np.arange(3), **ROTATE)
+    answer = reply(right("rope.rotate")(X, np.arange(3), **ROTATE), modified=("positions",))
+
+    assert kept.explain([Asked(once, answer)], answer) is None
