@@ -72,8 +72,9 @@ accuracy: $(VENV)/.test ## hide every known mistake, count how often it is named
 accuracy-tenth: $(VENV)/.test ## a tenth of it, without a record
 	$(RUN) -m tools.accuracy --jobs 2 --sample 1/10 --held-out 1/4
 
-seeds: $(VENV)/.peers ## judge the bundled adapters under 50 Hypothesis seeds and list every conviction
+seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters under 50 Hypothesis seeds and list every conviction
 	$(RUN) -m tools.seeds --count 50 numpy array_api_strict ggml equinox transformers
+	.venvs/transformers4/bin/python -m tools.seeds --count 50 transformers4
 
 peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
 

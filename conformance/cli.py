@@ -10,6 +10,7 @@ import click
 
 from conformance.commands.identify import identify
 from conformance.commands.precision import precision
+from conformance.profiles import CIRCUMSTANCES
 from conformance.status import Status, worst
 from conformance.version import __version__
 
@@ -53,6 +54,7 @@ def posenc() -> None:
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
+@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
 @click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
 @click.option("--startup-seconds", type=click.FloatRange(0.1), default=120, show_default=True, help="How long a TARGET may take to start.")
@@ -76,6 +78,7 @@ def check(
     profile: str | None,
     level: str,
     seed: int,
+    under: str | None,
     shard: str | None,
     jobs: int,
     startup_seconds: float,
@@ -115,6 +118,7 @@ def check(
                 shard=part,
                 jobs=jobs,
                 limits=Limits(startup_seconds, call_seconds, memory, processes),
+                under=under,
                 progress=progress,
             )
         finally:

@@ -3,12 +3,15 @@
 import importlib
 import importlib.metadata
 import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.channel import LARGEST_PAYLOAD
+from conformance.profiles import CAST, CIRCUMSTANCES, HALVES
 from conformance.wording import told
 
 #: What to install where a framework is absent, and what holds its version: the distribution, where it has another name.
@@ -27,11 +30,18 @@ class NumPy:
 
     module = "numpy"
     mutable = True
+    #: Which of the circumstances it has.
+    circumstances: tuple[str, ...] = ()
 
     def __init__(self, device: str | None = None) -> None:
         """Import the library."""
         self.library: Any = importlib.import_module(self.module)
         self.device = device
+
+    def under(self, circumstance: str, dtype: str) -> AbstractContextManager[object]:  # noqa: ARG002  who has it needs the dtype
+        """Return that circumstance around a call in a dtype."""
+        message = f"circumstance must be one that {self.module} has, got {circumstance!r}"
+        raise Unsupported(message)
 
     def dtype(self, name: str) -> Any:
         """Return the library's dtype of that name."""
@@ -68,6 +78,26 @@ class Torch(NumPy):
     """PyTorch tensors."""
 
     module = "torch"
+    circumstances = CIRCUMSTANCES
+
+    def under(self, circumstance: str, dtype: str) -> AbstractContextManager[object]:
+        """Return autocast, or the cast of every module that is called, to the half precision of the call, else to bfloat16."""
+        half = self.dtype(dtype if dtype in HALVES else "bfloat16")
+        if circumstance == CAST:
+            return self._casting(half)
+        place = self.library.device(self.device or "cpu").type
+        return self.library.autocast(place, dtype=half)  # type: ignore[no-any-return]  # torch's own
+
+    @contextmanager
+    def _casting(self, half: Any) -> Iterator[None]:
+        def cast(module: Any, _: object) -> None:
+            module.to(half)
+
+        handle = self.library.nn.modules.module.register_module_forward_pre_hook(cast)
+        try:
+            yield
+        finally:
+            handle.remove()
 
     def dtype(self, name: str) -> Any:
         """Return the library's dtype of that name."""

@@ -192,7 +192,7 @@ def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -
         profile=case.task.profile,
         outcome=outcome,
         examples=case.history.finding.examples if case.history else len(case.checked),
-        reproduction=None if pair is None else reproduction.of_history(session.target, pair.earlier, pair.call),
+        reproduction=None if pair is None else reproduction.of_history(session.opened, pair.earlier, pair.call),
         earlier=None if pair is None else reproduction.words(pair.earlier),
     )
 

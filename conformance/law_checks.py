@@ -54,8 +54,8 @@ class Found:
         """The calls of the counterexample."""
         return tuple(Call(self.task, tuple(arrays), parameters) for arrays, parameters in self.finding.calls)
 
-    def result(self, target: str, outcome: Outcome | None = None) -> Result:
-        """Return what the report says; another outcome overrules the finding."""
+    def result(self, opened: str, outcome: Outcome | None = None) -> Result:
+        """Return what the report says; ``opened`` opens the session, another outcome overrules the finding."""
         finding, calls = self.finding, self.calls
         return Result(
             implementation=self.task.descriptor.label,
@@ -69,7 +69,7 @@ class Found:
             farthest=finding.farthest,
             examples=finding.examples,
             size=sum(array.size for call in calls for array in call.arrays),
-            reproduction=reproduction.of_calls(target, calls) if outcome is None and self.failed and calls else None,
+            reproduction=reproduction.of_calls(opened, calls) if outcome is None and self.failed and calls else None,
         )
 
     def _outcome(self) -> Outcome:

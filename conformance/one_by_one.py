@@ -69,7 +69,7 @@ class Judge:
             (finding,) = run_checks(subject, [check], examples=self.examples, seed=self.seed)
             found = law_checks.Found(task, finding)
             self.counterexamples[question.name] = found.calls
-        result = found.result(self.session.target)
+        result = found.result(self.session.opened)
         return self._settled(task, found, result) if found.failed else result
 
     def diagnosis(self, question: Question) -> Diagnosis | None:

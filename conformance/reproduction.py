@@ -13,21 +13,21 @@ COLUMNS = 74
 IMPORTS = "import numpy as np\n\nfrom conformance.session import Session\n"
 
 
-def of_calls(target: str, calls: Sequence[Call]) -> str | None:
+def of_calls(opened: str, calls: Sequence[Call]) -> str | None:
     """Return a script that makes calls and prints what comes back, or ``None`` where the arrays are too long to read."""
     if sum(array.size for call in calls for array in call.arrays) > LARGEST:
         return None
     prints = "".join(f"    print({_call(call, '    ')})\n" for call in calls)
-    return f"{IMPORTS}\nwith Session({target!r}) as session:\n{prints}"
+    return f"{IMPORTS}\nwith {opened} as session:\n{prints}"
 
 
-def of_history(target: str, earlier: Call, call: Call) -> str:
+def of_history(opened: str, earlier: Call, call: Call) -> str:
     """Return a script that makes a call alone, and once more after the earlier one, and prints both answers."""
     return (
         f"{IMPORTS}\n\n"
         f"def earlier(session):\n    return {_call(earlier, '    ')}\n\n\n"
         f"def call(session):\n    return {_call(call, '    ')}\n\n\n"
-        f"with Session({target!r}) as alone, Session({target!r}) as after:\n"
+        f"with {opened} as alone, {opened} as after:\n"
         f'    print("alone:", call(alone))\n'
         f"    earlier(after)\n"
         f'    print("after:", call(after))\n'

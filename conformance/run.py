@@ -13,7 +13,9 @@ from conformance.declarations import features, operations
 from conformance.history import Case
 from conformance.journal import Journal, Task
 from conformance.limits import Limits
-from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result
+from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result, Unsupported
+from conformance.profiles import CAST, HALVES
+from conformance.selection import SelectionError
 from conformance.session import Descriptor, Session
 from conformance.sharding import Shard
 from conformance.vectors import MANIFEST, Vector, load, vectors_directory
@@ -43,14 +45,24 @@ class Selection:
     level: str
     seed: int
     shard: Shard | None = None
+    under: str | None = None
 
     def tasks(self, implementations: Sequence[Descriptor]) -> list[Task]:
         """Return one task per implementation and dtype."""
-        tasks = [task for descriptor in implementations if self._wants(descriptor.operation) for task in _tasks(descriptor, self.profile)]
+        wanted = [descriptor for descriptor in implementations if self._wants(descriptor.operation)]
+        tasks = [task for descriptor in wanted for task in _tasks(descriptor, self.profile, under=self.under)]
+        if self.under == CAST:  # each change of the dtype takes a new worker
+            tasks.sort(key=lambda task: task.dtype)
         if self.shard is None:
             return tasks
         vectors = self.vectors(tasks, bad_input=False)
         return self.shard.tasks(tasks, lambda task: len(vectors[task.operation]))
+
+    def left_out(self, implementations: Sequence[Descriptor]) -> list[Descriptor]:
+        """Return the implementations that are wanted and can't be judged under the circumstance: they have no half precision."""
+        if self.under is None or (self.shard is not None and self.shard.number > 1):
+            return []
+        return [each for each in implementations if self._wants(each.operation) and not list(_tasks(each, self.profile, under=self.under))]
 
     def vectors(self, tasks: Sequence[Task], *, bad_input: bool) -> dict[str, list[Vector]]:
         """Return the vectors of every operation that a task offers."""
@@ -86,8 +98,13 @@ def check(
     jobs: int = 1,
     progress: Progress | None = None,
     limits: Limits | None = None,
+    under: str | None = None,
 ) -> Report:
-    """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete."""
+    """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete.
+
+    ``under`` names a circumstance of the target's framework in which every call is made (``autocast``, ``cast``).
+    Raises ``SelectionError`` where the framework doesn't have it.
+    """
     if level not in EXAMPLES:
         message = f"level must be one of {', '.join(EXAMPLES)}, got {level!r}{near_miss(level, EXAMPLES)}"
         raise ValueError(message)
@@ -102,10 +119,12 @@ def check(
             level=level,
             seed=seed,
             limits=limits,
+            under=under,
         )
         return sharding.side_by_side(part, jobs, progress)
-    selection = Selection(schemes, operations, cases, profile, level, seed, shard)
-    with Session(target, limits) as session, session.fresh() as again:
+    selection = Selection(schemes, operations, cases, profile, level, seed, shard, under)
+    with Session(target, limits, under=under) as session, session.fresh() as again:
+        _verify(session)
         return _Run(session, again, selection, progress or _silent).report()
 
 
@@ -181,13 +200,16 @@ class _Run:
         for case in self.cases:
             for check in case.checks:
                 if check is not case.history or case.blamed is None:
-                    yield check.result(self.session.target, case.overruled(check))
+                    yield check.result(self.session.opened, case.overruled(check))
             if case.blamed is not None:
                 yield case.blamed
             yield from vector_checks.advisories(case.checked)
             yield from self._afterwards(case)
             if case.broken is not None:
                 yield law_checks.broken(case.task, case.broken)
+        for left in self.selection.left_out(self.session.implementations):
+            dtype, reason = left.dtypes[0], Unsupported(f"it offers no half precision, in which {self.session.under} is judged")
+            yield Result(left.label, left.operation, f"under {self.session.under}", "law", dtype, left.profile[dtype], reason)
 
     def _afterwards(self, case: Case) -> Iterator[Result]:
         """Yield what became of a worker after it had answered, where that isn't nothing."""
@@ -208,6 +230,7 @@ class _Run:
             "device": about["device"],
             "level": self.selection.level,
             "seed": self.selection.seed,
+            **({} if self.session.under is None else {"under": self.session.under}),
             "limits": self.session.limits.words(),
             "isolation": self.isolation,
             **({} if self.selection.shard is None else {"shard": f"{self.selection.shard.number}/{self.selection.shard.of}"}),
@@ -238,11 +261,20 @@ def _revision() -> str:
     return hashlib.sha256((vectors_directory() / MANIFEST).read_bytes()).hexdigest()[:12]
 
 
-def _tasks(descriptor: Descriptor, profile: str | None) -> Iterator[Task]:
-    """Yield one task per dtype that makes a difference to the operation."""
-    plain = features(operations()[descriptor.operation]) is None and not descriptor.takes_dtype
-    for dtype in descriptor.dtypes[:1] if plain else descriptor.dtypes:
-        yield Task(descriptor, dtype, profile or descriptor.profile[dtype])
+def _verify(session: Session) -> None:
+    has = session.about["circumstances"]
+    if session.under is not None and session.under not in has:
+        had = f"one that its framework has ({', '.join(has) or 'none'})"
+        message = f"under must be {had}, got {session.under!r} for {session.target}"
+        raise SelectionError(message)
+
+
+def _tasks(descriptor: Descriptor, profile: str | None, *, under: str | None) -> Iterator[Task]:
+    """Yield one task per dtype that makes a difference to the operation; of features under a circumstance, the half ones."""
+    real = features(operations()[descriptor.operation]) is not None
+    for dtype in descriptor.dtypes if real or descriptor.takes_dtype else descriptor.dtypes[:1]:
+        if under is None or not real or dtype in HALVES:
+            yield Task(descriptor, dtype, profile or descriptor.profile[dtype])
 
 
 def _vectors_for(task: Task, vectors: Sequence[Vector]) -> list[Vector]:

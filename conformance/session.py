@@ -14,6 +14,7 @@ from conformance.interrupts import uninterrupted
 from conformance.limits import Limits
 from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Reason, TimedOut
 from conformance.process import Process
+from conformance.profiles import CAST
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.targets import LibraryMissing, TargetError
 
@@ -36,10 +37,11 @@ class Descriptor:
 class Session:
     """One target in one worker process, started at the first use and again after a crash or a hang."""
 
-    def __init__(self, target: str, limits: Limits | None = None) -> None:
-        """Start nothing yet."""
+    def __init__(self, target: str, limits: Limits | None = None, *, under: str | None = None) -> None:
+        """Start nothing yet; ``under`` names a circumstance of the target's framework, in which every call is made."""
         self.target = target
         self.limits = limits or Limits()
+        self.under = under
         self.starts = 0
         self.late: dict[tuple[int, str], Crashed | Exhausted] = {}
         self._process: Process | None = None
@@ -70,7 +72,12 @@ class Session:
 
     def fresh(self) -> "Session":
         """Return another session on the same target, in which nothing has been called yet."""
-        return Session(self.target, self.limits)
+        return Session(self.target, self.limits, under=self.under)
+
+    @property
+    def opened(self) -> str:
+        """What a person writes to open it."""
+        return f"Session({self.target!r}{f', under={self.under!r}' if self.under else ''})"
 
     def subject(self, descriptor: Descriptor, dtype: str, profile: str) -> Subject:
         """Return one implementation at one dtype as something to call."""
@@ -104,14 +111,20 @@ class Session:
     def request(self, descriptor: Descriptor, dtype: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
         """Make one call in the worker; one whose state an other implementation has changed is replaced first."""
         self.notice()
-        if self._altered and self._last is not None and self._last[0] != descriptor.index:
+        if self._spoilt(descriptor, dtype):
             self.close()
         process = self._running()
         self._last = descriptor.index, dtype
-        reply, values = self._exchanged(process, {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters)}, arrays)
+        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), "under": self.under}
+        reply, values = self._exchanged(process, asked, arrays)
         answer = received(reply, values)
         self._altered = self._altered or bool(answer.left)
         return answer
+
+    def _spoilt(self, descriptor: Descriptor, dtype: str) -> bool:
+        """Whether the worker isn't fit for this call: another implementation altered it, or its modules were cast to another dtype."""
+        index, before = self._last or (descriptor.index, dtype)
+        return (self._altered and index != descriptor.index) or (self.under == CAST and before != dtype)
 
     def notice(self) -> None:
         """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""

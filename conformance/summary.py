@@ -7,11 +7,10 @@ from itertools import groupby
 
 from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
 from conformance.precision.logits import ROTATIONS, family
-from conformance.profiles import PROFILES, REQUIRED
+from conformance.profiles import HALVES, PROFILES, REQUIRED
 from conformance.status import Status
 
 CLEAR = 10.0
-HALVES = ("float16", "bfloat16")
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
 
 

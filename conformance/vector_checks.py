@@ -40,8 +40,8 @@ class Checked:
         """Whether the vector passes on another subject."""
         return not check(subject, self.task, self.vector).failed
 
-    def result(self, target: str, outcome: Outcome | None = None) -> Result:
-        """Return what the report says; another outcome overrules the judgement."""
+    def result(self, opened: str, outcome: Outcome | None = None) -> Result:
+        """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""
         judgement, vector = self.judgement, self.vector
         return Result(
             implementation=self.task.descriptor.label,
@@ -55,7 +55,7 @@ class Checked:
             profile_met=judgement.profile_met if outcome is None else None,
             exposes=vector.exposes,
             size=sum(array.size for array in vector.inputs.values()),
-            reproduction=reproduction.of_calls(target, (self.call,)) if outcome is None and self.failed else None,
+            reproduction=reproduction.of_calls(opened, (self.call,)) if outcome is None and self.failed else None,
             seconds=self.seconds,
             errors_by_position=judgement.by_position if outcome is None else (),
             logits=in_logits(vector, self.reply.values) if outcome is None and self.reply is not None and judgement.by_position else (),

@@ -7,7 +7,7 @@ import socket
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -44,12 +44,12 @@ class Runner:
         """Keep no result yet."""
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
-    def run(self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str) -> Answer:
-        """Return the reply's header and its arrays."""
+    def run(self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, under: str | None) -> Answer:
+        """Return the reply's header and its arrays; ``under`` names a circumstance of the framework."""
         refusal = self.implementation.refuses(parameters)
         if refusal is not None:
             raise Unsupported(refusal)
-        call = _Call(self, parameters, dtype)
+        call = _Call(self, parameters, dtype, under)
         before = traces.state()
         positions = self.implementation.positions
         if embedding.natural(self.operation, arrays, positions):
@@ -64,9 +64,10 @@ class Runner:
 class _Call:
     """One call, or several for embedded positions: what it was given, what it returned, what it changed."""
 
-    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str) -> None:
+    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str, under: str | None) -> None:
         self.runner = runner
         self.dtype = dtype
+        self.under = under
         self.keywords = dict(parameters)
         if runner.takes_dtype:
             self.keywords["dtype"] = runner.framework.dtype(dtype)
@@ -76,7 +77,8 @@ class _Call:
     def __call__(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         framework = self.runner.framework
         given = [self._array(name, values) for name, values in zip(self.runner.operation.arrays, arrays, strict=True)]
-        returned = self.runner.implementation.function(*given, **self.keywords)
+        with framework.under(self.under, self.dtype) if self.under else nullcontext():
+            returned = self.runner.implementation.function(*given, **self.keywords)
         values = self._results(returned)
         if framework.mutable:
             self._compare(arrays, given)
@@ -127,6 +129,7 @@ class Worker:
             "rejects_bad_input": self.adapter.rejects_bad_input,
             "versions": _versions(self.adapter),
             "device": self.framework.place,
+            "circumstances": self.framework.circumstances,
             "implementations": [_description(runner) for runner in self.runners],
         }
 
@@ -135,7 +138,7 @@ class Worker:
         runner: Runner = self.runners[request["index"]]
         named = dict(zip(runner.operation.arrays, arrays, strict=True))
         try:
-            return runner.run(named, request["parameters"], request["dtype"])
+            return runner.run(named, request["parameters"], request["dtype"], request.get("under"))
         except ProgramEndedError:
             raise
         except Unsupported as refusal:

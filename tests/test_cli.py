@@ -84,6 +84,7 @@ def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "check", lambda target, **said: asked.update(said) or report(target, Passed()))
     options = {"scheme": "rope", "operation": "rope.rotate", "profile": "float64", "level": "smoke"}
     options |= {"seed": "5", "shard": "2/3", "jobs": "4", "startup-seconds": "5", "call-seconds": "1.5", "memory": "700", "processes": "9"}
+    options["under"] = "autocast"
     cli.main(["check", "mine", *(word for name, value in options.items() for word in (f"--{name}", value))])
     asked.pop("progress")
 
@@ -97,6 +98,7 @@ def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "shard": Shard(2, 3),
         "jobs": 4,
         "limits": Limits(5.0, 1.5, 700, 9),
+        "under": "autocast",
     }
 
 

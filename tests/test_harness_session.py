@@ -128,7 +128,7 @@ def test_a_target_that_ends_its_process_while_loading_is_a_bad_target(tmp_path: 
 
 
 def test_expected_values_are_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker gets arrays and parameters only: its request has no other field."""
+    """The worker gets arrays and parameters, and what is around the call: its request has no other field."""
     sent: list[dict[str, object]] = []
     with Session("miniatures:right") as session:
         descriptor = only(session)
@@ -142,4 +142,4 @@ def test_expected_values_are_never_sent(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(channel, "send", tap)
         session.request(descriptor, "float32", *ARGUMENTS)
 
-    assert [set(header) for header in sent] == [{"index", "dtype", "parameters", "call"}]
+    assert [set(header) for header in sent] == [{"index", "dtype", "parameters", "under", "call"}]

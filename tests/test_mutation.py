@@ -205,8 +205,17 @@ def test_the_record_counts_the_mutants_that_are_generated_and_names_no_survivor(
     assert "## Survivors\n\nNone.\n" in text
 
 
-def test_a_share_that_is_none_is_refused_in_one_line() -> None:
-    told = subprocess.run([sys.executable, "-m", "tools.mutation", "--sample", "2"], cwd=ROOT, capture_output=True, text=True, check=False)
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--sample", "2"], "a share must be over 0 and up to 1, like 1/20, got '2'"),
+        (["--sample", "1/6", "--record", "x.md"], "--record must be of everything, got --scheme - --sample 1/6"),
+        (["--scheme", "rope", "--record", "x.md"], "--record must be of everything, got --scheme rope --sample 1"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_one_line(arguments: list[str], words: str) -> None:
+    told = subprocess.run([sys.executable, "-m", "tools.mutation", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert told.returncode == 2
-    assert told.stderr.splitlines()[-1].endswith("a share must be over 0 and up to 1, like 1/20, got '2'")
+    assert told.stderr.splitlines()[-1].endswith(words)
+    assert not (ROOT / "x.md").exists()

@@ -44,7 +44,7 @@ def laws_alone(session: Session, seed: int) -> tuple[int, list[str]]:
         examples = run.EXAMPLES["core"] if task.dtype == task.descriptor.dtypes[0] else run.FEW
         found = list(law_checks.run(subject, task, examples=examples, seed=seed))
         drawn += sum(each.finding.examples for each in found)
-        convicted += [conviction(each.result(session.target)) for each in found if each.failed and not passes_alone(session, each)]
+        convicted += [conviction(each.result(session.opened)) for each in found if each.failed and not passes_alone(session, each)]
     return drawn, convicted
 
 

@@ -67,7 +67,7 @@ def identify(encoding: Encoding) -> Identity:
         return Identity(None, "its numbers aren't finite")
     if len(parts) == 2:
         return _tables(encoding, parts)
-    return _digits(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding, parts[0])
+    return _digits(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding)
 
 
 def _rows(part: np.ndarray, tokens: int) -> np.ndarray:
@@ -203,12 +203,11 @@ def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str,
     return (*lines, rotary.precision(measured, read))
 
 
-def _unknown(encoding: Encoding, rows: np.ndarray) -> Identity:
+def _unknown(encoding: Encoding) -> Identity:
     """Say what numbers on no formula are."""
     step = np.diff(encoding(np.arange(8))[0], axis=0)
     if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
         return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
-    del rows
     what = "rows that are no sines and cosines and no digits: learned, or a formula that isn't known"
     return Identity(None, what, seen=(_end(encoding),))
 

@@ -29,7 +29,11 @@ CONVENTION_THREADS = {
 }
 HALF_THREADS = {
     "positions": ("https://github.com/keras-team/keras-hub/pull/1544",),
-    "frequencies": ("https://github.com/Modalities/modalities/pull/462", "https://github.com/sgl-project/sglang-jax/issues/1472"),
+    "frequencies": (
+        "https://github.com/NVIDIA-NeMo/Automodel/pull/2549",
+        "https://github.com/Modalities/modalities/pull/462",
+        "https://github.com/sgl-project/sglang-jax/issues/1472",
+    ),
     "angles": ("https://github.com/huggingface/transformers/pull/29285",),
     "tables": ("https://github.com/keras-team/keras-hub/pull/1508",),
     "positions, frequencies and angles": (
@@ -158,7 +162,7 @@ def half_mistakes(dtype: str) -> Iterator[tuple[Mistake, Rotary]]:
             slug,
             does=f"rounds its {what} to {dtype}",
             should="keep positions, frequencies, angles and tables in float32 or wider; round the result only",
-            fix=f"compute {what} in float32, outside autocast, and cast last",
+            fix=f"compute {what} in float32, outside autocast and out of reach of a module's casts, and cast last",
             threads=threads,
             kind="precision",
         )

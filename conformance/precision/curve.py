@@ -10,7 +10,7 @@ from conformance.judge import compare
 from conformance.outcomes import Failed
 from conformance.precision import allowance, logits
 from conformance.precision.answers import Answer
-from conformance.profiles import LARGEST, PROFILES
+from conformance.profiles import HALVES, LARGEST, PROFILES
 from conformance.report import message
 from conformance.subject import Reply
 from conformance.vectors import Vector
@@ -18,7 +18,6 @@ from conformance.vectors import Vector
 #: The farthest position that is asked about.
 FARTHEST = 1 << 20
 LOOSE = "float32-loose-frequencies"
-HALVES = ("float16", "bfloat16")
 
 
 @dataclass(frozen=True)

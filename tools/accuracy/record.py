@@ -37,7 +37,7 @@ BETWEEN = """\
 ## Mistakes between calls
 
 What a cache forgets, a buffer loses, or a call does to its arguments shows in no single answer. These are judged by a run like a user's
-(`posenc check --level smoke`): every one in a worker, in every dtype that makes a difference to its operation.
+(`posenc check --level smoke`): every one in a worker, in every dtype.
 """
 HELD_OUT = """\
 ## Mistakes that no table knows

@@ -76,7 +76,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many mutants are judged side by side")
     parser.add_argument("--sample", type=share_of_all, default=Fraction(1), help="judge only this share of the mutants, such as 1/10")
     parser.add_argument("--record", type=Path, help="write the page here")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.record and (options.scheme or options.sample != 1):
+        parser.error(f"--record must be of everything, got --scheme {', '.join(options.scheme or ['-'])} --sample {options.sample}")
+    return options
 
 
 if __name__ == "__main__":
