@@ -18,7 +18,7 @@ def diagnosis(session: Session, case: Case) -> Diagnosis | None:
     pair = case.pair
     if pair is not None:
         return _explained([(pair.earlier, pair.first), (pair.call, pair.after)], pair.alone)
-    for calls in filter(None, _showing(case)):
+    for calls in _showing(case):
         with session.fresh() as fresh:
             came = [(call, call.outcome(fresh)) for call in calls]
         found = _explained(came, came[0][1])
@@ -28,12 +28,15 @@ def diagnosis(session: Session, case: Case) -> Diagnosis | None:
 
 
 def _showing(case: Case) -> Iterator[Sequence[Call]]:
-    """Yield calls that show what laws convict, each from the first on: a fresh process is right about its first call."""
-    if case.random:
-        fullest = case.fullest
-        yield [fullest.call if fullest is not None else case.convicted(DETERMINISM)[-1]] * REPETITIONS
-    for name in (UNMODIFIED, SHAPE):
-        yield case.convicted(name)[-1:]
+    """Yield calls that show what laws convict and a habit does, from the first on: a fresh process is right about its first call."""
+    convicted = {law: case.convicted(law)[-1:] for law in (DETERMINISM, UNMODIFIED, SHAPE)}
+    if any(convicted.values()):
+        from conformance.diagnosis import kept
+
+        for law, calls in convicted.items():
+            if calls and kept.known(case.task.operation, law):
+                fullest = case.fullest
+                yield calls if law != DETERMINISM else [calls[0] if fullest is None else fullest.call] * REPETITIONS
 
 
 def _explained(came: Sequence[tuple[Call, object]], alone: object) -> Diagnosis | None:

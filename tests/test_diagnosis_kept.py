@@ -48,7 +48,7 @@ def test_a_parameter_of_the_earlier_call_is_told(task: Task) -> None:
     found = explained(kept.Keeping("yarn.frequencies", ("factor",)), first, second)
 
     assert not found.named
-    assert found.description == ("after another call the answer is right for that call's factor: a cache whose key leaves it out does so",)
+    assert found.description == ("after another call the answer is right for that call's factor, as if a cache were keyed without",)
 
 
 def test_two_inputs_of_the_earlier_call_are_told(task: Task) -> None:
@@ -117,3 +117,10 @@ def test_another_input_that_was_changed_is_not_named_so(task: Task) -> None:
     answer = reply(right("rope.rotate")(X, np.arange(3), **ROTATE), modified=("positions",))
 
     assert kept.explain([Asked(once, answer)], answer) is None
+
+
+def test_only_what_a_habit_does_is_asked_once_more() -> None:
+    assert kept.known("rope.rotate", "inputs unmodified")
+    assert kept.known("rope.tables", "shape")
+    assert not kept.known("rope.rotate", "shape")
+    assert not kept.known("yarn.rotate", "determinism")

@@ -58,6 +58,11 @@ class Keeping:
         return right(self.operation)(*first, **given)
 
 
+def known(operation: str, law: str) -> bool:
+    """Whether a habit of the operation is convicted by a law."""
+    return any(habit.operation == operation and f"law:{law}" in habit.convicted_by for habit in HABITS.values())
+
+
 def explain(asked: Sequence[Asked], alone: Reply) -> Diagnosis | None:
     """Return the habits that give every answer, else the inputs of the first call that the last answer is right for, or ``None``.
 
@@ -93,8 +98,8 @@ def _named(call: Call) -> Mapping[str, object]:
 def _forgetful(names: Sequence[str]) -> Diagnosis:
     """Describe an answer that is right for inputs of an earlier call."""
     listed = " and ".join(names)
-    known = f"after another call the answer is right for that call's {listed}: a cache whose key leaves it out does so"
-    return Diagnosis((), "", "", "", kind="unknown", description=(known,))
+    described = f"after another call the answer is right for that call's {listed}, as if a cache were keyed without"
+    return Diagnosis((), "", "", "", kind="unknown", description=(described,))
 
 
 def _gives(make: Callable[[], Function], asked: Sequence[Asked], allowed: Mapping[str, float]) -> bool:

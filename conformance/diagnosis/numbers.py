@@ -15,6 +15,9 @@ GRID = tuple(2.0 ** (step / 2) for step in range(-20, 21))
 BETTER = 0.5
 MINIMA = 3
 SECTIONS = 24
+#: After that many sections the sum of squares is a fraction of what it was at first, if it is 0 anywhere between.
+CLEAR = 10
+NOWHERE = 0.25
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 STEP = 1e-8
 LARGEST_DENOMINATOR = 12
@@ -34,7 +37,9 @@ def minima(differences: Differences, asked: float | None, usual: Iterable[float]
     limit = math.inf if asked is None else BETTER * limit
     low = [i for i in range(1, len(values) - 1) if costs[i] < limit and costs[i] <= min(costs[i - 1], costs[i + 1])]
     for i in sorted(low, key=lambda i: costs[i])[:MINIMA]:
-        yield _section(differences, values[i - 1], values[i + 1])
+        least = _section(differences, values[i - 1], values[i + 1])
+        if least is not None:
+            yield least
 
 
 def cost(differences: Differences, value: float) -> float:
@@ -43,14 +48,22 @@ def cost(differences: Differences, value: float) -> float:
     return math.inf if found is None or not np.isfinite(found).all() else float(found @ found)
 
 
-def _section(differences: Differences, low: float, high: float) -> float:
-    """Return where the sum of squares is least between two values, by golden sections."""
-    for _ in range(SECTIONS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        if cost(differences, left) <= cost(differences, right):
-            high = right
+def _section(differences: Differences, low: float, high: float) -> float | None:
+    """Return where the sum of squares is least between two values, by golden sections; ``None`` once it is clear that it isn't near 0."""
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    costs = [cost(differences, left), cost(differences, right)]
+    worst = max(costs)
+    for step in range(SECTIONS):
+        if step == CLEAR and min(costs) > NOWHERE * worst:
+            return None
+        if costs[0] <= costs[1]:
+            high, right = right, left
+            left = high - GOLDEN * (high - low)
+            costs = [cost(differences, left), costs[0]]
         else:
-            low = left
+            low, left = left, right
+            right = low + GOLDEN * (high - low)
+            costs = [costs[1], cost(differences, right)]
     return (low + high) / 2
 
 
