@@ -302,10 +302,11 @@ def axis_names(axes: str, rank: int) -> tuple[str, ...] | None:
     if axes == "...":
         return tuple(f"_{i}" for i in range(rank))
     every = axes.replace("[", "").replace("]", "").split()
-    if len(every) == rank:
-        return tuple(every)
     least = re.sub(r"\[[^\]]*\]", "", axes).split()
-    return tuple(least) if len(least) == rank else None
+    for names in (every, least):
+        if len(names) == rank:
+            return tuple(names)
+    return None
 
 
 def bind(
