@@ -33,6 +33,11 @@ def test_the_reference_breaks_no_law_on_other_seeds(name: str, seed: int) -> Non
     assert not broken(findings(reference(name, "float32"), seed=seed))
 
 
+def test_what_a_law_computes_itself_is_allowed_where_the_implementation_is_as_exact() -> None:
+    """Seed 22 draws vectors whose lengths, computed in float64 on both sides, differ by more than the turning alone explains."""
+    assert not broken(findings(reference("rope.apply", "float64"), seed=22, examples=20))
+
+
 @pytest.mark.parametrize(
     ("name", "function", "dtype", "profile"),
     [

@@ -48,8 +48,20 @@ def test_seeds_draw_other_examples() -> None:
 def test_convictions_are_counted_once_per_seed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(seeds, "seed_after_seed", lambda *_: iter([(10, ["a", "a"]), (20, []), (30, ["a", "b"])]))
 
-    seeds.main(["mine", "--count", "3"])
+    seeds.main(["mine", "--first", "4", "--count", "3"])
     first, *lines = capsys.readouterr().out.splitlines()
 
     assert first.startswith("mine: 3 seeds, 60 drawn examples, 2 different convictions")
     assert lines == ["    2 of 3  a", "    1 of 3  b"]
+
+
+def test_seeds_are_the_ones_that_are_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(seeds, "whole_run", lambda _: (1, []))
+    monkeypatch.setattr(seeds, "laws_alone", lambda _, seed: (10 * seed, []))
+
+    seeds.main(["mine", "--first", "0", "--count", "2"])
+    seeds.main(["mine", "--first", "25", "--count", "2"])
+    told = capsys.readouterr()
+
+    assert [line.split(",")[1].strip() for line in told.out.splitlines()] == ["11 drawn examples", "510 drawn examples"]
+    assert [line.split(",")[0] for line in told.err.splitlines()] == [f"mine: seed {seed}" for seed in (0, 1, 25, 26)]

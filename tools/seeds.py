@@ -1,6 +1,6 @@
 """Judge targets under many Hypothesis seeds and list every conviction: ``python -m tools.seeds --count 50 transformers``.
 
-The first seed is a whole run. What further seeds change is what the laws draw, so for them a worker that stays is asked the laws only;
+Seed 0 is a whole run. What further seeds change is what the laws draw, so for them a worker that stays is asked the laws only;
 what fails there is repeated in a fresh one, and passes where the answer depends on what was called before.
 """
 
@@ -27,13 +27,17 @@ def convictions(report: Report) -> list[str]:
     return [conviction(result) for result in report.results if result.convicts]
 
 
-def seed_after_seed(target: str, count: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield, for every seed from 0, how many examples were drawn and who was convicted of what."""
-    report = run.check(target)
-    yield sum(result.examples for result in report.results if result.kind == "law"), convictions(report)
+def seed_after_seed(target: str, seeds: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+    """Yield, for every seed, how many examples were drawn and who was convicted of what."""
     with Session(target) as session:
-        for seed in range(1, count):
-            yield laws_alone(session, seed)
+        for seed in seeds:
+            yield laws_alone(session, seed) if seed else whole_run(target)
+
+
+def whole_run(target: str) -> tuple[int, list[str]]:
+    """Return how many examples a run under seed 0 drew, and everything that convicts."""
+    report = run.check(target)
+    return sum(result.examples for result in report.results if result.kind == "law"), convictions(report)
 
 
 def laws_alone(session: Session, seed: int) -> tuple[int, list[str]]:
@@ -56,28 +60,29 @@ def passes_alone(session: Session, found: law_checks.Found) -> bool:
         return found.again(fresh.subject(found.task.descriptor, found.task.dtype, found.task.profile))
 
 
-def judge(target: str, count: int) -> None:
+def judge(target: str, seeds: Sequence[int]) -> None:
     """Print each conviction of a target and how many of the seeds showed it; an interruption ends with what there is."""
-    started, examples, seen, seeds = time.perf_counter(), 0, Counter[str](), 0
+    started, examples, seen, done = time.perf_counter(), 0, Counter[str](), 0
     with contextlib.suppress(KeyboardInterrupt):
-        for drawn, convicted in seed_after_seed(target, count):
-            seeds, examples = seeds + 1, examples + drawn
+        for seed, (drawn, convicted) in zip(seeds, seed_after_seed(target, seeds), strict=True):
+            done, examples = done + 1, examples + drawn
             seen.update(set(convicted))
-            print(f"{target}: seed {seeds} of {count}, {len(seen)} different convictions", file=sys.stderr, flush=True)
+            print(f"{target}: seed {seed}, {done} of {len(seeds)}, {len(seen)} different convictions", file=sys.stderr, flush=True)
     seconds = time.perf_counter() - started
-    print(f"{target}: {seeds} seeds, {examples:,} drawn examples, {len(seen)} different convictions, {seconds:.0f} s")
+    print(f"{target}: {done} seeds, {examples:,} drawn examples, {len(seen)} different convictions, {seconds:.0f} s")
     for line, times in sorted(seen.items()):
-        print(f"  {times:3d} of {seeds}  {line}", flush=True)
+        print(f"  {times:3d} of {done}  {line}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Judge every target."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("targets", nargs="+", metavar="TARGET")
-    parser.add_argument("--count", type=int, default=50, help="how many seeds, from 0 (default: 50)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (default: 0)")
+    parser.add_argument("--count", type=int, default=50, help="how many seeds (default: 50)")
     options = parser.parse_args(arguments)
     for target in options.targets:
-        judge(target, options.count)
+        judge(target, range(options.first, options.first + options.count))
 
 
 if __name__ == "__main__":

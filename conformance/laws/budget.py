@@ -109,6 +109,11 @@ def norm(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt(np.sum(x * x, axis=-1)))
 
 
+def summed(count: int, size: np.ndarray) -> np.ndarray:
+    """Return what our own float64 may be off by on both sides of a law that add up so many products: no profile makes it less."""
+    return np.asarray(2 * (count + 2) * DOUBLE * size)
+
+
 def dot_noise(units: Units, q: np.ndarray, k: np.ndarray, noise: tuple[np.ndarray, np.ndarray], gain: float) -> np.ndarray:
     """Return what every dot product of turned queries and keys may be off by; ``noise`` is the angle noise of both."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.draw import Arguments
-from conformance.laws.budget import dot_noise, norm
+from conformance.laws.budget import dot_noise, norm, summed
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import (
     STREAMS,
@@ -59,8 +59,8 @@ def isometry(trial: Trial) -> Iterator[Sides]:
     for s in STREAMS[trial.operation.name]:
         vectors = trial.arguments.arrays[s.vectors]
         right = size.gain * norm(vectors)
-        allowed = radial_error(trial.units, vectors, size.gain) + size.error * right + norm(trial.rounding(trial.arguments, s.result))
-        yield Sides(norm(trial.values(trial.arguments, s.result)), right, allowed, s.result)
+        radial = radial_error(trial.units, vectors, size.gain) + size.error * right + norm(trial.rounding(trial.arguments, s.result))
+        yield Sides(norm(trial.values(trial.arguments, s.result)), right, radial + summed(vectors.shape[-1], right), s.result)
 
 
 def identity_at_origin(trial: Trial) -> Iterator[Sides]:
@@ -134,7 +134,8 @@ def _transpose_undoes(trial: Trial) -> Iterator[Sides]:
         left, right = trial.values(call, s.result), trial.values(other, s.result)
         turned = size.gain**2 * (2 * trial.units.turned + 2 * size.error) * norm(x) * norm(y) + 16 * trial.units.least * x.shape[-1]
         final = np.sum(np.abs(left) * trial.rounding(other, s.result) + trial.rounding(call, s.result) * np.abs(right), axis=-1)
-        yield Sides(np.sum(left * right, axis=-1), size.gain**2 * np.sum(x * y, axis=-1), turned + final, s.result)
+        own = summed(x.shape[-1], size.gain**2 * norm(x) * norm(y))
+        yield Sides(np.sum(left * right, axis=-1), size.gain**2 * np.sum(x * y, axis=-1), turned + final + own, s.result)
 
 
 def _turning_back_undoes(trial: Trial) -> Iterator[Sides]:
@@ -177,12 +178,18 @@ def _dots(trial: Trial, call: Arguments) -> tuple[np.ndarray, np.ndarray]:
     noise = noise_of(trial, call.arrays[query.positions]), noise_of(trial, other.arrays[key.positions])
     exact = dot_noise(trial.units, *_grouped(q, k), noise, gain)
     final = _products(np.abs(turned[0]), roundings[1]) + _products(roundings[0], np.abs(turned[1]))
-    return _products(*turned), exact + final
+    return _products(*turned), exact + final + summed(q.shape[-1], _lengths(*turned))
 
 
 def _products(q: np.ndarray, k: np.ndarray) -> np.ndarray:
     query, keys = _grouped(q, k)
     return np.asarray(query @ np.swapaxes(keys, -1, -2))
+
+
+def _lengths(q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return the product of the norms of every query and key."""
+    query, keys = _grouped(q, k)
+    return np.asarray(norm(query)[..., :, None] * norm(keys)[..., None, :])
 
 
 def _grouped(q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.draw import Arguments
-from conformance.laws.budget import TABLE, TURN, angle_noise, frequencies, norm
+from conformance.laws.budget import TABLE, TURN, angle_noise, frequencies, norm, summed
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import arithmetic_error, given_gain, in_pairs, reread, rewritten
 from refimpl.spec import Law
@@ -31,8 +31,8 @@ def isometry(trial: Trial) -> Iterator[Sides]:
     call = uniform(trial.arguments)
     right = gain_of(call) * norm(call.arrays["x"])
     floor = 4 * trial.units.least * math.sqrt(call.arrays["x"].shape[-1])
-    allowed = TURN * trial.units.product * right + floor + norm(trial.rounding(call))
-    yield Sides(norm(trial.values(call)), right, allowed)
+    turned = TURN * trial.units.product * right + floor + norm(trial.rounding(call))
+    yield Sides(norm(trial.values(call)), right, turned + summed(call.arrays["x"].shape[-1], right))
 
 
 def identity_at_origin(trial: Trial) -> Iterator[Sides]:
@@ -62,7 +62,7 @@ def inverse(trial: Trial) -> Iterator[Sides]:
     right = (gain_of(call) ** 2)[..., None] * rewritten(trial, call.arrays["x"])
     turns = 2 * arithmetic_error(trial.units, call.arrays["x"], given_gain(call) ** 2) + 8 * trial.units.least
     allowed = turns + given_gain(call) * in_pairs(trial.rounding(call)) + trial.rounding(back)
-    yield Sides(trial.values(back), right, allowed)
+    yield Sides(trial.values(back), right, allowed + summed(2, np.abs(right)))
 
 
 def on_circle(trial: Trial) -> Iterator[Sides]:
@@ -72,7 +72,7 @@ def on_circle(trial: Trial) -> Iterator[Sides]:
     size = np.abs(cos) + np.abs(sin)
     units = 3 * trial.units.step * size + trial.units.stored * (cos**2 + sin**2)
     roundings = np.abs(cos) * trial.rounding(call, "cos") + np.abs(sin) * trial.rounding(call, "sin")
-    yield Sides(cos**2 + sin**2, np.ones_like(cos), 2 * (units + roundings), "cos, sin")
+    yield Sides(cos**2 + sin**2, np.ones_like(cos), 2 * (units + roundings) + summed(2, np.ones_like(cos)), "cos, sin")
 
 
 def tables_at_origin(trial: Trial) -> Iterator[Sides]:
@@ -92,7 +92,7 @@ def addition(trial: Trial) -> Iterator[Sides]:
     theta = frequencies(trial.whole("head_dim"), trial.number("base"))
     noise = sum(angle_noise(trial.units, call.arrays["positions"], theta) for call in calls)
     c, s = ([trial.values(call, name) for call in calls] for name in ("cos", "sin"))
-    allowed = noise + 3 * (TABLE * trial.units.step + trial.units.stored) + _roundings(trial, calls)
+    allowed = noise + 3 * (TABLE * trial.units.step + trial.units.stored) + _roundings(trial, calls) + summed(2, np.ones_like(c[0]))
     yield Sides(c[0] * c[1] - s[0] * s[1], c[2], allowed, "cos")
     yield Sides(s[0] * c[1] + c[0] * s[1], s[2], allowed, "sin")
 
