@@ -114,6 +114,13 @@ def unclipped(row: Row) -> None:
         raise Unsupported(message)
 
 
+def never_clipped(row: Row) -> None:
+    """Raise where a model that looks up every distance of its sequence would need to clip one, be it of tokens that nobody asks for."""
+    if row.length - 1 > row.max_distance:
+        message = "the model does not clip distances, of whichever tokens"
+        raise Unsupported(message)
+
+
 def keys_only(row: Row) -> None:
     """Raise where values have edges."""
     if bool(row.value_table.any()):
