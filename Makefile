@@ -54,11 +54,13 @@ pages: $(VENV)/.test ## write the pages, pictures and tables that are made from 
 	$(RUN) -m tools.pages
 	$(RUN) -m tools.properties
 	$(RUN) -m tools.mistakes
+	$(RUN) -m tools.readme
 
 pages-check: $(VENV)/.test ## compare them with a fresh generation
 	$(RUN) -m tools.pages --check
 	$(RUN) -m tools.properties --check
 	$(RUN) -m tools.mistakes --check
+	$(RUN) -m tools.readme --check
 
 mistakes: $(VENV)/.test ## write the pages of known mistakes
 	$(RUN) -m tools.mistakes
