@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mpmath import mp
 
-from tools.oracle import Tensor, answer
+from conformance.oracle import Tensor, answer
 
 X = (0.5, -1.25, 2.0, 0.0625, -0.75, 1.0, 1.9375, -0.125)
 Y = (1.5, 0.25, -0.5, 1.0, 0.375, -2.0, 0.8125, 1.75)

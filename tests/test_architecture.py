@@ -37,12 +37,12 @@ def test_the_reference_imports_only_the_standard_library_and_array_api_compat(pa
     assert foreign <= ({"array_api_compat"} if path.name == "arrays.py" else set())
 
 
-@pytest.mark.parametrize("path", files("tools/oracle"), ids=str)
+@pytest.mark.parametrize("path", files("conformance/oracle"), ids=str)
 def test_the_oracle_shares_no_code_with_us(path: Path) -> None:
     names = imported(path)
 
-    assert tops(names) <= set(sys.stdlib_module_names) | {"flint", "tools"}
-    assert all(name == "tools.oracle" or name.startswith("tools.oracle.") for name in names if name.split(".")[0] == "tools")
+    assert tops(names) <= set(sys.stdlib_module_names) | {"flint", "conformance"}
+    assert all(name == "conformance.oracle" or name.startswith("conformance.oracle.") for name in names if name.split(".")[0] == "conformance")
 
 
 @pytest.mark.parametrize("path", files("refimpl", "conformance"), ids=str)

@@ -65,7 +65,7 @@ def generated(repository: Path) -> Path:
 
 
 def test_a_scheme_is_three_files() -> None:
-    assert list(FILES) == ["refimpl/schemes/triangle.py", TABLE, "tools/oracle/triangle.py"]
+    assert list(FILES) == ["refimpl/schemes/triangle.py", TABLE, "conformance/oracle/triangle.py"]
 
 
 def test_every_command_that_is_shown_succeeds(generated: Path) -> None:

@@ -12,7 +12,7 @@ from tools.generate import document, files, inputs, mint
 from tools.generate.__main__ import main
 from tools.generate.errors import GenerationError
 from tools.generate.writer import write
-from tools.oracle import Answer, Tensor
+from conformance.oracle import Answer, Tensor
 
 ROTATE = operations()["rope.rotate"]
 

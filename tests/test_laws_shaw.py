@@ -13,7 +13,7 @@ from conformance.laws.shaw import scores
 from conformance.laws.trial import Example, Trial
 from conformance.profiles import PROFILES
 from refimpl.schemes import SCHEMES
-from tools.oracle import Tensor, answer
+from conformance.oracle import Tensor, answer
 
 WIDEST = 8.0
 Array = np.ndarray

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from tools.oracle import Answer, Refused, Tensor, answer
-from tools.oracle.arithmetic import Exact, UndecidedError, Widened
-from tools.oracle.budget import PROFILES, ROWS
+from conformance.oracle import Answer, Refused, Tensor, answer
+from conformance.oracle.arithmetic import Exact, UndecidedError, Widened
+from conformance.oracle.budget import PROFILES, ROWS
 
 POSITIONS = (0, 1, 9, 255, 2049, 4097, 65535, 131071, 1048575)
 DIM = 64

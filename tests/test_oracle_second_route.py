@@ -9,7 +9,7 @@ from mpmath import cos, exp, floor, log, matrix, mp, mpf, pi, sin, sqrt
 from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
 
 from refimpl.schemes import operations
-from tools.oracle import Tensor
+from conformance.oracle import Tensor
 
 __all__ = ["sixty_digits"]
 

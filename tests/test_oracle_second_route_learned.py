@@ -3,7 +3,7 @@
 import pytest
 from second_route import golden, real, sixty_digits, whole
 
-from tools.oracle import Tensor
+from conformance.oracle import Tensor
 
 __all__ = ["sixty_digits"]
 

@@ -6,7 +6,7 @@ import pytest
 from mpmath import exp, fdot, mpf, sqrt
 from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
 
-from tools.oracle import Tensor
+from conformance.oracle import Tensor
 
 __all__ = ["sixty_digits"]
 

@@ -16,7 +16,7 @@ from conformance.laws.budget import UNITS
 from conformance.laws.trial import Example, Trial
 from refimpl import attention
 from refimpl.schemes import none, sinusoidal, transformer_xl
-from tools.oracle import Tensor, answer
+from conformance.oracle import Tensor, answer
 
 Array = np.ndarray
 HEADS, WIDTH, DIM = 2, 3, 6

@@ -17,7 +17,7 @@ from refimpl.spec import axis_names
 #: The target that is the reference, and its dtype.
 REFERENCE, EXACTLY = "numpy", "float64"
 #: Units of 2^-53 radians per position, and at least, that the reference may be off by: (6 + 4 L) e^-L is at most 6 of the angle,
-#: where L is the logarithm of the frequency (tools/oracle/budget.py), and cosine, sine, products and sum add 6.
+#: where L is the logarithm of the frequency (conformance/oracle/budget.py), and cosine, sine, products and sum add 6.
 ANGLE_UNITS, OTHER_UNITS = 6.0, 6.0
 
 

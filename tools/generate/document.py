@@ -10,7 +10,7 @@ from tools.generate import inputs
 from tools.generate.errors import GenerationError
 from tools.generate.inputs import Filled
 from tools.generate.writer import Tree
-from tools.oracle import Answer, Tensor
+from conformance.oracle import Answer, Tensor
 
 FORMAT = 1
 REVISION = 1

@@ -5,10 +5,10 @@ from typing import Any
 
 from flint import arb
 
-from tools.oracle import attention
-from tools.oracle.arithmetic import Ball, Exact, indices, size
-from tools.oracle.rope import Inputs, Results
-from tools.oracle.tensor import Number
+from conformance.oracle import attention
+from conformance.oracle.arithmetic import Ball, Exact, indices, size
+from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.tensor import Number
 
 Vector = Sequence[Number]
 Edge = Callable[[int, int, int], Vector]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from flint import arb, fmpq
 
-from tools.oracle.arithmetic import Ball, Exact, floor, power_of_two, size
-from tools.oracle.rope import Inputs, Results
+from conformance.oracle.arithmetic import Ball, Exact, floor, power_of_two, size
+from conformance.oracle.rope import Inputs, Results
 
 STEPS: dict[str, Callable[[int, int, int], int]] = {
     "row": lambda query, key, _: key - query,

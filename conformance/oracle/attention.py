@@ -6,8 +6,8 @@ from typing import Any
 
 from flint import arb
 
-from tools.oracle.arithmetic import Ball, Exact, hull, indices, is_zero, size, too_wide
-from tools.oracle.tensor import Number, Tensor
+from conformance.oracle.arithmetic import Ball, Exact, hull, indices, is_zero, size, too_wide
+from conformance.oracle.tensor import Number, Tensor
 
 Pair = tuple[Number, Number]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tools.oracle import rope
-from tools.oracle.arithmetic import Ball, Exact, is_power_of_two
-from tools.oracle.rope import Inputs, Results
+from conformance.oracle import rope
+from conformance.oracle.arithmetic import Ball, Exact, is_power_of_two
+from conformance.oracle.rope import Inputs, Results
 
 
 def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> list[Ball]:

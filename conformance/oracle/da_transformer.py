@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from flint import arb
 
-from tools.oracle import attention
-from tools.oracle.arithmetic import Ball, Exact, hull, size
-from tools.oracle.rope import Inputs, Results
-from tools.oracle.tensor import Number
+from conformance.oracle import attention
+from conformance.oracle.arithmetic import Ball, Exact, hull, size
+from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.tensor import Number
 
 
 def logistic(x: Ball) -> Ball:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from flint import arb
 
-from tools.oracle import attention
-from tools.oracle.arithmetic import Ball, Exact, size
-from tools.oracle.rope import Inputs, Results
-from tools.oracle.tensor import Number
+from conformance.oracle import attention
+from conformance.oracle.arithmetic import Ball, Exact, size
+from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.tensor import Number
 
 
 def product(a: Exact, query: Sequence[Number], key: Sequence[Number]) -> Ball:

@@ -1,6 +1,6 @@
 """Every operation a second time, in ball arithmetic: what the numbers are, proven, and by how much a computation may miss them."""
 
-from tools.oracle.answers import Answer, Refused, UnknownError, answer, implementation
-from tools.oracle.tensor import Tensor
+from conformance.oracle.answers import Answer, Refused, UnknownError, answer, implementation
+from conformance.oracle.tensor import Tensor
 
 __all__ = ["Answer", "Refused", "Tensor", "UnknownError", "answer", "implementation"]

@@ -9,9 +9,9 @@ from typing import Any
 
 from flint import ctx
 
-from tools.oracle.arithmetic import Ball, Exact, UndecidedError, Widened
-from tools.oracle.budget import PROFILES
-from tools.oracle.tensor import Tensor
+from conformance.oracle.arithmetic import Ball, Exact, UndecidedError, Widened
+from conformance.oracle.budget import PROFILES
+from conformance.oracle.tensor import Tensor
 
 FIRST_PRECISION = 128
 LAST_PRECISION = 4096
@@ -27,9 +27,9 @@ def implementation(operation: str) -> Callable[..., Mapping[str, Elements]]:
     """Return the function of an operation: ``rope.rotate`` is ``rotate`` in ``rope.py`` of this package."""
     scheme, _, name = operation.partition(".")
     try:
-        return getattr(import_module(f"tools.oracle.{scheme}"), name)  # type: ignore[no-any-return]  # every operation has this type
+        return getattr(import_module(f"conformance.oracle.{scheme}"), name)  # type: ignore[no-any-return]  # every operation has this type
     except (ModuleNotFoundError, AttributeError):
-        message = f"tools/oracle/{scheme}.py must say {operation}, got no function {name}"
+        message = f"conformance/oracle/{scheme}.py must say {operation}, got no function {name}"
         raise UnknownError(message) from None
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from tools.oracle import attention
-from tools.oracle.arithmetic import Ball, Exact, indices
-from tools.oracle.tensor import Number, Tensor
+from conformance.oracle import attention
+from conformance.oracle.arithmetic import Ball, Exact, indices
+from conformance.oracle.tensor import Number, Tensor
 
 Inputs = dict[str, Tensor]
 Results = dict[str, tuple[tuple[int, ...], list[Ball]]]

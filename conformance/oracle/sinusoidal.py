@@ -4,8 +4,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from tools.oracle.arithmetic import Ball, Exact
-from tools.oracle.rope import Inputs, Results, Turns, circle
+from conformance.oracle.arithmetic import Ball, Exact
+from conformance.oracle.rope import Inputs, Results, Turns, circle
 
 
 def omegas(a: Exact, dim: int, base: float, spacing: str) -> list[Ball]:

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from flint import arb, fmpq
 
-from tools.oracle.budget import PROFILES, ROWS, Format, Stage
-from tools.oracle.tensor import Number
+from conformance.oracle.budget import PROFILES, ROWS, Format, Stage
+from conformance.oracle.tensor import Number
 
 Ball = arb
 Outcome = TypeVar("Outcome")

@@ -4,11 +4,11 @@ from typing import Any
 
 from flint import arb
 
-from tools.oracle import rope
-from tools.oracle.arithmetic import Ball, Exact
-from tools.oracle.position_interpolation import shared
-from tools.oracle.rope import Inputs, Results, Turns
-from tools.oracle.tensor import Tensor
+from conformance.oracle import rope
+from conformance.oracle.arithmetic import Ball, Exact
+from conformance.oracle.position_interpolation import shared
+from conformance.oracle.rope import Inputs, Results, Turns
+from conformance.oracle.tensor import Tensor
 
 
 def slowed(a: Exact, factors: Tensor, *, head_dim: int, base: float, **_: Any) -> list[Ball]:

@@ -4,9 +4,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from tools.oracle import rope
-from tools.oracle.arithmetic import Ball, Exact, hull, is_power_of_two, is_zero, size
-from tools.oracle.rope import Inputs, Results
+from conformance.oracle import rope
+from conformance.oracle.arithmetic import Ball, Exact, hull, is_power_of_two, is_zero, size
+from conformance.oracle.rope import Inputs, Results
 
 #: The numbers that the formulas print mean themselves, not their binary64 neighbours.
 TENTH = fmpq(1, 10)

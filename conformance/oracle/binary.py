@@ -1,7 +1,7 @@
 """The binary code of a position: its digits, by repeated halving."""
 
-from tools.oracle.arithmetic import Exact
-from tools.oracle.rope import Inputs
+from conformance.oracle.arithmetic import Exact
+from conformance.oracle.rope import Inputs
 
 Digits = tuple[tuple[int, ...], list[tuple[int, ...]]]
 

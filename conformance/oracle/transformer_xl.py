@@ -7,11 +7,11 @@ from typing import Any
 
 from flint import arb
 
-from tools.oracle import attention
-from tools.oracle.arithmetic import Ball, Exact, indices, is_zero, size
-from tools.oracle.rope import Inputs, Results, circle
-from tools.oracle.sinusoidal import arranged, omegas
-from tools.oracle.tensor import Number
+from conformance.oracle import attention
+from conformance.oracle.arithmetic import Ball, Exact, indices, is_zero, size
+from conformance.oracle.rope import Inputs, Results, circle
+from conformance.oracle.sinusoidal import arranged, omegas
+from conformance.oracle.tensor import Number
 
 NAMES = ("content_content", "content_position", "global_content", "global_position")
 Vector = Sequence[Ball]

@@ -2,8 +2,8 @@
 
 from flint import arb
 
-from tools.oracle.arithmetic import Exact
-from tools.oracle.rope import Inputs, Results
+from conformance.oracle.arithmetic import Exact
+from conformance.oracle.rope import Inputs, Results
 
 
 def bias(a: Exact, inputs: Inputs, *, max_distance: int, sign: str) -> Results:

@@ -5,8 +5,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from tools.oracle.arithmetic import Ball, Exact, hull
-from tools.oracle.rope import Inputs, Results
+from conformance.oracle.arithmetic import Ball, Exact, hull
+from conformance.oracle.rope import Inputs, Results
 
 Buckets = tuple[tuple[int, ...], list[tuple[int, ...]]]
 
