@@ -3,12 +3,12 @@
 import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from conformance.profiles import FORMATS, PROFILES, REQUIRED
+from conformance.takes import Positions, Queries, Rows, Takes
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Positions = Literal["any", "consecutive", "from_zero"]
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow", "mlx", "paddle", "cupy", "array_api_strict")
 
 
@@ -31,7 +31,7 @@ class Implementation:
     when: Callable[[Mapping[str, object]], bool] | None
     dtypes: tuple[str, ...]
     profile: Mapping[str, str]
-    positions: Positions
+    takes: Takes
     modifies_inputs: bool
 
     def refuses(self, parameters: Mapping[str, object]) -> str | None:
@@ -81,6 +81,11 @@ class Adapter:
         dtypes: tuple[str, ...] | None = None,
         profile: str | Mapping[str, str] | None = None,
         positions: Positions | None = None,
+        queries: Queries = "any",
+        rows: Rows = "any",
+        lowest: int | None = None,
+        highest: int | None = None,
+        masked: bool = False,
         modifies_inputs: bool | None = None,
         **restrictions: object,
     ) -> Callable[[Function], Function]:
@@ -98,7 +103,7 @@ class Adapter:
                     when=when,
                     dtypes=accepted,
                     profile=profiles,
-                    positions=self.positions if positions is None else positions,
+                    takes=Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked),
                     modifies_inputs=self.modifies_inputs if modifies_inputs is None else modifies_inputs,
                 )
             )

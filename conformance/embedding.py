@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from conformance.adapter import Positions, Unsupported
+from conformance.adapter import Unsupported
 from conformance.frameworks import MalformedError
+from conformance.takes import Positions
 from refimpl.spec import Operation, axis_names
 
 FARTHEST = 131_071

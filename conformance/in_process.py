@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from conformance import targets
-from conformance.adapter import Adapter, Positions
+from conformance.adapter import Adapter
 from conformance.one_by_one import SMOKE, Judge
 from conformance.outcomes import Diagnosis, HarnessError, Passed, Result
 from conformance.report import message
 from conformance.session import Descriptor, Session, received
 from conformance.subject import Reply
+from conformance.takes import Positions
 from conformance.worker import Worker
 
 #: How many examples each law gets.

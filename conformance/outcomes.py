@@ -1,5 +1,6 @@
 """What can come out of one check: every outcome is a type, and nothing is a boolean."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -76,9 +77,10 @@ class Exhausted:
 
 @dataclass(frozen=True)
 class Unsupported:
-    """Declared out of its range."""
+    """Not taken: out of the declared range, or (``raised``) refused by the code itself inside of it."""
 
     reason: str
+    raised: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,14 +190,37 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What a verdict on one operation of one implementation at one dtype rests on.
+
+    ``golden`` counts the drawn cases that were judged by golden values, ``values`` their elements; ``refused`` counts calls inside the
+    declaration that the code refused. ``excluded`` and ``not_excluded`` name the known mistakes that these cases would have convicted,
+    and those that they would not. ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough
+    and how to widen the declaration; nothing where it is enough.
+    """
+
+    implementation: str
+    operation: str
+    dtype: str
+    golden: int
+    values: int
+    refused: int = 0
+    excluded: tuple[str, ...] = ()
+    not_excluded: tuple[str, ...] = ()
+    covered: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Report:
-    """Everything one run found: the header says what was run with, the results what came out."""
+    """Everything one run found: the header says what was run with, the results what came out, the evidence what that rests on."""
 
     target: str
     header: dict[str, object]
     results: tuple[Result, ...]
     diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
     complete: bool = True
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def status(self) -> Status:

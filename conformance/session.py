@@ -16,6 +16,7 @@ from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessErr
 from conformance.process import Process
 from conformance.profiles import CAST
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.takes import Takes
 from conformance.targets import LibraryMissing, TargetError
 
 
@@ -28,7 +29,7 @@ class Descriptor:
     operation: str
     dtypes: tuple[str, ...]
     profile: Mapping[str, str]
-    positions: str
+    takes: Takes
     modifies_inputs: bool
     restrictions: Mapping[str, object]
     takes_dtype: bool
@@ -68,7 +69,8 @@ class Session:
     def implementations(self) -> tuple[Descriptor, ...]:
         """Every implementation that the target offers."""
         described = self.about["implementations"]
-        return tuple(Descriptor(index, **{**item, "dtypes": tuple(item["dtypes"])}) for index, item in enumerate(described))
+        typed = ({**item, "dtypes": tuple(item["dtypes"]), "takes": Takes(**item["takes"])} for item in described)
+        return tuple(Descriptor(index, **item) for index, item in enumerate(typed))
 
     def fresh(self) -> "Session":
         """Return another session on the same target, in which nothing has been called yet."""
@@ -91,7 +93,7 @@ class Session:
             profile=profile,
             call=call,
             restrictions=descriptor.restrictions,
-            positions=descriptor.positions,
+            takes=descriptor.takes,
             label=descriptor.label,
         )
 
@@ -231,7 +233,7 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
         case "ok":
             return Reply(dict(zip(reply["results"], values, strict=True)), reply["dtypes"], tuple(reply["modified"]), tuple(reply["left"]))
         case "unsupported":
-            raise CallRefusedError(reply["reason"])
+            raise CallRefusedError(reply["reason"], declared=bool(reply.get("declared")))
         case "error":
             raise CallFailedError(Errored(reply["message"]))
         case "malformed":

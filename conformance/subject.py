@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from conformance.outcomes import Outcome
+from conformance.takes import Takes
 from refimpl.spec import Operation
 
 
@@ -20,7 +21,12 @@ class Reply:
 
 
 class CallRefusedError(Exception):
-    """The implementation declares this call out of its range."""
+    """The implementation doesn't take this call: it is out of its declaration, or (not ``declared``) it raised ``Unsupported`` inside."""
+
+    def __init__(self, reason: str = "", *, declared: bool = False) -> None:
+        """Carry the reason, and whether the declaration already says so."""
+        super().__init__(reason)
+        self.declared = declared
 
 
 class CallFailedError(Exception):
@@ -48,5 +54,10 @@ class Subject:
     profile: str
     call: Call
     restrictions: Mapping[str, object] = field(default_factory=dict)
-    positions: str = "any"
+    takes: Takes = field(default_factory=Takes)
     label: str = ""
+
+    @property
+    def positions(self) -> str:
+        """Which positions it takes."""
+        return self.takes.positions

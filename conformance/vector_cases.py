@@ -41,7 +41,8 @@ class Vector:
     """A case with its golden result, or with the message that its bad input must raise.
 
     ``allowed`` holds one radius per element, without the final rounding; NaN means not judged at that profile.
-    ``also`` gives, by flat index, the other integers that a profile reaches.
+    ``also`` gives, by flat index, the other integers that a profile reaches. Where ``at`` names elements of a result by flat index,
+    only these are expected, in that order, and ``shapes`` says of which shape the whole result is. ``drawn``: made for this run.
     """
 
     id: str
@@ -55,6 +56,9 @@ class Vector:
     allowed: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     also: Mapping[str, Mapping[str, Indices]] = field(default_factory=dict)
     error: str | None = None
+    at: Mapping[str, np.ndarray] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    drawn: bool = False
 
 
 def _require(condition: object, rule: str, value: object) -> None:

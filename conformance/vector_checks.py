@@ -88,7 +88,7 @@ def check(subject: Subject, task: Task, vector: Vector) -> Checked:
     try:
         reply = subject.call(tuple(vector.inputs.values()), vector.parameters)
     except CallRefusedError as refusal:
-        return Checked(task, vector, Judgement(Unsupported(str(refusal))))
+        return Checked(task, vector, Judgement(Unsupported(str(refusal), raised=not refusal.declared)))
     except CallFailedError as failure:
         return Checked(task, vector, _failed(vector, failure.outcome), seconds=time.perf_counter() - started)
     seconds = time.perf_counter() - started

@@ -48,10 +48,10 @@ class Runner:
         """Return the reply's header and its arrays; ``under`` names a circumstance of the framework."""
         refusal = self.implementation.refuses(parameters)
         if refusal is not None:
-            raise Unsupported(refusal)
+            return {"status": "unsupported", "reason": refusal, "declared": True}, []
         call = _Call(self, parameters, dtype, under)
         before = traces.state()
-        positions = self.implementation.positions
+        positions = self.implementation.takes.positions
         if embedding.natural(self.operation, arrays, positions):
             values = call(list(arrays.values()))
         else:
@@ -142,7 +142,7 @@ class Worker:
         except ProgramEndedError:
             raise
         except Unsupported as refusal:
-            return {"status": "unsupported", "reason": str(refusal)}, []
+            return {"status": "unsupported", "reason": str(refusal), "declared": False}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
@@ -254,7 +254,7 @@ def _description(runner: Runner) -> dict[str, object]:
         "operation": implementation.operation,
         "dtypes": implementation.dtypes,
         "profile": dict(implementation.profile),
-        "positions": implementation.positions,
+        "takes": implementation.takes.as_data(),
         "modifies_inputs": implementation.modifies_inputs,
         "restrictions": targets.plain_restrictions(implementation.restrictions),
         "takes_dtype": runner.takes_dtype,

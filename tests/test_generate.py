@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from conformance.oracle import Answer, Tensor
 from conformance.vectors import load, vectors_directory
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Case
@@ -12,7 +13,6 @@ from tools.generate import document, files, inputs, mint
 from tools.generate.__main__ import main
 from tools.generate.errors import GenerationError
 from tools.generate.writer import write
-from conformance.oracle import Answer, Tensor
 
 ROTATE = operations()["rope.rotate"]
 

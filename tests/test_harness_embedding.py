@@ -7,9 +7,10 @@ import pytest
 from miniatures import rotate
 
 from conformance import embedding
-from conformance.adapter import Positions, Unsupported
+from conformance.adapter import Unsupported
 from conformance.declarations import operations
 from conformance.frameworks import MalformedError
+from conformance.takes import Positions
 
 ROTATE = operations()["rope.rotate"]
 Function = Callable[[Sequence[np.ndarray]], dict[str, np.ndarray]]

@@ -15,9 +15,9 @@ from conformance.draw import Arguments
 from conformance.laws.bias import slope_error
 from conformance.laws.budget import UNITS, angle_noise, frequencies, frequency_error, rounding
 from conformance.laws.trial import Example, Sides, Trial
+from conformance.oracle import Tensor, answer
 from conformance.profiles import FORMATS, PROFILES
 from refimpl.spec import Law
-from conformance.oracle import Tensor, answer
 
 WIDEST = 8.0
 #: The oracle's ball is a box: its corners lie up to this farther than errors that both members of a pair share can reach.

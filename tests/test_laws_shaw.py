@@ -11,9 +11,9 @@ from conformance import laws
 from conformance.draw import Arguments
 from conformance.laws.shaw import scores
 from conformance.laws.trial import Example, Trial
+from conformance.oracle import Tensor, answer
 from conformance.profiles import PROFILES
 from refimpl.schemes import SCHEMES
-from conformance.oracle import Tensor, answer
 
 WIDEST = 8.0
 Array = np.ndarray

@@ -12,6 +12,7 @@ from law_subjects import OPERATIONS, changed, convicting, findings, reference, s
 from conformance.laws import UNIVERSAL, Finding, run
 from conformance.outcomes import Crashed, Errored, Reason, TimedOut
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.takes import Takes
 from refimpl.spec import Law
 
 
@@ -35,7 +36,7 @@ def stateful() -> Subject:
         cos, sin = (table[positions] for table in cache[head_dim])
         return rounding.turned(x, cos, sin, layout, direction)
 
-    return subject("rope.rotate", function, positions="from_zero")
+    return subject("rope.rotate", function, takes=Takes("from_zero"))
 
 
 def refusing(*_: Any, **__: Any) -> Any:

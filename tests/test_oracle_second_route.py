@@ -8,8 +8,8 @@ import pytest
 from mpmath import cos, exp, floor, log, matrix, mp, mpf, pi, sin, sqrt
 from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
 
-from refimpl.schemes import operations
 from conformance.oracle import Tensor
+from refimpl.schemes import operations
 
 __all__ = ["sixty_digits"]
 

@@ -9,9 +9,9 @@ from law_subjects import findings, reference, subject
 from conformance.draw import Arguments
 from conformance.laws.attention import plain_scores, share_error
 from conformance.laws.trial import Example, Trial
+from conformance.oracle import Tensor, answer
 from conformance.profiles import PROFILES
 from refimpl.schemes import none
-from conformance.oracle import Tensor, answer
 
 RANDOM = np.random.default_rng(3)
 Q, K, V = (RANDOM.integers(-32, 33, (1, 2, 5, 4)) / 16 for _ in range(3))

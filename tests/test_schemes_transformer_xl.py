@@ -14,9 +14,9 @@ from conformance.draw import Arguments
 from conformance.laws import transformer_xl as laws
 from conformance.laws.budget import UNITS
 from conformance.laws.trial import Example, Trial
+from conformance.oracle import Tensor, answer
 from refimpl import attention
 from refimpl.schemes import none, sinusoidal, transformer_xl
-from conformance.oracle import Tensor, answer
 
 Array = np.ndarray
 HEADS, WIDTH, DIM = 2, 3, 6

@@ -5,12 +5,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.oracle import Answer, Tensor
 from refimpl.spec import Case, Operation, Scheme
 from tools.generate import inputs
 from tools.generate.errors import GenerationError
 from tools.generate.inputs import Filled
 from tools.generate.writer import Tree
-from conformance.oracle import Answer, Tensor
 
 FORMAT = 1
 REVISION = 1

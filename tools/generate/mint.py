@@ -5,11 +5,11 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 
+from conformance.oracle import Answer, Refused, Tensor, UnknownError, answer, implementation
 from refimpl.schemes import SCHEMES, operations
 from tools.generate.document import Task, document, tasks, tensor
 from tools.generate.errors import GenerationError
 from tools.generate.writer import Tree, write
-from conformance.oracle import Answer, Refused, Tensor, UnknownError, answer, implementation
 
 NOTICE = "# Written by `python -m tools.generate`. README.md in this folder explains the format; schema.json states it.\n"
 

@@ -1,0 +1,29 @@
+"""Which calls an implementation takes, beyond its parameters: what its code assumes of positions, queries and rows."""
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Positions = Literal["any", "consecutive", "from_zero"]
+Queries = Literal["any", "at_end"]
+Rows = Literal["any", "shared", "one_offset"]
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What a declaration says of the calls that code takes; the default is every call that the operation allows.
+
+    ``positions``: any, or consecutive, or from 0. ``queries="at_end"``: the queries are the last of the keys, as in decoding.
+    ``rows="shared"``: all rows of a batch have the same positions; ``"one_offset"``: rows count up from one common start.
+    ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after its query.
+    """
+
+    positions: Positions = "any"
+    queries: Queries = "any"
+    rows: Rows = "any"
+    lowest: int | None = None
+    highest: int | None = None
+    masked: bool = False
+
+    def as_data(self) -> dict[str, object]:
+        """Return it as JSON's own types."""
+        return asdict(self)
