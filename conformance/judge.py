@@ -1,14 +1,15 @@
 """Compare what came back with what is right: the only place that decides about a value."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from conformance.beginnings import extent
 from conformance.declarations import features, operations
 from conformance.outcomes import Failed, NotJudged, Outcome, Passed, Reason
-from conformance.profiles import FORMATS, LARGEST, PROFILES
+from conformance.profiles import FORMATS, LARGEST, attainable
 from conformance.subject import Reply
 from conformance.vectors import Vector
 from refimpl.spec import axis_names
@@ -33,12 +34,15 @@ class Judgement:
 
 @dataclass(frozen=True)
 class _Side:
-    """One result: what was expected and what came."""
+    """One result: the shape it has, the flat indices of what is judged, and for these what was expected, what came, and what is masked."""
 
     vector: Vector
     name: str
+    shape: tuple[int, ...]
+    at: np.ndarray
     expected: np.ndarray
     got: np.ndarray
+    masked: np.ndarray
     dtype: str
     known: dict[str, np.ndarray | None] = field(default_factory=dict)
 
@@ -57,14 +61,22 @@ def half_ulp(values: np.ndarray, dtype: str) -> np.ndarray:
     return np.asarray(np.ldexp(0.5, np.maximum(exponents, smallest) - (bits - 1)))
 
 
-def compare(vector: Vector, reply: Reply, dtype: str, profile: str) -> Judgement:
-    """Judge a reply: names, shapes, dtypes, finiteness, then values."""
-    expected = vector.expected or {}
-    failure = _names(expected, reply) or _shapes(expected, reply) or _dtypes(vector, reply, dtype) or _finite(vector, reply)
+def compare(vector: Vector, reply: Reply, dtype: str, profile: str, *, masked: bool = False) -> Judgement:
+    """Judge a reply: names, shapes, dtypes, what is ``masked`` (a key after its query must be hidden there), finiteness, then values."""
+    failure = _names(vector, reply) or _shapes(vector, reply) or _dtypes(vector, reply, dtype)
     if failure is not None:
         return Judgement(failure)
-    sides = [_Side(vector, name, right, reply.values[name], reply.dtypes[name]) for name, right in expected.items()]
-    return _judgement(vector, sides, profile, _wider(vector, reply, dtype))
+    hidden = {name: _hidden(vector, name) if masked else np.False_ for name in reply.values}
+    failure = _unmasked(reply, hidden) or _finite(vector, reply, hidden)
+    if failure is not None:
+        return Judgement(failure)
+    sides = [_side(vector, reply, name, hidden[name]) for name in vector.expected or {}]
+    return _judgement(vector, sides, profile, attainable(came(reply, dtype)), _wider(vector, reply, dtype))
+
+
+def came(reply: Reply, dtype: str) -> set[str]:
+    """Return the dtypes that came back; integers count as what was asked for."""
+    return {got if got in FORMATS else dtype for got in reply.dtypes.values()}
 
 
 def exact_in(vector: Vector, dtype: str) -> bool:
@@ -80,16 +92,31 @@ def holds(dtype: str, values: np.ndarray) -> bool:
     return bool(np.array_equal(units, np.round(units)))
 
 
-def _names(expected: Mapping[str, np.ndarray], reply: Reply) -> Failed | None:
+def _side(vector: Vector, reply: Reply, name: str, hidden: np.ndarray | np.bool_) -> _Side:
+    """Return what is judged of one result: all of it, or the elements that the vector samples."""
+    got, expected = reply.values[name], (vector.expected or {})[name].ravel()
+    at = vector.at[name] if name in vector.at else np.arange(got.size)
+    masked = np.broadcast_to(hidden, got.shape).reshape(-1)[at]
+    return _Side(vector, name, got.shape, at, expected, got.reshape(-1)[at], masked, reply.dtypes[name])
+
+
+def _shape(vector: Vector, name: str) -> tuple[int, ...]:
+    """Return the shape of a whole result."""
+    return tuple(vector.shapes[name]) if name in vector.at else (vector.expected or {})[name].shape
+
+
+def _names(vector: Vector, reply: Reply) -> Failed | None:
+    expected = vector.expected or {}
     if set(reply.values) == set(expected):
         return None
     return Failed(Reason.MALFORMED, f"results must be {', '.join(expected)}, got {', '.join(reply.values)}")
 
 
-def _shapes(expected: Mapping[str, np.ndarray], reply: Reply) -> Failed | None:
-    for name, right in expected.items():
-        if reply.values[name].shape != right.shape:
-            return Failed(Reason.SHAPE, f"{name} must have shape {right.shape}, got {reply.values[name].shape}")
+def _shapes(vector: Vector, reply: Reply) -> Failed | None:
+    for name in vector.expected or {}:
+        shape = _shape(vector, name)
+        if reply.values[name].shape != shape:
+            return Failed(Reason.SHAPE, f"{name} must have shape {shape}, got {reply.values[name].shape}")
     return None
 
 
@@ -120,45 +147,82 @@ def _wider(vector: Vector, reply: Reply, dtype: str) -> str | None:
     return next((got for got in reply.dtypes.values() if got in FORMATS and got != dtype), None)
 
 
-def _finite(vector: Vector, reply: Reply) -> Failed | None:
+def _hidden(vector: Vector, name: str) -> np.ndarray:
+    """Return where a key's position exceeds its query's, to be broadcast to a result that has both axes; nowhere in another."""
+    shape = _shape(vector, name)
+    axes = axis_names(operations()[vector.operation].results[name], len(shape)) or ()
+    if not {"query", "key"} <= set(axes):
+        return np.zeros((1,) * len(shape), dtype=bool)
+    query, key = (_spread(vector.inputs[PLACES[axis]], axes, axis) for axis in ("query", "key"))
+    return np.asarray(key > query)
+
+
+def _unmasked(reply: Reply, hidden: Mapping[str, np.ndarray | np.bool_]) -> Failed | None:
+    """Return the failure of a reply that leaves a key visible which comes after its query: neither ``-inf`` nor next to the lowest number."""
+    for name, values in reply.values.items():
+        low = values <= -LARGEST.get(reply.dtypes[name], math.inf) / 2
+        if (wrong := hidden[name] & ~low).any():
+            where = _first(wrong)
+            message = f"{int(wrong.sum())} of {int((hidden[name] & np.isfinite(wrong)).sum())} keys after their query not masked; first at"
+            return Failed(Reason.VALUE, f"{message} {where}: {values[where]:.9g}, expected -inf")
+    return None
+
+
+def _finite(vector: Vector, reply: Reply, hidden: Mapping[str, np.ndarray | np.bool_]) -> Failed | None:
+    """Return the failure of a reply with an element that isn't finite, judged or not, unless what is expected comes close to the largest number."""
     for name, right in (vector.expected or {}).items():
         got = reply.values[name]
-        beyond = np.isinf(got) & (np.abs(right) >= LARGEST.get(reply.dtypes[name], math.inf) / 2)
-        wrong = ~np.isfinite(got) & (got != right) & ~beyond
+        close = np.abs(right) >= LARGEST.get(reply.dtypes[name], math.inf) / 2
+        excused = np.isinf(got) & (bool(close.any()) if name in vector.at else close)
+        wrong = ~np.isfinite(got) & ~hidden[name] & ~excused
+        if name not in vector.at:
+            wrong &= got != right
         if wrong.any():
-            where = tuple(int(i) for i in np.argwhere(wrong)[0])
-            return Failed(Reason.NOT_FINITE, f"{int(wrong.sum())} of {got.size} not finite; first at {where}: {got[where]}")
+            where = _first(wrong)
+            begins = _extent(vector, name, wrong.shape, np.arange(wrong.size), wrong.ravel())
+            return Failed(Reason.NOT_FINITE, f"{int(wrong.sum())} of {got.size} not finite; first at {where}: {got[where]}{begins}")
     return None
+
+
+def _first(wrong: np.ndarray) -> tuple[int, ...]:
+    return _index(int(np.argmax(wrong)), wrong.shape)
+
+
+def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(flat, shape)) if shape else ()
 
 
 def _exact_ratios(side: _Side, profile: str) -> np.ndarray:
     """Return 0 where the integer is right, or another that the profile reaches, and infinity elsewhere."""
-    right = (side.expected == side.got).ravel()
+    right = side.expected == side.got
     for index, others in side.vector.also.get(profile, {}).get(side.name, {}).items():
-        right[index] |= bool(side.got.ravel()[index] in others)
-    return np.where(right, 0.0, math.inf).reshape(side.expected.shape)
+        right[index] |= bool(side.got[index] in others)
+    return np.where(right, 0.0, math.inf)
 
 
 def _ratios(side: _Side, profile: str) -> np.ndarray | None:
-    radius = side.vector.allowed.get(profile, {}).get(side.name)
-    if radius is None:
+    radii = side.vector.allowed.get(profile, {}).get(side.name)
+    if radii is None:
         return None
+    radius = radii.ravel()
     farthest = np.abs(side.expected) + np.fmax(radius, 0.0)
     allowed = np.where(farthest >= LARGEST[side.dtype], np.nan, radius + half_ulp(farthest, side.dtype))
     with np.errstate(invalid="ignore"):
-        difference = np.where(side.got == side.expected, 0.0, side.got - side.expected)
+        difference = np.where((side.got == side.expected) | side.masked, 0.0, side.got - side.expected)
         if side.vector.equality == "row_constant":
-            difference, allowed = _without_row_constant(difference, allowed)
-    return np.where(np.isnan(allowed), np.nan, _quotient(np.abs(difference), allowed))
+            rows = side.at // max(side.shape[-1], 1)
+            difference, allowed = _without_row_constant(difference, np.where(side.masked, np.nan, allowed), rows)
+    ratios = np.where(np.isnan(allowed), np.nan, _quotient(np.abs(difference), allowed))
+    return np.where(side.masked, 0.0, ratios)
 
 
-def _without_row_constant(difference: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _without_row_constant(difference: np.ndarray, allowed: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both relative to the element of each row that has the smallest allowance."""
-    sharpest = np.argmin(np.where(np.isnan(allowed), np.inf, allowed), axis=-1)[..., None]
-    return (
-        difference - np.take_along_axis(difference, sharpest, axis=-1),
-        allowed + np.take_along_axis(allowed, sharpest, axis=-1),
-    )
+    order = np.lexsort((np.where(np.isnan(allowed), np.inf, allowed), rows))
+    _, first, row = np.unique(rows[order], return_index=True, return_inverse=True)
+    sharpest = np.empty_like(order)
+    sharpest[order] = order[first][row]
+    return difference - difference[sharpest], allowed + allowed[sharpest]
 
 
 def _quotient(error: np.ndarray, allowed: np.ndarray) -> np.ndarray:
@@ -166,7 +230,7 @@ def _quotient(error: np.ndarray, allowed: np.ndarray) -> np.ndarray:
         return np.where(error == 0, 0.0, error / allowed)
 
 
-def _judgement(vector: Vector, sides: list[_Side], profile: str, wider: str | None) -> Judgement:
+def _judgement(vector: Vector, sides: list[_Side], profile: str, profiles: Sequence[str], wider: str | None) -> Judgement:
     total = sum(side.expected.size for side in sides)
     known = [(side, ratios) for side in sides if (ratios := side.ratios(profile)) is not None]
     if len(known) < len(sides):
@@ -179,8 +243,8 @@ def _judgement(vector: Vector, sides: list[_Side], profile: str, wider: str | No
     return Judgement(
         outcome=Passed() if ratio <= 1 else Failed(Reason.VALUE, _message(known, worst, ratios)),
         ratio=ratio,
-        worst=(worst.name, _where(ratios)),
-        profile_met=_strongest(sides),
+        worst=(worst.name, _where(worst, ratios)),
+        profile_met=_strongest(sides, profiles),
         by_position=_by_position(vector, known),
         not_judged=skipped,
         total=total,
@@ -192,16 +256,17 @@ def _largest(ratios: np.ndarray) -> float:
     return float(np.fmax.reduce(ratios, axis=None, initial=0.0))
 
 
-def _where(ratios: np.ndarray) -> tuple[int, ...]:
-    if ratios.size == 0:
-        return ()
-    index = np.unravel_index(int(np.argmax(np.fmax(ratios, -1.0))), ratios.shape)
-    return tuple(int(i) for i in index)
+def _where(side: _Side, ratios: np.ndarray) -> tuple[int, ...]:
+    return _index(int(side.at[_farthest(ratios)]), side.shape) if ratios.size else ()
 
 
-def _strongest(sides: list[_Side]) -> str | None:
-    """Return the first profile, strongest first, within which every element lies."""
-    for profile in PROFILES:
+def _farthest(ratios: np.ndarray) -> int:
+    return int(np.argmax(np.fmax(ratios, -1.0)))
+
+
+def _strongest(sides: list[_Side], profiles: Sequence[str]) -> str | None:
+    """Return the first of the profiles, strongest first, within which every element lies."""
+    for profile in profiles:
         known = [ratios for side in sides if (ratios := side.ratios(profile)) is not None]
         if len(known) == len(sides) and all(_largest(ratios) <= 1 for ratios in known):
             return profile
@@ -211,22 +276,38 @@ def _strongest(sides: list[_Side]) -> str | None:
 def _message(known: list[tuple[_Side, np.ndarray]], worst: _Side, ratios: np.ndarray) -> str:
     wrong = int(sum((other > 1).sum() for _, other in known))
     total = sum(other.size for _, other in known)
-    where = _where(ratios)
+    where, flat = _where(worst, ratios), _farthest(ratios)
     place = f"{worst.name}{where}" if len(known) > 1 else f"{where}"
-    got, right = worst.got[where], worst.expected[where]
+    got, right = worst.got[flat], worst.expected[flat]
+    judged = ~np.isnan(ratios)
+    begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1)
     if worst.expected.dtype.kind == "i":
-        return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}"
+        return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}{begins}"
     return (
         f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, "
-        f"off by {abs(got - right):.2g}, {ratios[where]:.3g} times the allowed"
+        f"off by {abs(got - right):.2g}, {ratios[flat]:.3g} times the allowed{begins}"
     )
+
+
+def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, wrong: np.ndarray) -> str:
+    """Return along which axes the wrong ones of some elements begin, and from which position on, as the end of a sentence."""
+    axes = axis_names(operations()[vector.operation].results[name], len(shape)) or ()
+    indices = dict(zip(axes, np.unravel_index(at, shape), strict=True)) if shape else {}
+    sizes = dict(zip(axes, shape, strict=True))
+    told = extent({axis: index for axis, index in indices.items() if not axis.startswith("_")}, sizes, wrong)
+    positions = _positions(vector, axes, indices)
+    if not told and positions is not None:
+        told = extent({"position": positions}, {}, wrong)
+    return f"; wrong {told}" if told else ""
 
 
 def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple[tuple[int, float], ...]:
     """Return the largest ratio at every position, where the result says which position an element belongs to."""
     worst: dict[int, float] = {}
     for side, ratios in known:
-        places = _positions(vector, side)
+        axes = axis_names(operations()[vector.operation].results[side.name], len(side.shape)) or ()
+        indices = np.unravel_index(side.at, side.shape) if side.shape else ()
+        places = _positions(vector, axes, dict(zip(axes, indices, strict=True)))
         if places is None:
             continue
         judged = ~np.isnan(ratios)
@@ -235,21 +316,21 @@ def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple
     return tuple(sorted(worst.items()))
 
 
-def _positions(vector: Vector, side: _Side) -> np.ndarray | None:
+def _positions(vector: Vector, axes: tuple[str, ...], indices: Mapping[str, np.ndarray]) -> np.ndarray | None:
     """Return the position of every element: of its token, or the farther one of its query and its key."""
-    names = axis_names(operations()[vector.operation].results[side.name], side.expected.ndim) or ()
-    found = [
-        _spread(vector.inputs[PLACES[axis]], names, axis, side.expected.shape)
-        for axis in names
-        if PLACES.get(axis) in vector.inputs
-    ]
+    found = [_placed(vector.inputs[PLACES[axis]], axis, indices) for axis in axes if PLACES.get(axis) in vector.inputs]
     return np.maximum.reduce(found) if found else None
 
 
-def _spread(places: np.ndarray, names: tuple[str, ...], axis: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return positions along one axis (and the batch, where they have one), at every element of a result."""
+def _placed(places: np.ndarray, axis: str, indices: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return how far the positions along one axis (and the batch, where they have one) lie from 0, at every element of a result."""
     own = ("batch", axis) if places.ndim > 1 else (axis,)
-    if not set(own) <= set(names):
-        return np.broadcast_to(np.abs(places).max(initial=0), shape)
-    sizes = [shape[i] if name in own else 1 for i, name in enumerate(names)]
-    return np.broadcast_to(np.abs(places).reshape(sizes), shape)
+    if not set(own) <= set(indices):
+        return np.full(indices[axis].shape, np.abs(places).max(initial=0))
+    return np.asarray(np.abs(places)[tuple(indices[name] for name in own)])
+
+
+def _spread(places: np.ndarray, axes: tuple[str, ...], axis: str) -> np.ndarray:
+    """Return positions along one axis (and the batch, where they have one), to be broadcast to a result."""
+    own = ("batch", axis) if places.ndim > 1 else (axis,)
+    return places.reshape([places.shape[own.index(name)] if name in own else 1 for name in axes])

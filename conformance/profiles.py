@@ -1,6 +1,7 @@
 """The precision that an implementation works in, which decides the error that it is allowed."""
 
 import math
+from collections.abc import Collection
 
 #: Strongest first; "the strongest profile met" is read in this order.
 PROFILES = (
@@ -33,3 +34,14 @@ REQUIRED = {
     "float16": "float16-model",
     "bfloat16": "bfloat16-model",
 }
+
+
+def attainable(dtypes: Collection[str]) -> tuple[str, ...]:
+    """Return the profiles, strongest first, that results in these dtypes can be said to meet: none that holds more than they do."""
+    return tuple(profile for profile in PROFILES if all(_attainable(profile, dtype) for dtype in dtypes))
+
+
+def _attainable(profile: str, dtype: str) -> bool:
+    """Whether a profile is one of that half format, or, of the others, none that is wider."""
+    kept = profile.split("-", 1)[0]
+    return kept == dtype if dtype in HALVES else FORMATS[kept][0] <= FORMATS[dtype][0]

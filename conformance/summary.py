@@ -7,7 +7,7 @@ from itertools import groupby
 
 from conformance.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
 from conformance.precision.logits import ROTATIONS, family
-from conformance.profiles import HALVES, PROFILES, REQUIRED
+from conformance.profiles import PROFILES, REQUIRED
 from conformance.status import Status
 
 CLEAR = 10.0
@@ -133,7 +133,7 @@ def _precision(results: list[Result]) -> Precision:
     right = [position for result in results if isinstance(result.outcome, Passed) for position in _positions(result)]
     return Precision(
         *(first.implementation, first.operation, first.dtype, first.profile),
-        met=_own(_weakest(results), results),
+        met=_weakest(results),
         worst=max(ratios, default=None),
         reach=max((position for position in right if wrong is None or position < wrong), default=None),
         wrong_from=wrong,
@@ -179,13 +179,6 @@ def _weakest(results: list[Result]) -> str | None:
     met = [result.profile_met for result in results if result.convicts or result.profile_met is not None]
     known = [profile for profile in met if profile is not None]
     return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
-
-
-def _own(met: str | None, results: list[Result]) -> str | None:
-    """Return the profile met; what computes in one half format and is right is not said to meet the tables of the other."""
-    dtype, required = results[0].dtype, results[0].profile
-    foreign = met is not None and dtype in HALVES and met.startswith(HALVES) and not met.startswith(dtype)
-    return required if foreign and all(isinstance(result.outcome, Passed) for result in results) else met
 
 
 def _positions(result: Result) -> list[int]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,41 @@ def test_the_message_says_how_many_where_and_how_bad() -> None:
 def test_the_strongest_profile_is_the_first_that_holds() -> None:
     case = vector(X, {**everywhere(0.0), "float32": np.full(X.shape, 1e-6), "bfloat16-model": np.full(X.shape, 0.1)})
 
-    assert compare(case, reply(X), "float32", "float32").profile_met == "float64"
+    assert compare(case, reply(X, "float64"), "float32", "float32").profile_met == "float64"
     assert compare(case, reply(X + 9e-7), "float32", "float32").profile_met == "float32"
     assert compare(case, reply(X + 0.05), "float32", "float32").profile_met == "bfloat16-model"
     assert compare(case, reply(X + 1.0), "float32", "float32").profile_met is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "met"),
+    [("float64", "float64"), ("float32", "float32"), ("float16", "float16-table"), ("bfloat16", "bfloat16-table")],
+)
+def test_the_profile_met_never_exceeds_the_dtype_that_came_back(dtype: str, met: str) -> None:
+    assert compare(vector(X, everywhere(1.0)), reply(X, dtype), dtype, "bfloat16-model").profile_met == met
+
+
+def test_the_weakest_of_several_dtypes_that_came_back_bounds_the_profile_met() -> None:
+    rotated = {"query": X, "key": X}
+    allowed = {profile: dict.fromkeys(rotated, np.full(X.shape, 1.0)) for profile in PROFILES}
+    case = replace(vector(X, operation="rope.rotate_query_key"), expected=rotated, allowed=allowed)
+
+    came = Reply(rotated, {"query": "float64", "key": "float32"})
+
+    assert compare(case, came, "float32", "float32").profile_met == "float32"
+
+
+def test_integers_meet_no_more_than_the_dtype_that_was_asked_for() -> None:
+    buckets = vector(np.zeros((2, 2), dtype=np.int64), operation="t5.bucket", inputs={"offsets": np.zeros((2, 2), dtype=np.int64)})
+
+    assert compare(buckets, reply(np.zeros((2, 2), dtype=np.int64), "int64"), "float32", "float32").profile_met == "float32"
+
+
+def test_a_half_result_never_meets_the_tables_of_the_other_half_format() -> None:
+    wide = {"bfloat16-table": np.full(X.shape, 1.0), "float16-model": np.full(X.shape, 0.5)}
+    case = vector(X, {**everywhere(0.0), **wide})
+
+    assert compare(case, reply(X + 0.25, "float16"), "float16", "float16-model").profile_met == "float16-model"
 
 
 def test_nothing_allowed_and_nothing_wrong_is_right() -> None:

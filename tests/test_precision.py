@@ -44,7 +44,7 @@ def test_the_first_wrong_position_is_the_first_that_the_arithmetic_can_not_hold(
 @pytest.mark.parametrize(
     ("function", "met"),
     [
-        (rotation(), "float64"),
+        (rotation(), "float32"),
         (rotation(frequencies=FLOAT32, angles=FLOAT32, tables=FLOAT32), "float32"),
         (rotation(tables=FLOAT16), "float16-table"),
         (rotation(tables=BFLOAT16), "bfloat16-table"),
@@ -126,7 +126,7 @@ def test_the_marks_of_earlier_calls_are_told_from_imprecision() -> None:
     found, depends = answers.settled(list(answers.ask(subject(remembers), task(), vectors())), task(), alone)
 
     assert depends
-    assert curve.measure(found, task(), depends=depends).met == "float64"
+    assert curve.measure(found, task(), depends=depends).met == "float32"
 
 
 def test_imprecision_is_not_blamed_on_earlier_calls() -> None:

@@ -204,13 +204,6 @@ def test_nothing_is_said_about_logits_where_nothing_can_tell_them() -> None:
     assert "logits off" not in screen(right(), biased)
 
 
-def test_results_in_one_half_format_are_not_said_to_meet_the_tables_of_the_other() -> None:
-    half = {"dtype": "float16", "profile": "float16-model"}
-
-    assert precision(a_report(right(profile_met="bfloat16-table", **half)))[0].met == "float16-model"
-    assert precision(a_report(right(profile_met="float16-table", **half)))[0].met == "float16-table"
-
-
 def test_nan_at_a_position_makes_it_wrong() -> None:
     broken = result(Failed(Reason.NOT_FINITE, "nan"), errors_by_position=((0, 0.0), (5, float("nan"))))
 

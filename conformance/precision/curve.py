@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from conformance.journal import Task
-from conformance.judge import compare
+from conformance.judge import came, compare
 from conformance.outcomes import Failed
 from conformance.precision import allowance, logits
 from conformance.precision.answers import Answer
-from conformance.profiles import HALVES, LARGEST, PROFILES
+from conformance.profiles import LARGEST, PROFILES, attainable
 from conformance.report import message
 from conformance.subject import Reply
 from conformance.vectors import Vector
@@ -84,6 +84,7 @@ class _Found:
     errors: dict[int, float] = field(default_factory=dict)
     allowances: dict[str, dict[int, float]] = field(default_factory=lambda: {profile: {} for profile in PROFILES})
     beyond: set[str] = field(default_factory=set)
+    dtypes: set[str] = field(default_factory=set)
     faults: list[str] = field(default_factory=list)
 
 
@@ -97,7 +98,7 @@ def measure(answers: Sequence[Answer], task: Task, *, depends: bool) -> Curve:
             _judge(answer.vector, answer.reply, task, found)
     return Curve(
         *(task.descriptor.label, task.operation, task.dtype, task.profile),
-        met=None if found.faults else _strongest(task.dtype, found),
+        met=None if found.faults else _strongest(found),
         points=tuple(_points(found)),
         faults=tuple(found.faults),
         depends=depends,
@@ -105,6 +106,7 @@ def measure(answers: Sequence[Answer], task: Task, *, depends: bool) -> Curve:
 
 
 def _judge(vector: Vector, reply: Reply, task: Task, found: _Found) -> None:
+    found.dtypes |= came(reply, task.dtype)
     whole = replace(reply, values={name: _finite(values) for name, values in reply.values.items()})
     for profile in PROFILES:
         judgement = compare(vector, whole, task.dtype, profile)
@@ -128,10 +130,9 @@ def _take_larger(known: dict[int, float], new: Mapping[int, float]) -> None:
         known[position] = float(np.fmax(known.get(position, 0.0), value))
 
 
-def _strongest(dtype: str, found: _Found) -> str | None:
-    """Return the first profile that holds everywhere; what computes in one half format is not held to the tables of the other."""
-    foreign = tuple(half for half in HALVES if dtype in HALVES and half != dtype)
-    known = [profile for profile in PROFILES if found.ratios[profile] and not profile.startswith(foreign)]
+def _strongest(found: _Found) -> str | None:
+    """Return the first profile that holds everywhere, among those that the dtypes that came back can meet."""
+    known = [profile for profile in attainable(found.dtypes) if found.ratios[profile]]
     return next((profile for profile in known if profile not in found.beyond), None)
 
 
