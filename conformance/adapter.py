@@ -86,6 +86,7 @@ class Adapter:
         lowest: int | None = None,
         highest: int | None = None,
         masked: bool = False,
+        contiguous: bool = False,
         modifies_inputs: bool | None = None,
         **restrictions: object,
     ) -> Callable[[Function], Function]:
@@ -103,7 +104,7 @@ class Adapter:
                     when=when,
                     dtypes=accepted,
                     profile=profiles,
-                    takes=Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked),
+                    takes=Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous),
                     modifies_inputs=self.modifies_inputs if modifies_inputs is None else modifies_inputs,
                 )
             )

@@ -15,6 +15,7 @@ class Takes:
     ``positions``: any, or consecutive, or from 0. ``queries="at_end"``: the queries are the last of the keys, as in decoding.
     ``rows="shared"``: all rows of a batch have the same positions; ``"one_offset"``: rows count up from one common start.
     ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after its query.
+    ``contiguous``: the elements of an array lie one after the other, which those of a transposed one don't.
     """
 
     positions: Positions = "any"
@@ -23,6 +24,7 @@ class Takes:
     lowest: int | None = None
     highest: int | None = None
     masked: bool = False
+    contiguous: bool = False
 
     def as_data(self) -> dict[str, object]:
         """Return it as JSON's own types."""
