@@ -66,7 +66,7 @@ def compare(vector: Vector, reply: Reply, dtype: str, profile: str, *, masked: b
     failure = _names(vector, reply) or _shapes(vector, reply) or _dtypes(vector, reply, dtype)
     if failure is not None:
         return Judgement(failure)
-    hidden = {name: _hidden(vector, name) if masked else np.False_ for name in reply.values}
+    hidden = {name: _hidden(vector, name, masked=masked) for name in reply.values}
     failure = _unmasked(reply, hidden) or _finite(vector, reply, hidden)
     if failure is not None:
         return Judgement(failure)
@@ -92,7 +92,7 @@ def holds(dtype: str, values: np.ndarray) -> bool:
     return bool(np.array_equal(units, np.round(units)))
 
 
-def _side(vector: Vector, reply: Reply, name: str, hidden: np.ndarray | np.bool_) -> _Side:
+def _side(vector: Vector, reply: Reply, name: str, hidden: np.ndarray) -> _Side:
     """Return what is judged of one result: all of it, or the elements that the vector samples."""
     got, expected = reply.values[name], (vector.expected or {})[name].ravel()
     at = vector.at[name] if name in vector.at else np.arange(got.size)
@@ -147,29 +147,29 @@ def _wider(vector: Vector, reply: Reply, dtype: str) -> str | None:
     return next((got for got in reply.dtypes.values() if got in FORMATS and got != dtype), None)
 
 
-def _hidden(vector: Vector, name: str) -> np.ndarray:
-    """Return where a key's position exceeds its query's, to be broadcast to a result that has both axes; nowhere in another."""
+def _hidden(vector: Vector, name: str, *, masked: bool) -> np.ndarray:
+    """Return where a key's position exceeds its query's, to be broadcast to a ``masked`` result of both axes; nowhere in another."""
     shape = _shape(vector, name)
     axes = axis_names(operations()[vector.operation].results[name], len(shape)) or ()
-    if not {"query", "key"} <= set(axes):
+    if not masked or not {"query", "key"} <= set(axes):
         return np.zeros((1,) * len(shape), dtype=bool)
     query, key = (_spread(vector.inputs[PLACES[axis]], axes, axis) for axis in ("query", "key"))
     return np.asarray(key > query)
 
 
-def _unmasked(reply: Reply, hidden: Mapping[str, np.ndarray | np.bool_]) -> Failed | None:
-    """Return the failure of a reply that leaves a key visible which comes after its query: neither ``-inf`` nor next to the lowest number."""
+def _unmasked(reply: Reply, hidden: Mapping[str, np.ndarray]) -> Failed | None:
+    """Return the failure of a reply that hides not every key after its query, by ``-inf`` or by a number next to the lowest."""
     for name, values in reply.values.items():
         low = values <= -LARGEST.get(reply.dtypes[name], math.inf) / 2
         if (wrong := hidden[name] & ~low).any():
             where = _first(wrong)
-            message = f"{int(wrong.sum())} of {int((hidden[name] & np.isfinite(wrong)).sum())} keys after their query not masked; first at"
-            return Failed(Reason.VALUE, f"{message} {where}: {values[where]:.9g}, expected -inf")
+            message = f"{int(wrong.sum())} elements not masked where the key comes after the query; first at {where}"
+            return Failed(Reason.VALUE, f"{message}: {values[where]:.9g}, expected -inf")
     return None
 
 
-def _finite(vector: Vector, reply: Reply, hidden: Mapping[str, np.ndarray | np.bool_]) -> Failed | None:
-    """Return the failure of a reply with an element that isn't finite, judged or not, unless what is expected comes close to the largest number."""
+def _finite(vector: Vector, reply: Reply, hidden: Mapping[str, np.ndarray]) -> Failed | None:
+    """Return the failure of a reply that isn't finite, sampled or not, unless what is expected comes close to the largest number."""
     for name, right in (vector.expected or {}).items():
         got = reply.values[name]
         close = np.abs(right) >= LARGEST.get(reply.dtypes[name], math.inf) / 2

@@ -241,3 +241,169 @@ def test_an_input_is_judged_only_where_it_is_exact(value: float, dtypes: set[str
     case = vector(X, inputs={"x": np.full(X.shape, value), "positions": np.array([3, 1000])})
 
     assert {dtype for dtype in FORMATS if exact_in(case, dtype)} == dtypes
+
+
+def sampled(shape: tuple[int, ...], at: object, **said: object) -> Vector:
+    """Return a vector of zeros of ``rope.rotate`` that samples a few elements, with an allowance of an eighth."""
+    indices = np.asarray(at)
+    inputs = {"x": np.zeros(shape), "positions": 100 + np.arange(shape[2])}
+    fields: dict[str, object] = {"inputs": inputs, "at": {"result": indices}, "shapes": {"result": shape}}
+    radii = {profile: np.full(indices.size, 0.125) for profile in PROFILES}
+    return vector(np.zeros(indices.size), radii, **{**fields, **said})
+
+
+ROOM = (2, 4, 64, 8)
+EVERY_FIFTH = np.arange(0, math.prod(ROOM), 5)
+
+
+def message(case: Vector, values: np.ndarray) -> str:
+    outcome = compare(case, reply(values), "float32", "float32").outcome
+    assert isinstance(outcome, Failed)
+    return outcome.message
+
+
+def test_only_sampled_elements_are_judged_by_value() -> None:
+    got = np.zeros(ROOM)
+    got[1, 2, 3, 4] = 1.0
+    flat = int(np.ravel_multi_index((1, 2, 3, 4), ROOM))
+
+    judgement = compare(sampled(ROOM, [5, flat]), reply(got), "float32", "float32")
+
+    assert compare(sampled(ROOM, [5, flat + 1]), reply(got), "float32", "float32").outcome == Passed()
+    assert judgement.worst == ("result", (1, 2, 3, 4))
+    assert judgement.total == 2
+    assert judgement.by_position == ((100, 0.0), (103, pytest.approx(8.0, rel=1e-5)))
+
+
+def test_the_whole_shape_of_a_sampled_result_is_checked() -> None:
+    outcome = compare(sampled(ROOM, [5]), reply(np.zeros((2, 4, 64, 7))), "float32", "float32").outcome
+
+    assert outcome == Failed(Reason.SHAPE, "result must have shape (2, 4, 64, 8), got (2, 4, 64, 7)")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_fails_where_it_was_not_sampled_too(value: float) -> None:
+    got = np.zeros(ROOM)
+    got[1, 2, 3, 4] = value
+
+    assert message(sampled(ROOM, [5]), got) == f"1 of 4096 not finite; first at (1, 2, 3, 4): {value}"
+
+
+def test_what_is_not_finite_from_a_tile_on_is_told() -> None:
+    got = np.zeros(ROOM)
+    got[:, :, 32:] = math.nan
+
+    assert message(sampled(ROOM, [5]), got).endswith("; wrong from token 32 on")
+
+
+def test_infinity_where_a_sample_says_that_the_dtype_ends_is_not_judged() -> None:
+    case = sampled(ROOM, [0, 5])
+    large = vector(np.array([0.0, 70000.0]), {"float16-model": np.zeros(2)}, inputs=case.inputs, at=case.at, shapes=case.shapes)
+    got = np.zeros(ROOM)
+    got[1] = math.inf
+
+    assert compare(large, reply(got, "float16"), "float16", "float16-model").outcome == Passed()
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        (np.s_[:, :, 32:], "from token 32 on"),
+        (np.s_[:, 2:], "from head 2 on"),
+        (np.s_[1:], "from batch row 1 on"),
+        (np.s_[..., 4:], "from channel 4 on"),
+        (np.s_[:, :, 59:], "from token 59 on, the last 5 of 64"),
+        (np.s_[:1, :, 32:], "from token 32 on and only at batch row 0"),
+        (np.s_[:, :, :3], "up to token 2"),
+        (np.s_[:, 1], "only at head 1"),
+        (np.s_[:, :, 8:32], "from token 8 to 31"),
+    ],
+)
+def test_the_message_says_where_wrong_elements_begin(where: Any, told: str) -> None:
+    got = np.zeros(ROOM)
+    got[where] = 1.0
+
+    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(f" times the allowed; wrong {told}")
+
+
+def test_the_message_says_how_far_samples_are_right() -> None:
+    got = np.zeros((1, 1, 64, 8))
+    got[:, :, 32:] = 1.0
+    tokens = np.concatenate([np.arange(0, 24 * 8, 2), np.arange(40 * 8, 64 * 8, 2)])
+
+    assert message(sampled(got.shape, tokens), got).endswith("; wrong from token 40 on (right up to 23)")
+
+
+def test_a_position_is_told_where_no_axis_begins() -> None:
+    got = np.zeros(ROOM)
+    order = np.random.default_rng(0).permutation(64)
+    got[:, :, order >= 32] = 1.0
+    case = sampled(ROOM, EVERY_FIFTH, inputs={"x": got, "positions": 100 + order})
+
+    assert message(case, got).endswith("; wrong from position 132 on")
+
+
+def test_scattered_mistakes_begin_nowhere() -> None:
+    got = (np.random.default_rng(0).random(ROOM) < 0.2) * 1.0
+
+    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(" times the allowed")
+
+
+def test_elements_of_one_row_are_free_by_a_constant_where_they_are_sampled_too() -> None:
+    places = {"query_positions": np.arange(4), "key_positions": np.arange(6)}
+    said: dict[str, Any] = {"operation": "alibi.bias", "inputs": places, "equality": "row_constant", "shapes": {"result": (2, 4, 6)}}
+    at = np.array([7, 11, 8, 47, 43])
+    case = vector(np.zeros(5), {"float32": np.full(5, 1e-6)}, at={"result": at}, **said)
+    shifted = np.broadcast_to(np.arange(8.0).reshape(2, 4, 1), (2, 4, 6)).copy()
+    bent = shifted.copy()
+    bent[1, 3, 5] += 0.01
+
+    assert compare(case, reply(shifted), "float32", "float32").outcome == Passed()
+    assert isinstance(compare(case, reply(bent), "float32", "float32").outcome, Failed)
+
+
+def masked_bias(**said: Any) -> Vector:
+    """Return a bias of zeros at queries 0 to 2 and keys 0 to 2."""
+    places = {"query_positions": np.arange(3), "key_positions": np.arange(3)}
+    return vector(np.zeros((1, 3, 3)), {"float32": np.full((1, 3, 3), 1e-6)}, operation="alibi.bias", inputs=places, **said)
+
+
+@pytest.mark.parametrize("value", [-math.inf, -3.4028234663852886e38, -2e38])
+@pytest.mark.parametrize("equality", ["allowance", "row_constant"])
+def test_a_masked_bias_hides_keys_after_their_query(value: float, equality: str) -> None:
+    got = np.where(np.triu(np.ones((1, 3, 3)), 1) > 0, value, 0.0)
+
+    assert compare(masked_bias(equality=equality), reply(got), "float32", "float32", masked=True).outcome == Passed()
+    assert isinstance(compare(masked_bias(), reply(got), "float32", "float32").outcome, Failed)
+
+
+def test_a_masked_bias_must_hide_every_key_after_its_query() -> None:
+    outcome = compare(masked_bias(), reply(np.zeros((1, 3, 3))), "float32", "float32", masked=True).outcome
+
+    message = "3 elements not masked where the key comes after the query; first at (0, 0, 1): 0, expected -inf"
+    assert outcome == Failed(Reason.VALUE, message)
+
+
+def test_a_masked_bias_is_judged_where_keys_are_seen() -> None:
+    got = np.where(np.triu(np.ones((1, 3, 3)), 1) > 0, -math.inf, 0.0)
+    hidden, wrong = got.copy(), got.copy()
+    hidden[0, 2, 0] = -math.inf
+    wrong[0, 2, 0] = 0.5
+
+    assert reason(compare(masked_bias(), reply(hidden), "float32", "float32", masked=True).outcome) is Reason.NOT_FINITE
+    assert reason(compare(masked_bias(), reply(wrong), "float32", "float32", masked=True).outcome) is Reason.VALUE
+
+
+def test_sampled_elements_of_a_masked_bias_are_judged() -> None:
+    got = np.where(np.triu(np.ones((1, 3, 3)), 1) > 0, -math.inf, 0.0)
+    places = {"query_positions": np.arange(3), "key_positions": np.arange(3)}
+    said: dict[str, Any] = {
+        "operation": "alibi.bias",
+        "inputs": places,
+        "at": {"result": np.array([1, 6])},
+        "shapes": {"result": (1, 3, 3)},
+    }
+    case = vector(np.zeros(2), {"float32": np.full(2, 1e-6)}, **said)
+
+    assert compare(case, reply(got), "float32", "float32", masked=True).outcome == Passed()
+    assert isinstance(compare(case, reply(np.where(got < 0, got, 1.0)), "float32", "float32", masked=True).outcome, Failed)

@@ -33,8 +33,11 @@ def family(operation: str) -> str:
 
 
 def errors(vector: Vector, values: Mapping[str, np.ndarray]) -> dict[int, float]:
-    """Return the largest error at every position: of a bias in logits, else as a share of the right result's length."""
-    if vector.expected is None or family(vector.operation) not in MEASURED:
+    """Return the largest error at every position: of a bias in logits, else as a share of the right result's length.
+
+    Elements that a vector samples don't make whole vectors, so nothing is said of these.
+    """
+    if vector.expected is None or vector.at or family(vector.operation) not in MEASURED:
         return {}
     right, got = vector.expected["result"], values["result"]
     if family(vector.operation) == BIAS:
