@@ -15,6 +15,8 @@ MAGIC = b"PEC1"
 PREFIX = struct.Struct("<4sIQ")
 LARGEST_HEADER = 4 << 20
 LARGEST_PAYLOAD = 1 << 30
+#: Arrays up to so many bytes are sent in one piece with their header; larger ones from where they are.
+SMALL = 1 << 16
 DTYPES = {
     name: np.dtype(name).newbyteorder("<")
     for name in (
@@ -55,8 +57,10 @@ class Channel:
         """Send one frame, or raise ``TimeoutError`` at the deadline."""
         described = [[_name(array), array.shape] for array in arrays]
         text = json.dumps({**header, "arrays": described}).encode()
-        frame = b"".join([PREFIX.pack(MAGIC, len(text), sum(array.nbytes for array in arrays)), text, *map(_little_endian, arrays)])
-        self._write(memoryview(frame), deadline)
+        size = sum(array.nbytes for array in arrays)
+        parts = [PREFIX.pack(MAGIC, len(text), size) + text, *(_bytes(_little_endian(array)) for array in arrays)]
+        for part in [b"".join(parts)] if size <= SMALL else parts:
+            self._write(memoryview(part), deadline)
 
     def receive(self, *, deadline: float | None = None) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Return the header and the arrays of one frame, or raise ``TimeoutError`` at the deadline."""
@@ -67,8 +71,11 @@ class Channel:
         if header_size > LARGEST_HEADER or payload_size > LARGEST_PAYLOAD:
             message = f"a frame must stay below {LARGEST_PAYLOAD} bytes, got {header_size + payload_size}"
             raise ChannelError(message)
-        header = _parse(bytes(self._read(header_size, deadline)))
-        return header, _arrays(header.pop("arrays", None), self._read(payload_size, deadline))
+        header = _parse(self._read(header_size, deadline))
+        arrays = _arrays(header.pop("arrays", None), payload_size)
+        for array in arrays:
+            self._fill(_bytes(array), deadline)
+        return header, arrays
 
     def silent(self) -> bool:
         """Whether there is nothing to receive, not even the end."""
@@ -87,13 +94,15 @@ class Channel:
             except OSError as error:
                 raise ChannelClosedError(str(error)) from error
 
-    def _read(self, size: int, deadline: float | None) -> memoryview:
+    def _read(self, size: int, deadline: float | None) -> bytes:
         buffer = bytearray(size)
-        view = memoryview(buffer)
-        filled = 0
-        while filled < size:
+        self._fill(memoryview(buffer), deadline)
+        return bytes(buffer)
+
+    def _fill(self, view: memoryview, deadline: float | None) -> None:
+        while view:
             try:
-                count = self.connection.recv_into(view[filled:])
+                count = self.connection.recv_into(view)
             except BlockingIOError:
                 self._wait(deadline, writing=False)
                 continue
@@ -102,8 +111,7 @@ class Channel:
             if count == 0:
                 message = "the other side closed the channel"
                 raise ChannelClosedError(message)
-            filled += count
-        return view
+            view = view[count:]
 
     def _wait(self, deadline: float | None, *, writing: bool) -> None:
         remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -120,8 +128,13 @@ def _name(array: np.ndarray) -> str:
     return name
 
 
-def _little_endian(array: np.ndarray) -> bytes:
-    return array.astype(DTYPES[_name(array)], copy=False).tobytes()
+def _little_endian(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array, dtype=DTYPES[_name(array)])
+
+
+def _bytes(array: np.ndarray) -> memoryview:
+    """Return the memory of a contiguous array."""
+    return memoryview(array.reshape(-1).view(np.uint8))
 
 
 def _parse(text: bytes) -> dict[str, Any]:
@@ -136,23 +149,29 @@ def _parse(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _arrays(described: object, payload: memoryview) -> list[np.ndarray]:
+def _arrays(described: object, size: int) -> list[np.ndarray]:
+    """Return arrays to be filled with a payload of that size, which must be theirs alone."""
     if not isinstance(described, list):
         message = f"arrays must be a list, got {described!r}"
         raise ChannelError(message)
-    arrays, offset = [], 0
-    for item in described:
-        dtype, shape = _layout(item)
-        size = dtype.itemsize * math.prod(shape)
-        if offset + size > len(payload):
-            message = f"an array must fit its frame, got {size} bytes at {offset} of {len(payload)}"
+    layouts, left = [_layout(item) for item in described], size
+    for dtype, shape in layouts:
+        left -= dtype.itemsize * math.prod(shape)
+        if left < 0:
+            message = f"an array must fit its frame, got {-left} bytes more than the {size} there are"
             raise ChannelError(message)
-        arrays.append(np.frombuffer(payload[offset : offset + size], dtype=dtype).reshape(shape))
-        offset += size
-    if offset != len(payload):
-        message = f"a frame must hold its arrays and nothing else, got {len(payload) - offset} bytes more"
+    if left:
+        message = f"a frame must hold its arrays and nothing else, got {left} bytes more"
         raise ChannelError(message)
-    return arrays
+    return [_empty(shape, dtype) for dtype, shape in layouts]
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    try:
+        return np.empty(shape, dtype)
+    except ValueError:
+        message = f"a shape must be one that an array can have, got {shape}"
+        raise ChannelError(message) from None
 
 
 def _layout(item: object) -> tuple[np.dtype[Any], tuple[int, ...]]:
