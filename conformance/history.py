@@ -26,8 +26,6 @@ SUSPECTS = 10
 FRESH_WORKERS = 30
 ULPS = 16.0
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
-#: A time-out that doesn't repeat is no sign of history by itself, nor wrong; it is never a pass either.
-ONCE = "passed when repeated in a fresh worker"
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
 Failure = Checked | Found
@@ -102,12 +100,17 @@ class Case:
             return AFFECTED
         came = _came(check)
         if check in self.slow and isinstance(came, TimedOut):
-            return TimedOut(came.seconds, ONCE)
+            return once(came)
         return RANDOM if self.random and check is self.history and check.failed else None
 
     def law(self, name: str) -> Found | None:
         """Return what falsifying a law gave."""
         return next((found for found in self.found if found.finding.law == name), None)
+
+
+def once(late: TimedOut) -> NotJudged:
+    """Return what a time-out is that doesn't repeat: no sign of history by itself, nor wrong; it is never a pass either."""
+    return NotJudged(f"{late.words()} the first time, passed when repeated in a fresh worker")
 
 
 def _came(check: Failure) -> Outcome | None:
@@ -175,11 +178,13 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
 
 
 def _late(session: Session, case: Case) -> Result | None:
-    """Return the law as not answered in time where a call, asked again, wasn't and no earlier call makes it so."""
+    """Return the law where a call, asked again, wasn't answered in time: it convicts if that repeats and no earlier call makes it so."""
     if not case.late:
         return None
     told = f"to {reproduction.words(case.late[0])}, which was answered when it was first asked"
-    return _result(session, case, TimedOut(session.limits.call_seconds, told), None)
+    late = TimedOut(session.limits.call_seconds, told)
+    repeats = isinstance(_alone(session, case.late[0]), TimedOut)
+    return _result(session, case, late if repeats else NotJudged(f"{late.words()}, and when it was asked a third time"), None)
 
 
 def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -> Result:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from conformance import law_checks, laws, vector_checks
+from conformance import history, law_checks, laws, vector_checks
 from conformance.declarations import operations
-from conformance.history import ONCE
 from conformance.journal import Call, Task
 from conformance.laws.running import run_checks
 from conformance.outcomes import Diagnosis, Failed, Reason, Result, TimedOut
@@ -86,7 +85,7 @@ class Judge:
             if not found.again(fresh.subject(task.descriptor, task.dtype, task.profile)):
                 return result
         if isinstance(result.outcome, TimedOut):
-            return replace(result, outcome=replace(result.outcome, message=ONCE))
+            return replace(result, outcome=history.once(result.outcome))
         message = "the same call passes in a fresh worker: the answer depends on what was called before"
         return replace(result, outcome=Failed(Reason.HISTORY, message))
 

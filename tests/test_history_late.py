@@ -1,4 +1,4 @@
-"""A call that isn't answered in time, but is when it is repeated: never a pass, and history only where an earlier call makes it so."""
+"""A call that isn't answered in time, but is when it is repeated: not judged, and history only where an earlier call makes it so."""
 
 from pathlib import Path
 
@@ -10,8 +10,9 @@ from conformance.law_checks import HISTORY, Found
 from conformance.laws.running import Finding
 from conformance.limits import Limits
 from conformance.one_by_one import Judge
-from conformance.outcomes import Crashed, Failed, Passed, Reason, Report, Result, TimedOut
+from conformance.outcomes import Crashed, Failed, NotJudged, Passed, Reason, Report, Result, TimedOut
 from conformance.session import Descriptor, Session
+from conformance.takes import Takes
 
 LIMITS = Limits(call_seconds=1.0)
 FIRST, SECOND = "rope.rotate/first-positions", "rope.rotate/small-base"
@@ -42,6 +43,8 @@ SECOND_WORKER = (
     "        note.write_text(' '.join([*before, str(os.getpid())]))\n"
     "        time.sleep(60 if len(before) == 1 else 0)"
 )
+#: The first call of every worker but the first.
+LATER_WORKERS = SECOND_WORKER.replace("len(before) == 1", "before")
 
 
 def report(tmp_path: Path, inside: str, *cases: str) -> Report:
@@ -54,12 +57,19 @@ def of(told: Report, check: str) -> Result:
     return next(result for result in told.results if result.check == check)
 
 
-def test_a_time_out_that_passes_when_repeated_stays_a_time_out_and_says_so(tmp_path: Path) -> None:
+def test_a_time_out_that_passes_when_repeated_convicts_nobody_and_says_so(tmp_path: Path) -> None:
     told = report(tmp_path, FIRST_OF_ALL, FIRST, SECOND)
 
-    assert of(told, FIRST).outcome == TimedOut(1.0, "passed when repeated in a fresh worker")
+    assert of(told, FIRST).outcome == NotJudged("no answer within 1 s the first time, passed when repeated in a fresh worker")
     assert isinstance(of(told, SECOND).outcome, Passed)
     assert HISTORY not in {result.check for result in told.results}
+    assert not any(result.convicts for result in told.results)
+
+
+def test_a_time_out_that_repeats_convicts(tmp_path: Path) -> None:
+    told = report(tmp_path, "time.sleep(60 if parameters['base'] == 10000 else 0)", FIRST)
+
+    assert of(told, FIRST).outcome == TimedOut(1.0)
     assert told.status == 1
 
 
@@ -73,8 +83,17 @@ def test_a_time_out_that_an_earlier_call_causes_is_history_dependence(tmp_path: 
     assert of(told, SECOND).outcome == history.AFFECTED
 
 
-def test_a_call_that_is_answered_at_first_and_not_when_asked_again_is_a_time_out(tmp_path: Path) -> None:
+def test_a_call_that_is_answered_at_first_and_not_once_when_asked_again_convicts_nobody(tmp_path: Path) -> None:
     told = report(tmp_path, SECOND_WORKER, FIRST)
+
+    late = of(told, HISTORY).outcome
+    assert isinstance(late, NotJudged)
+    assert "which was answered when it was first asked, and when it was asked a third time" in late.reason
+    assert isinstance(of(told, FIRST).outcome, Passed)
+
+
+def test_a_call_that_is_answered_at_first_and_never_again_is_a_time_out(tmp_path: Path) -> None:
+    told = report(tmp_path, LATER_WORKERS, FIRST)
 
     late = of(told, HISTORY).outcome
     assert isinstance(late, TimedOut)
@@ -90,10 +109,10 @@ def test_one_check_at_a_time_tells_it_too(tmp_path: Path) -> None:
         judge = Judge(session, examples=1)
         question = next(question for question in judge.questions if question.vector is not None and question.vector.id == FIRST)
 
-        assert judge.answer(question).outcome == TimedOut(1.0, history.ONCE)
+        assert judge.answer(question).outcome == history.once(TimedOut(1.0))
 
 
-TASK = Task(Descriptor(0, "mine", "rope.rotate", ("float32",), {"float32": "float32"}, "any", False, {}, False), "float32", "float32")  # noqa: FBT003  a record
+TASK = Task(Descriptor(0, "mine", "rope.rotate", ("float32",), {"float32": "float32"}, Takes(), False, {}, False), "float32", "float32")  # noqa: FBT003  a record
 
 
 def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
@@ -104,7 +123,7 @@ def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
 @pytest.mark.parametrize(
     ("outcome", "ratio", "expected"),
     [
-        (TimedOut(2.0), 0.0, TimedOut(2.0, history.ONCE)),
+        (TimedOut(2.0), 0.0, history.once(TimedOut(2.0))),
         (TimedOut(2.0), float("inf"), None),
         (Crashed("SIGSEGV"), float("inf"), None),
         (Crashed("SIGSEGV"), 0.0, history.AFFECTED),

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 from conformance import run
-from conformance.outcomes import Advisory, Outcome, Passed, Result
+from conformance.outcomes import Advisory, NotJudged, Outcome, Passed, Result
 from conformance.record import outcome
 from conformance.report import clean, message
 from conformance.reports.markdown import plain
@@ -49,7 +49,7 @@ no process is left.
 - Replies carry the number of their call, so that one that nobody asked for is no answer.
 - A call that changes the state that all code of a process shares is reported as such, and other operations get a fresh worker then.
 - A failure is repeated in a fresh worker before it counts. What passes there depends on what was called before; a time-out that does
-  is called that only where an earlier call is found that causes it, and else stays a time-out, which says that it passed when repeated.
+  is called that only where an earlier call is found that causes it, and else convicts nobody: it is not judged, and says so.
 - What ends a worker after its answer convicts the operation that answered last.
 
 ## What is best effort
@@ -177,6 +177,8 @@ def _kind(came: Outcome) -> str:
 def _words(came: Outcome) -> str:
     if isinstance(came, Passed):
         return ""
+    if isinstance(came, NotJudged):
+        return came.reason
     return came.message if isinstance(came, Advisory) else message(came)
 
 

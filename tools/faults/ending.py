@@ -18,7 +18,7 @@ ENDING = (
     ),
     Fault(
         "answers too late once, and in time when it is asked again",
-        "timed_out",
+        "not_judged",
         "passed when repeated in a fresh worker",
         "note = __file__ + '.late'\nif not os.path.exists(note):\n    open(note, 'w').close()\n    time.sleep(1e6)",
     ),
