@@ -17,6 +17,8 @@ LARGEST_HEADER = 4 << 20
 LARGEST_PAYLOAD = 1 << 30
 #: Arrays up to so many bytes are sent in one piece with their header; larger ones from where they are.
 SMALL = 1 << 16
+#: What the system is asked to hold while the other side is busy; it may give less.
+BUFFER = 1 << 22
 DTYPES = {
     name: np.dtype(name).newbyteorder("<")
     for name in (
@@ -52,6 +54,7 @@ class Channel:
         """Own the connected socket."""
         self.connection = connection
         connection.settimeout(0.0)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
 
     def send(self, header: Mapping[str, object], arrays: Sequence[np.ndarray] = (), *, deadline: float | None = None) -> None:
         """Send one frame, or raise ``TimeoutError`` at the deadline."""

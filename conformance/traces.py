@@ -47,7 +47,7 @@ class Kept:
 
     def keep(self, returned: list[object], values: list[np.ndarray]) -> None:
         """Look at what was kept, then keep what was returned beside what it held then, unless that can't change or is large."""
-        self.overwritten = self.overwritten or any(not _equal(exact(result, self.framework)[0], value) for result, value in self.results)
+        self.overwritten = self.overwritten or any(not equal(exact(result, self.framework)[0], value) for result, value in self.results)
         small = sum(value.size for value in values) <= LARGEST
         self.results = list(zip(returned, values, strict=True)) if self.framework.mutable and small else []
 
@@ -57,8 +57,9 @@ class Kept:
             yield "changes a result after it was returned"
 
 
-def _equal(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+def equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays hold the same numbers, NaN being one."""
+    return np.array_equal(one, other) or bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
 
 
 def _quietly(look: Callable[[], object]) -> object:

@@ -51,11 +51,7 @@ class Runner:
             return {"status": "unsupported", "reason": refusal, "declared": True}, []
         call = _Call(self, parameters, dtype, under)
         before = traces.state()
-        positions = self.implementation.takes.positions
-        if embedding.natural(self.operation, arrays, positions):
-            values = call(list(arrays.values()))
-        else:
-            values = embedding.embed(self.operation, arrays, positions, call)
+        values = embedding.answer(self.operation, arrays, self.implementation.takes, call)
         left = [*traces.changed(before), *self.kept.changes()]
         header = {"status": "ok", "results": list(values), "dtypes": call.dtypes, "modified": sorted(call.modified), "left": left}
         return header, list(values.values())
@@ -103,8 +99,8 @@ class _Call:
     def _compare(self, arrays: Sequence[np.ndarray], given: Sequence[Any]) -> None:
         framework = self.runner.framework
         for name, original, array in zip(self.runner.operation.arrays, arrays, given, strict=True):
-            now, before = exact(array, framework)[0], exact(self._array(name, original), framework)[0]
-            if not np.array_equal(now, before, equal_nan=before.dtype.kind == "f"):
+            now = exact(array, framework)[0]
+            if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original), framework)[0]):
                 self.modified.add(name)
 
 
@@ -142,7 +138,8 @@ class Worker:
         except ProgramEndedError:
             raise
         except Unsupported as refusal:
-            return {"status": "unsupported", "reason": str(refusal), "declared": False}, []
+            declared = isinstance(refusal, embedding.OutsideError)
+            return {"status": "unsupported", "reason": str(refusal), "declared": declared}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
