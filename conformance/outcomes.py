@@ -195,8 +195,9 @@ class Evidence:
 
     ``golden`` counts the drawn cases that were judged by golden values, ``values`` their elements; ``refused`` counts calls inside the
     declaration that the code refused. ``excluded`` and ``not_excluded`` name the known mistakes that these cases would have convicted,
-    and those that they would not. ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough
-    and how to widen the declaration; nothing where it is enough.
+    and those that they would not; ``alike`` are those of the latter that show nothing within the declaration, as far as was looked.
+    ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough and how to widen the
+    declaration; nothing where it is enough.
     """
 
     implementation: str
@@ -207,6 +208,7 @@ class Evidence:
     refused: int = 0
     excluded: tuple[str, ...] = ()
     not_excluded: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
     covered: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 

@@ -1,0 +1,106 @@
+"""Decide whether evidence is enough, and say what is missing and how to widen the declaration.
+
+The numbers and their arguments are told in docs/conforms.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.draw import is_position
+from conformance.evidence.covered import number
+from conformance.outcomes import Evidence, NotJudged, Unsupported
+from conformance.vector_checks import Checked
+
+#: How many drawn golden cases a verdict needs at an implementation's first dtype, and at each further one.
+GOLDEN = {"smoke": 4, "core": 8, "full": 8}
+FURTHER = 4
+#: The share of the drawn calls that the code may refuse inside its declaration.
+REFUSED = 0.25
+#: The share of the known mistakes that show within the declaration which may stay unnoticed, and of all that must show.
+UNNOTICED = 0.1
+SHOWN = 0.2
+NAMED = 3
+REASONS = 2
+DECLARABLE = "its parameters, positions, queries, rows, lowest or highest"
+
+
+def missing(evidence: Evidence, checked: Sequence[Checked], level: str, *, first: bool) -> Evidence:
+    """Return the evidence with what is missing of it; ``first`` says whether mistakes were looked for."""
+    found = [*_golden(evidence, checked, GOLDEN[level] if first else FURTHER), *_refused(evidence, checked)]
+    return replace(evidence, missing=tuple(found or ([*_unnoticed(evidence)] if first else [])))
+
+
+def _golden(evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iterator[str]:
+    """Say which cases came to nothing, where too few were judged."""
+    if evidence.golden >= needed:
+        return
+    if evidence.golden == 0 and evidence.refused == len(checked) > 0:
+        yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
+        return
+    others = [one for one in checked if isinstance(one.judgement.outcome, Unsupported | NotJudged)]
+    why = f": {_reasons(others)}" if others else ""
+    came = f"{evidence.golden} of {len(checked)} drawn calls were judged, {needed} must be{why}"
+    yield f"{came}; widen the declaration, or declare it by values"
+
+
+def _refused(evidence: Evidence, checked: Sequence[Checked]) -> Iterator[str]:
+    """Say what the code refused, where that is more than a declaration may leave unsaid."""
+    asked = evidence.golden + evidence.refused
+    if evidence.golden == 0 or evidence.refused <= REFUSED * asked:
+        return
+    refused = [one for one in checked if isinstance(one.judgement.outcome, Unsupported) and one.judgement.outcome.raised]
+    hint = difference(refused, [one for one in checked if one.reply is not None]) or f"declare what the code takes ({DECLARABLE})"
+    yield f"{evidence.refused} of {asked} drawn calls inside the declaration were refused: {_reasons(refused)}; {hint}, or take more"
+
+
+def _unnoticed(evidence: Evidence) -> Iterator[str]:
+    """Say which mistakes would have passed, where that are more than a few, or where the declaration lets hardly any show."""
+    unnoticed = [name for name in evidence.not_excluded if name not in evidence.alike]
+    shown = len(evidence.excluded) + len(unnoticed)
+    known = shown + len(evidence.alike)
+    if len(unnoticed) > UNNOTICED * shown:
+        named = _named(unnoticed)
+        yield f"{len(unnoticed)} of {shown} known mistakes would not have been noticed: {named}; take the calls that show them"
+    elif shown < SHOWN * known:
+        yield f"{shown} of {known} known mistakes show within the declaration; declare more positions, or more values of parameters"
+
+
+def _reasons(checked: Sequence[Checked]) -> str:
+    """Return why calls came to nothing, the most frequent reasons first."""
+    outcomes = (one.judgement.outcome for one in checked)
+    reasons = Counter(outcome.reason for outcome in outcomes if isinstance(outcome, Unsupported | NotJudged))
+    return ", ".join(f"{reason!r}" for reason, _ in reasons.most_common(REASONS)) + (", ..." if len(reasons) > REASONS else "")
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def difference(refused: Sequence[Checked], taken: Sequence[Checked]) -> str:
+    """Return the declaration that would tell the calls which were refused from those which were taken, if a simple one does."""
+    highest, lowest = max(map(_highest, taken), default=0), min(map(_lowest, taken), default=0)
+    if all(_highest(one) > highest for one in refused):
+        return f"declare highest={number(highest).replace(',', '_')}"
+    if all(_lowest(one) < lowest for one in refused):
+        return f"declare lowest={number(lowest).replace(',', '_')}"
+    for name in refused[0].vector.parameters:
+        values = {one.vector.parameters[name] for one in taken}
+        if not values & {one.vector.parameters[name] for one in refused}:
+            listed = ", ".join(sorted(map(repr, values)))
+            return f"declare {name}={listed}" if len(values) == 1 else f"declare {name}={{{listed}}}"
+    return ""
+
+
+def _places(one: Checked) -> np.ndarray:
+    return np.concatenate([array.ravel() for name, array in one.vector.inputs.items() if is_position(name)] or [np.zeros(0)])
+
+
+def _highest(one: Checked) -> float:
+    return float(_places(one).max(initial=-np.inf))
+
+
+def _lowest(one: Checked) -> float:
+    return float(_places(one).min(initial=np.inf))
