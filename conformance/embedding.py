@@ -1,120 +1,255 @@
-"""Feed code that only takes consecutive positions: put tokens where they belong in a longer, zero-padded input."""
+"""Call code as its declaration says: row by row, or with longer inputs of which the rows and columns that were asked for are picked."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.frameworks import MalformedError
-from conformance.takes import Positions
-from refimpl.spec import Operation, axis_names
+from conformance.takes import Takes
+from refimpl.errors import SpecificationError
+from refimpl.spec import Operation, axis_names, bind
 
+#: The longest run of positions, the largest input and the largest table of queries and keys that are built for it.
 FARTHEST = 131_071
 LARGEST = 1 << 25
-PLACES = ("positions", "query_positions", "key_positions")
+LARGEST_SQUARE = 1 << 20
+#: Which array says where the tokens of an axis are.
+PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
+#: Integers that a declaration bounds.
+BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
 
 Arrays = Mapping[str, np.ndarray]
 Call = Callable[[Sequence[np.ndarray]], Mapping[str, np.ndarray]]
+#: For every axis: which entries.
+Entries = Mapping[str, np.ndarray]
 
 
-def natural(operation: Operation, arrays: Arrays, positions: Positions) -> bool:
-    """Whether the code can take these positions as they are."""
-    return all(_natural(arrays[name], positions) for name in PLACES if name in operation.arrays)
+class OutsideError(Unsupported):
+    """The declaration says that the code doesn't take this call."""
 
 
-def embed(operation: Operation, arrays: Arrays, positions: Positions, call: Call) -> dict[str, np.ndarray]:
-    """Call with longer inputs that hold every token at its position, and pick the rows that were asked for."""
-    _embeddable(operation, arrays)
-    work = _Embedding(operation, arrays, positions, call)
-    for batch, tokens in _calls(arrays["positions"]):
-        work.place(batch, tokens)
+def answer(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> dict[str, np.ndarray]:
+    """Return what a call gives, made as the declaration says; raise ``OutsideError`` where it says that the code doesn't take it."""
+    if not _agree(operation, arrays):
+        return dict(call(list(arrays.values())))
+    _check_bounds(arrays, takes)
+    if not takes.one_row or all(arrays[name].ndim == 1 for name in _places(operation).values()):
+        return _one_row(operation, arrays, takes, call)
+    batch = next(len(arrays[name]) for name in _places(operation).values() if arrays[name].ndim > 1)
+    rows = [_one_row(operation, _row(operation, arrays, index), takes, call) for index in range(batch)]
+    return {name: np.concatenate([_with_batch(operation, name, row[name]) for row in rows]) for name in rows[0]}
+
+
+def natural(operation: Operation, arrays: Arrays, takes: Takes) -> bool:
+    """Whether the code takes these positions, one row for the batch or more, as they are."""
+    places = [arrays[name] for name in _places(operation).values()]
+    queries, keys = arrays.get("query_positions"), arrays.get("key_positions")
+    if takes.queries == "at_end" and queries is not None and keys is not None:
+        count = queries.shape[-1]
+        if count > keys.shape[-1] or not _same(queries, keys[..., keys.shape[-1] - count :]):
+            return False
+        places = [keys]
+    if not takes.counted or not any(values.size for values in places):
+        return True
+    start = 0 if takes.positions == "from_zero" else next(values.flat[0] for values in places if values.size)
+    return all(_same(values, start + np.arange(values.shape[-1])) for values in places)
+
+
+def is_bias(operation: Operation) -> bool:
+    """Whether results have queries and keys, and no argument but positions does: then each element depends on its own two positions."""
+    given = {axis for name, axes in operation.arrays.items() if name not in PLACES.values() for axis in axes.split()}
+    return all({"query", "key"} <= set(axes.split()) for axes in operation.results.values()) and not given & {"query", "key"}
+
+
+def _agree(operation: Operation, arrays: Arrays) -> bool:
+    """Whether arrays agree about their axes; a call in which they don't is for the code to refuse."""
+    try:
+        bind(operation.arrays, {name: array.shape for name, array in arrays.items()}, {})
+    except SpecificationError:
+        return False
+    return True
+
+
+def _places(operation: Operation) -> dict[str, str]:
+    """Return the operation's axes of tokens, and the arrays that say where these are."""
+    return {axis: name for axis, name in PLACES.items() if name in operation.arrays}
+
+
+def _same(values: np.ndarray, others: np.ndarray) -> bool:
+    """Whether positions are the same, be one of them a row for the whole batch."""
+    one, other = np.broadcast_arrays(values, others)
+    return np.array_equal(one, other)
+
+
+def _check_bounds(arrays: Arrays, takes: Takes) -> None:
+    for name in BOUNDED:
+        values = arrays.get(name)
+        if values is None or not values.size:
+            continue
+        for bound, got, rule in ((takes.lowest, values.min(), "at least"), (takes.highest, values.max(), "at most")):
+            if bound is not None and (got < bound if rule == "at least" else got > bound):
+                message = f"{name.replace('_', ' ')} must be {rule} {bound} by its declaration, got {got}"
+                raise OutsideError(message)
+
+
+def _row(operation: Operation, arrays: Arrays, index: int) -> dict[str, np.ndarray]:
+    """Return one row of the batch, with positions that have no batch axis."""
+
+    def row(name: str, values: np.ndarray) -> np.ndarray:
+        if "batch" not in (axis_names(operation.arrays[name], values.ndim) or ()):
+            return values
+        return values[index] if name in PLACES.values() else values[[index]]
+
+    return {name: row(name, values) for name, values in arrays.items()}
+
+
+def _with_batch(operation: Operation, name: str, value: np.ndarray) -> np.ndarray:
+    return value if "batch" in _axes(operation, name, value) else value[None]
+
+
+def _axes(operation: Operation, name: str, value: np.ndarray) -> tuple[str, ...]:
+    axes = axis_names(operation.results[name], value.ndim)
+    if axes is None:
+        message = f"{name} must have axes ({operation.results[name]}), got shape {value.shape}"
+        raise MalformedError(message)
+    return axes
+
+
+def _one_row(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> dict[str, np.ndarray]:
+    """Make the call as it is, or longer ones that the code takes."""
+    if natural(operation, arrays, takes):
+        return dict(call(list(arrays.values())))
+    reason = _not_embeddable(operation, arrays, takes)
+    if reason is not None:
+        raise OutsideError(reason)
+    work = _Embedding(operation, arrays, takes, call)
+    for entries in work.groups():
+        work.place(entries)
     return work.results
 
 
-def _natural(values: np.ndarray, positions: Positions) -> bool:
-    if positions == "any":
-        return True
-    first = values[..., :1] if positions == "consecutive" and values.size else 0
-    return bool(np.array_equal(values, np.broadcast_to(first + np.arange(values.shape[-1]), values.shape)))
+def _not_embeddable(operation: Operation, arrays: Arrays, takes: Takes) -> str | None:
+    """Return why no longer input holds the tokens that are asked for, or ``None``."""
+    values = np.concatenate([arrays[name].ravel() for name in _places(operation).values()])
+    if not takes.counted:
+        return "queries must be the last of the keys by its declaration"
+    declared = "start at 0" if takes.positions == "from_zero" else "count up from one start"
+    ending = ", the queries the last of the keys," if takes.queries == "at_end" and "query" in _places(operation) else ""
+    rule = f"positions must {declared}{ending} by its declaration"
+    if "causal" in operation.parameters:
+        return f"{rule}; results of attention depend on one another, so they can't be embedded"
+    if not np.array_equal(values, np.floor(values)):
+        return f"{rule}; real positions can't be embedded"
+    if takes.positions == "from_zero" and values.min() < 0:
+        return f"{rule}; negative positions can't be embedded"
+    if values.max() - _start(values, takes) > FARTHEST:
+        return f"{rule}; positions more than {FARTHEST} beyond the start can't be embedded"
+    return None
 
 
-def _embeddable(operation: Operation, arrays: Arrays) -> None:
-    values = arrays.get("positions")
-    if values is None or any(name in operation.arrays for name in PLACES[1:]):
-        message = "positions that don't count up: its rows depend on one another, so they can't be embedded"
-    elif not np.array_equal(values, np.floor(values)):
-        message = "real positions can't be embedded"
-    elif values.min(initial=0) < 0:
-        message = "negative positions can't be embedded"
-    elif values.max(initial=0) > FARTHEST:
-        message = f"positions beyond {FARTHEST} can't be embedded"
-    else:
-        return
-    raise Unsupported(message)
+def _start(values: np.ndarray, takes: Takes) -> int:
+    return 0 if takes.positions == "from_zero" else int(values.min())
 
 
-def _calls(positions: np.ndarray) -> Iterator[tuple[int | None, np.ndarray]]:
-    """Yield batch rows (``None`` for all) and tokens such that no position occurs twice."""
-    rows = [(None, positions)] if positions.ndim == 1 else list(enumerate(positions))
-    for batch, row in rows:
-        left = np.arange(row.size)
-        while left.size:
-            _, first = np.unique(row[left], return_index=True)
-            yield batch, left[np.sort(first)]
-            left = np.delete(left, first)
+@dataclass(frozen=True)
+class _Run:
+    """An axis of a longer input: its first position, how many there are, and which of them the tokens are."""
+
+    start: int
+    length: int
+    rows: np.ndarray
+
+    @property
+    def positions(self) -> np.ndarray:
+        """All positions."""
+        return self.start + np.arange(self.length)
 
 
 @dataclass(frozen=True)
 class _Embedding:
-    """The call that was asked for, and the rows of its results that are known so far."""
+    """The call that was asked for, and the elements of its results that are known so far."""
 
     operation: Operation
     arrays: Arrays
-    positions: Positions
+    takes: Takes
     call: Call
     results: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def place(self, batch: int | None, tokens: np.ndarray) -> None:
-        """Make one call for some tokens, and put their rows into the results."""
-        places = self.arrays["positions"]
-        wanted = (places if batch is None else places[batch])[tokens].astype(np.int64)
-        start = 0 if self.positions == "from_zero" else int(wanted.min())
-        rows = wanted - start
-        length = int(rows.max()) + 1
-        longer = {name: self._longer(name, batch, (tokens, rows), length) for name in self.arrays}
-        longer["positions"] = start + np.arange(length)
-        for name, value in self.call(list(longer.values())).items():
-            self._pick(name, value, batch, (tokens, rows), length)
+    def groups(self) -> Iterator[Entries]:
+        """Yield tokens of every axis such that all are met with all, and no two with vectors of their own stand at one position."""
+        axes = _places(self.operation)
+        parts = [self._apart(axis, self.arrays[name]) for axis, name in axes.items()]
+        for chosen in product(*parts):
+            yield dict(zip(axes, chosen, strict=True))
 
-    def _longer(self, name: str, batch: int | None, rows: tuple[np.ndarray, np.ndarray], length: int) -> np.ndarray:
+    def place(self, entries: Entries) -> None:
+        """Make one call for some tokens, and put their elements into the results."""
+        runs = self._runs({axis: self.arrays[PLACES[axis]][chosen].astype(np.int64) for axis, chosen in entries.items()})
+        self._check_size(runs)
+        longer = {name: self._longer(name, entries, runs) for name in self.arrays}
+        for axis, run in runs.items():
+            longer[PLACES[axis]] = run.positions
+        for name, value in self.call(list(longer.values())).items():
+            self._pick(name, value, entries, runs)
+
+    def _apart(self, axis: str, places: np.ndarray) -> list[np.ndarray]:
+        """Return the tokens of an axis in groups without a position twice, or all where they have no vectors."""
+        left, groups = np.arange(places.size), []
+        if not any(axis in axes.split() for name, axes in self.operation.arrays.items() if name not in PLACES.values()):
+            return [left]
+        while left.size:
+            _, first = np.unique(places[left], return_index=True)
+            groups.append(left[np.sort(first)])
+            left = np.delete(left, first)
+        return groups
+
+    def _runs(self, wanted: Mapping[str, np.ndarray]) -> dict[str, _Run]:
+        """Return what every axis counts through: up to its last token, or queries from their first to the end of all keys."""
+        start = _start(np.concatenate(list(wanted.values())), self.takes)
+        runs = {axis: _Run(start, int(places.max()) - start + 1, places - start) for axis, places in wanted.items()}
+        if self.takes.queries == "at_end" and "query" in runs:
+            length = max(run.length for run in runs.values())
+            first = int(runs["query"].rows.min())
+            queries = _Run(start + first, length - first, runs["query"].rows - first)
+            return {"query": queries, "key": _Run(start, length, runs["key"].rows)}
+        return runs
+
+    def _check_size(self, runs: Mapping[str, _Run]) -> None:
+        paired = any({"query", "key"} <= set(axes.split()) for axes in self.operation.results.values())
+        size = runs["query"].length * runs["key"].length if paired else 0
+        if size > LARGEST_SQUARE:
+            message = f"an embedded table must hold at most {LARGEST_SQUARE} pairs of a query and a key, got {size}"
+            raise OutsideError(message)
+
+    def _longer(self, name: str, entries: Entries, runs: Mapping[str, _Run]) -> np.ndarray:
         values = self.arrays[name]
         axes = axis_names(self.operation.arrays[name], values.ndim) or ()
-        if "token" not in axes:
+        axis = next((axis for axis in axes if axis in runs), None)
+        if axis is None or name in PLACES.values():
             return values
-        axis = axes.index("token")
-        chosen = values[[batch]] if batch is not None and "batch" in axes else values
-        shape = (*chosen.shape[:axis], length, *chosen.shape[axis + 1 :])
+        index, run = axes.index(axis), runs[axis]
+        shape = (*values.shape[:index], run.length, *values.shape[index + 1 :])
         if np.prod(shape) > LARGEST:
             message = f"an embedded input must hold at most {LARGEST} numbers, got {np.prod(shape)}"
-            raise Unsupported(message)
+            raise OutsideError(message)
         longer = np.zeros(shape, dtype=values.dtype)
-        np.moveaxis(longer, axis, 0)[rows[1]] = np.moveaxis(chosen, axis, 0)[rows[0]]
+        np.moveaxis(longer, index, 0)[run.rows] = np.moveaxis(values, index, 0)[entries[axis]]
         return longer
 
-    def _pick(self, name: str, value: np.ndarray, batch: int | None, rows: tuple[np.ndarray, np.ndarray], length: int) -> None:
+    def _pick(self, name: str, value: np.ndarray, entries: Entries, runs: Mapping[str, _Run]) -> None:
         axes = axis_names(self.operation.results[name], value.ndim) or ()
-        if "token" not in axes or value.shape[axes.index("token")] != length:
+        known = [axis for axis in axes if axis in runs]
+        if not known or any(size != runs[axis].length for axis, size in zip(axes, value.shape, strict=False) if axis in runs):
             message = f"{name} must have axes ({self.operation.results[name]}), got shape {value.shape}"
             raise MalformedError(message)
-        if batch is not None and "batch" not in axes:
-            value, axes = value[None], ("batch", *axes)
-        target = self.results.setdefault(name, self._empty(value, axes, batch))
-        part = target if batch is None else target[batch : batch + 1]
-        axis = axes.index("token")
-        np.moveaxis(part, axis, 0)[rows[0]] = np.moveaxis(value, axis, 0)[rows[1]]
+        sizes = [self.arrays[PLACES[axis]].size if axis in runs else size for axis, size in zip(axes, value.shape, strict=True)]
+        target = self.results.setdefault(name, np.zeros(sizes, dtype=value.dtype))
+        target[_grid(axes, sizes, entries)] = value[_grid(axes, value.shape, {axis: runs[axis].rows for axis in known})]
 
-    def _empty(self, value: np.ndarray, axes: tuple[str, ...], batch: int | None) -> np.ndarray:
-        places = self.arrays["positions"]
-        sizes = {"token": places.shape[-1]} if batch is None else {"token": places.shape[-1], "batch": places.shape[0]}
-        return np.zeros([sizes.get(axis, size) for axis, size in zip(axes, value.shape, strict=True)], dtype=value.dtype)
+
+def _grid(axes: Sequence[str], sizes: Sequence[int], entries: Entries) -> tuple[np.ndarray, ...]:
+    """Return the index of all combinations of some entries of some axes, and all of the others."""
+    return np.ix_(*(entries.get(axis, np.arange(size)) for axis, size in zip(axes, sizes, strict=True)))
