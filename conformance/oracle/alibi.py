@@ -6,6 +6,7 @@ from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, floor, power_of_two, size
 from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.tensor import over
 
 STEPS: dict[str, Callable[[int, int, int], int]] = {
     "row": lambda query, key, _: key - query,
@@ -41,6 +42,10 @@ def slopes(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float) -> Resu
 def bias(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float, form: str) -> Results:
     """Return a slope times ``n - m``, or another count of steps."""
     queries, keys = ([int(p) for p in inputs[name].values] for name in ("query_positions", "key_positions"))
-    counts = [STEPS[form](query, key, max(keys)) for query in queries for key in keys]
-    values = [a.product(head, arb(count), "bias") if count else arb(0) for head in steepness(a, num_heads, max_bias) for count in counts]
-    return {"result": ((num_heads, len(queries), len(keys)), values)}
+    heads, last = steepness(a, num_heads, max_bias), max(keys, default=0)
+
+    def added(head: int, query: int, key: int) -> Ball:
+        count = STEPS[form](queries[query], keys[key], last)
+        return a.product(heads[head], arb(count), "bias") if count else arb(0)
+
+    return {"result": over((num_heads, len(queries), len(keys)), added)}

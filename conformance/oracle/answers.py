@@ -1,7 +1,7 @@
 """Ask an operation for its proven value and for the error that every profile allows."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
@@ -17,10 +17,11 @@ FIRST_PRECISION = 128
 LAST_PRECISION = 4096
 
 #: An array of balls, or of the integers that each element may be.
-Elements = tuple[tuple[int, ...], list[Any]]
+Elements = tuple[tuple[int, ...], Sequence[Any]]
+#: The elements of each result that are asked for, by flat index; ``None`` asks for all.
+Wanted = Mapping[str, Sequence[int]] | None
 Allowed = dict[str, tuple[float | None, ...]]
 Also = dict[str, dict[int, tuple[int, ...]]]
-
 
 
 def implementation(operation: str) -> Callable[..., Mapping[str, Elements]]:
@@ -47,34 +48,52 @@ class Answer:
 
     ``allowed`` is the largest distance of a profile's ball from ``expected`` (``None``: not judged), without the rounding of the result's
     dtype. ``also`` holds the other integers that a profile reaches, by flat index. ``straddles`` says that some profile's ball crossed a
-    discontinuity.
+    discontinuity. ``shapes`` are those of the whole results. Where only some elements were asked for, ``expected``, ``allowed`` and
+    ``also`` hold just these, in the order in which they were asked for.
     """
 
     expected: dict[str, Tensor]
     allowed: dict[str, Allowed] = field(default_factory=dict)
     also: dict[str, Also] = field(default_factory=dict)
     straddles: bool = False
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def answer(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[str, object]) -> Answer:
-    """Return the proven result of an operation and what every profile allows; parameters are complete."""
-    expected = _golden(operation, inputs, parameters)
-    arithmetics = {profile: Widened(profile) for profile in PROFILES}
+def answer(
+    operation: str,
+    inputs: Mapping[str, Tensor],
+    parameters: Mapping[str, object],
+    *,
+    profiles: Collection[str] = tuple(PROFILES),
+    elements: Wanted = None,
+) -> Answer:
+    """Return the proven result of an operation and what each profile allows; parameters are complete.
+
+    With ``elements`` only those are worked out: of each result the elements of these flat indices.
+    """
+    expected, shapes = _golden(operation, inputs, parameters, elements)
+    arithmetics = {profile: Widened(profile) for profile in profiles}
     with ctx.workprec(FIRST_PRECISION):
-        widened = {profile: implementation(operation)(a, dict(inputs), **parameters) for profile, a in arithmetics.items()}
+        widened = {
+            profile: _chosen(implementation(operation)(a, dict(inputs), **parameters), elements) for profile, a in arithmetics.items()
+        }
         straddles = any(a.straddled for a in arithmetics.values())
         if _whole(expected):
-            return Answer(expected, also={profile: _also(expected, got) for profile, got in widened.items()}, straddles=straddles)
-        return Answer(expected, {profile: _allowed(expected, got) for profile, got in widened.items()}, straddles=straddles)
+            also = {profile: _also(expected, got) for profile, got in widened.items()}
+            return Answer(expected, also=also, straddles=straddles, shapes=shapes)
+        allowed = {profile: _allowed(expected, got) for profile, got in widened.items()}
+        return Answer(expected, allowed, straddles=straddles, shapes=shapes)
 
 
-def _golden(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[str, object]) -> dict[str, Tensor]:
+def _golden(
+    operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[str, object], elements: Wanted
+) -> tuple[dict[str, Tensor], dict[str, tuple[int, ...]]]:
     precision = FIRST_PRECISION
     while True:
         with ctx.workprec(precision):
             try:
                 results = implementation(operation)(Exact(), dict(inputs), **parameters)
-                return {name: _settled(name, *elements) for name, elements in results.items()}
+                return _settled(results, elements), {name: shape for name, (shape, _) in results.items()}
             except UndecidedError as undecided:
                 if precision >= LAST_PRECISION:
                     message = f"{operation}: {undecided} must be decided within {LAST_PRECISION} bits, got a tie or an exact boundary"
@@ -82,8 +101,20 @@ def _golden(operation: str, inputs: Mapping[str, Tensor], parameters: Mapping[st
         precision *= 2
 
 
-def _settled(name: str, shape: tuple[int, ...], values: list[Any]) -> Tensor:
-    return Tensor(shape, tuple(_decided(name, index, value) for index, value in enumerate(values)))
+def _chosen(results: Mapping[str, Elements], elements: Wanted) -> dict[str, list[Any]]:
+    """Return the values that are asked for; they are worked out here."""
+    if elements is None:
+        return {name: list(values) for name, (_, values) in results.items()}
+    return {name: [values[index] for index in elements[name]] for name, (_, values) in results.items() if name in elements}
+
+
+def _settled(results: Mapping[str, Elements], elements: Wanted) -> dict[str, Tensor]:
+    settled = {}
+    for name, values in _chosen(results, elements).items():
+        where = range(len(values)) if elements is None else elements[name]
+        shape = results[name][0] if elements is None else (len(values),)
+        settled[name] = Tensor(shape, tuple(_decided(name, index, value) for index, value in zip(where, values, strict=True)))
+    return settled
 
 
 def _decided(name: str, index: int, value: Ball | tuple[int, ...]) -> float | int:
@@ -105,8 +136,8 @@ def _whole(expected: Mapping[str, Tensor]) -> bool:
     return all(isinstance(value, int) for tensor in expected.values() for value in tensor.values)
 
 
-def _allowed(expected: Mapping[str, Tensor], widened: Mapping[str, Elements]) -> Allowed:
-    return {name: tuple(map(_distance, widened[name][1], tensor.values)) for name, tensor in expected.items()}
+def _allowed(expected: Mapping[str, Tensor], widened: Mapping[str, Sequence[Any]]) -> Allowed:
+    return {name: tuple(map(_distance, widened[name], tensor.values)) for name, tensor in expected.items()}
 
 
 def _distance(ball: Ball, golden: float) -> float | None:
@@ -118,8 +149,8 @@ def _distance(ball: Ball, golden: float) -> float | None:
     return nearest if Fraction(nearest) >= distance else math.nextafter(nearest, math.inf)
 
 
-def _also(expected: Mapping[str, Tensor], widened: Mapping[str, Elements]) -> Also:
+def _also(expected: Mapping[str, Tensor], widened: Mapping[str, Sequence[Any]]) -> Also:
     return {
-        name: {i: others for i, value in enumerate(tensor.values) if (others := tuple(sorted(set(widened[name][1][i]) - {value})))}
+        name: {i: others for i, value in enumerate(tensor.values) if (others := tuple(sorted(set(widened[name][i]) - {value})))}
         for name, tensor in expected.items()
     }

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import product as pairs_of
 from typing import TypeVar
 
 from flint import arb, fmpq
@@ -202,8 +201,3 @@ class Widened(Exact):
         different = super().settle(outcomes)
         self.straddled = self.straddled or len(different) > 1
         return different
-
-
-def indices(*sizes: int) -> list[tuple[int, ...]]:
-    """Return every index of an array of that shape, last axis fastest."""
-    return list(pairs_of(*(range(size) for size in sizes)))

@@ -1,35 +1,17 @@
 """Softmax attention, written so that errors common to a query and a key, or to a row, cancel as they do in the mathematics."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache, cached_property
 
 from flint import arb
 
-from conformance.oracle.arithmetic import Ball, Exact, hull, indices, is_zero, size, too_wide
-from conformance.oracle.tensor import Number, Tensor
+from conformance.oracle.arithmetic import Ball, Exact, hull, is_zero, size, too_wide
+from conformance.oracle.tensor import Number, Tensor, over
 
 Pair = tuple[Number, Number]
-
-
-@dataclass(frozen=True)
-class Row:
-    """The logits of one query; ``None`` where a key is hidden."""
-
-    batch: int
-    head: int
-    logits: list[Ball | None]
-
-
-def rows(inputs: dict[str, Tensor], logit: Callable[[int, int, int, int], Ball], *, causal: bool) -> Iterator[Row]:
-    """Return the logits of every query, hiding keys whose position exceeds the query's where ``causal``."""
-    queries, keys = inputs["query_positions"], inputs["key_positions"]
-    for batch, head, query in indices(*inputs["q"].shape[:3]):
-        seen = [not causal or keys.in_batch(batch, n) <= queries.in_batch(batch, query) for n in range(inputs["k"].shape[2])]
-        if not any(seen):
-            message = "every query must see a key, got a query before all keys"
-            raise ValueError(message)
-        yield Row(batch, head, [logit(batch, head, query, n) if here else None for n, here in enumerate(seen)])
+#: A logit by batch, query head, query and key.
+Logit = Callable[[int, int, int, int], Ball]
 
 
 @dataclass(frozen=True)
@@ -77,22 +59,53 @@ def turned_product(q: Side, k: Side, cos: Ball, sin: Ball) -> Ball:
     return along * cos + across * sin + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
 
 
-def perturbed(a: Exact, logits: Sequence[Ball | None]) -> list[Ball | None]:
-    """Return the logits with the rounding of ``z - max z`` added to each."""
-    largest = max((z for z in logits if z is not None), key=lambda z: float(z.mid()))
-    return [None if z is None else z + arb(0, a.error("exponent", size(z - largest))) for z in logits]
+@dataclass(frozen=True)
+class Softmax:
+    """The softmax over the keys of one query; a logit is ``None`` where its key is hidden."""
 
+    a: Exact
+    logits: Sequence[Ball | None]
 
-def ideal_shares(a: Exact, logits: Sequence[Ball | None]) -> list[Ball]:
-    """Return ``1 / sum_k exp(z_k - z_n)``: the softmax of logits that stray, without its own roundings."""
-    moved = perturbed(a, logits) if len(seen(logits)) > 1 else list(logits)
-    visible = seen(logits)
-    return [arb(0) if z is None else _share(z, [moved[k] for k in visible if k != n]) for n, z in enumerate(moved)]
+    @cached_property
+    def moved(self) -> dict[int, Ball]:
+        """The logits that are seen, with the rounding of ``z - max z`` added to each where there are several."""
+        visible = {n: z for n, z in enumerate(self.logits) if z is not None}
+        if len(visible) == 1:
+            return visible
+        top = max(visible.values(), key=lambda z: float(z.mid()))
+        return {n: z + arb(0, self.a.error("exponent", size(z - top))) for n, z in visible.items()}
 
+    def ideal(self, key: int) -> Ball:
+        """Return ``1 / (1 + sum_(k != n) exp(z_k - z_n))``: the softmax of logits that stray, without its own roundings."""
+        rest = sum(((z - self.moved[key]).exp() for n, z in self.moved.items() if n != key), arb(0))
+        return within(1 / (1 + rest), arb(0), arb(1))
 
-def _share(z: Ball, others: Sequence[Any]) -> Ball:
-    rest = sum(((other - z).exp() for other in others), arb(0))
-    return within(1 / (1 + rest), arb(0), arb(1))
+    @cached_property
+    def ideals(self) -> list[Ball]:
+        """The ideal share of every key that is seen."""
+        return [self.ideal(key) for key in self.moved]
+
+    def share(self, key: int) -> Ball:
+        """Return ``exp(z_n - max) / sum exp(z - max)`` as computed; exactly 0 where hidden, exactly 1 for a lone key."""
+        if key not in self.moved:
+            return arb(0)
+        share, terms = self.ideal(key), len(self.moved)
+        if terms == 1 or is_zero(share):
+            return share
+        return within(self.a.spread("probability", share, terms=terms), arb(0), arb(1))
+
+    def average(self, value: Callable[[int], Number]) -> Ball:
+        """Return ``sum_n p_n v_n``: within the hull of the values, then the roundings of softmax and sum."""
+        parts = [(share, arb(value(n))) for n, share in zip(self.moved, self.ideals, strict=True)]
+        if len(parts) == 1:
+            return parts[0][1]
+        span = hull([value for _, value in parts])
+        if is_zero(span):
+            return arb(0)
+        mean = sum((arb(0) if is_zero(value) else share * value for share, value in parts), arb(0))
+        bound, terms = size(span), len(parts)
+        mean = within(mean, span, span) + arb(0, self.a.error("probability", bound, terms=terms))
+        return self.a.spread("dot", mean, bound, terms=terms)
 
 
 def within(x: Ball, low: Ball, high: Ball) -> Ball:
@@ -100,34 +113,41 @@ def within(x: Ball, low: Ball, high: Ball) -> Ball:
     return x.intersection(low.union(high)) if x.is_finite() and not x.is_exact() else x
 
 
-def seen(logits: Sequence[Ball | None]) -> list[int]:
-    """Return which keys are not hidden."""
-    return [n for n, z in enumerate(logits) if z is not None]
+def rows(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> Callable[[int, int, int], Softmax]:
+    """Return the softmax of a batch, head and query, hiding keys whose position exceeds the query's where ``causal``."""
+    queries, keys, count = inputs["query_positions"], inputs["key_positions"], inputs["k"].shape[2]
+    if causal:
+        check_sight(queries, keys)
+
+    @cache
+    def row(batch: int, head: int, query: int) -> Softmax:
+        seen = [not causal or keys.in_batch(batch, n) <= queries.in_batch(batch, query) for n in range(count)]
+        return Softmax(a, [logit(batch, head, query, n) if here else None for n, here in enumerate(seen)])
+
+    return row
 
 
-def shares(a: Exact, logits: Sequence[Ball | None]) -> list[Ball]:
-    """Return ``exp(z_n - max) / sum exp(z - max)`` as computed; exactly 0 where hidden, exactly 1 for a lone key."""
-    terms = len(seen(logits))
-    return [share if terms == 1 or is_zero(share) else _computed(a, share, terms) for share in ideal_shares(a, logits)]
+def check_sight(queries: Tensor, keys: Tensor) -> None:
+    """Raise where some query stands before all keys."""
+    batches = range(max(x.shape[0] if len(x.shape) > 1 else 1 for x in (queries, keys)))
+    first, earliest = ([min(x.in_batch(batch, n) for n in range(x.shape[-1])) for batch in batches] for x in (queries, keys))
+    if any(query < key for query, key in zip(first, earliest, strict=True)):
+        message = "every query must see a key, got a query before all keys"
+        raise ValueError(message)
 
 
-def _computed(a: Exact, share: Ball, terms: int) -> Ball:
-    return within(a.spread("probability", share, terms=terms), arb(0), arb(1))
+def weights(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> tuple[tuple[int, ...], Sequence[Ball]]:
+    """Return the attention weight of every key."""
+    row = rows(a, inputs, logit, causal=causal)
+    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
+    return over(shape, lambda batch, head, query, key: row(batch, head, query).share(key))
 
 
-def average(a: Exact, logits: Sequence[Ball | None], values: Sequence[Sequence[Number]]) -> list[Ball]:
-    """Return ``sum_n p_n v_n`` for every channel: within the hull of the values, then the roundings of softmax and sum."""
-    ideal, visible = ideal_shares(a, logits), seen(logits)
-    return [_channel(a, [(ideal[n], arb(values[n][channel])) for n in visible]) for channel in range(len(values[0]))]
+def attend(a: Exact, inputs: dict[str, Tensor], logit: Logit, v: Tensor, *, causal: bool) -> tuple[tuple[int, ...], Sequence[Ball]]:
+    """Return the average of the values; consecutive query heads share a value head."""
+    row, heads = rows(a, inputs, logit, causal=causal), inputs["q"].shape[1]
 
+    def averaged(batch: int, head: int, query: int, channel: int) -> Ball:
+        return row(batch, head, query).average(lambda n: v.at(batch, head * v.shape[1] // heads, n, channel))
 
-def _channel(a: Exact, parts: Sequence[tuple[Ball, Ball]]) -> Ball:
-    if len(parts) == 1:
-        return parts[0][1]
-    span = hull([value for _, value in parts])
-    mean = sum((arb(0) if is_zero(value) else share * value for share, value in parts), arb(0))
-    if is_zero(span):
-        return arb(0)
-    bound, terms = size(span), len(parts)
-    mean = within(mean, span, span) + arb(0, a.error("probability", bound, terms=terms))
-    return a.spread("dot", mean, bound, terms=terms)
+    return over((*inputs["q"].shape[:3], v.shape[-1]), averaged)

@@ -1,9 +1,13 @@
 """The binary code of a position: its digits, by repeated halving."""
 
+from collections.abc import Sequence
+from functools import cache
+
 from conformance.oracle.arithmetic import Exact
 from conformance.oracle.rope import Inputs
+from conformance.oracle.tensor import over
 
-Digits = tuple[tuple[int, ...], list[tuple[int, ...]]]
+Digits = tuple[tuple[int, ...], Sequence[tuple[int, ...]]]
 
 
 def digits(position: int, bits: int) -> list[int]:
@@ -22,4 +26,5 @@ def encode(a: Exact, inputs: Inputs, *, bits: int) -> dict[str, Digits]:
     """Return the digits of every position; they are exact whatever the arithmetic."""
     del a
     positions = inputs["positions"].values
-    return {"result": ((len(positions), bits), [(digit,) for position in positions for digit in digits(int(position), bits)])}
+    code = cache(lambda position: digits(int(position), bits))
+    return {"result": over((len(positions), bits), lambda token, channel: (code(positions[token])[channel],))}

@@ -1,13 +1,14 @@
 """DA-Transformer: logits clipped at 0, then multiplied by a sigmoid of the distance (Wu, Wu, Huang 2021, section 3.2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 
 from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, hull, size
 from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import Number
+from conformance.oracle.tensor import Number, over
 
 
 def logistic(x: Ball) -> Ball:
@@ -31,33 +32,33 @@ def sigmoid(a: Exact, exponent: Ball) -> Ball:
     return a.step("product", a.step("sum", powered))
 
 
+def factors(a: Exact, inputs: Inputs) -> Callable[[int, int, int], Ball]:
+    """Return the factor by head, query and key."""
+    weight, saturation, queries, keys = (inputs[name] for name in ("distance_weight", "saturation", "query_positions", "key_positions"))
+    once = cache(lambda head, distance: factor(a, weight.at(head), saturation.at(head), distance))
+    return lambda head, query, key: once(head, abs(queries.at(query) - keys.at(key)))
+
+
 def rescale(a: Exact, inputs: Inputs) -> Results:
     """Return the factor of every head, query and key."""
-    queries, keys = inputs["query_positions"].values, inputs["key_positions"].values
-    heads = list(zip(inputs["distance_weight"].values, inputs["saturation"].values, strict=True))
-    return {
-        "result": (
-            (len(heads), len(queries), len(keys)),
-            [factor(a, *head, abs(m - n)) for head in heads for m in queries for n in keys],
-        )
-    }
+    shape = tuple(inputs[name].shape[0] for name in ("distance_weight", "query_positions", "key_positions"))
+    return {"result": over(shape, factors(a, inputs))}
 
 
-def logits(a: Exact, inputs: Inputs) -> Callable[[int, int, int, int], Ball]:
+def logits(a: Exact, inputs: Inputs) -> attention.Logit:
     """Return the logit of a batch, query head, query and key: ``max(0, <q, k>) R / sqrt(head_dim)``."""
     q, k = inputs["q"], inputs["k"]
-    (heads, queries, keys), factors = rescale(a, inputs)["result"]
-    group = heads // k.shape[1]
+    grown, group = factors(a, inputs), q.shape[1] // k.shape[1]
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
         clipped = clipped_product(a, q.row(batch, head, query), k.row(batch, head // group, key))
-        rescaled = a.product(clipped, factors[(head * queries + query) * keys + key])
+        rescaled = a.product(clipped, grown(head, query, key))
         return rescaled if rescaled.is_exact() and rescaled == 0 else a.spread("scale", rescaled / arb(q.shape[-1]).sqrt())
 
     return logit
 
 
-def clipped_product(a: Exact, query: tuple[Number, ...], key: tuple[Number, ...]) -> Ball:
+def clipped_product(a: Exact, query: Sequence[Number], key: Sequence[Number]) -> Ball:
     """Return ``max(0, <q, k>)``; exactly 0 where the product is certainly not above it."""
     terms = [arb(x) * arb(y) for x, y in zip(query, key, strict=True)]
     whole = a.spread("dot", sum(terms, arb(0)), size(sum(map(abs, terms), arb(0))), terms=len(terms))
@@ -68,14 +69,9 @@ def clipped_product(a: Exact, query: tuple[Number, ...], key: tuple[Number, ...]
 
 def weights(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
     """Return the attention weights of clipped and rescaled logits; the mask comes last."""
-    rows = attention.rows(inputs, logits(a, inputs), causal=causal)
-    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
-    return {"result": (shape, [share for row in rows for share in attention.shares(a, row.logits)])}
+    return {"result": attention.weights(a, inputs, logits(a, inputs), causal=causal)}
 
 
 def attend(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
     """Return the average of the values by those weights."""
-    rows = attention.rows(inputs, logits(a, inputs), causal=causal)
-    v, group = inputs["values"], inputs["q"].shape[1] // inputs["values"].shape[1]
-    averages = [attention.average(a, row.logits, [v.row(row.batch, row.head // group, n) for n in range(v.shape[2])]) for row in rows]
-    return {"result": ((*inputs["q"].shape[:3], v.shape[-1]), [value for average in averages for value in average])}
+    return {"result": attention.attend(a, inputs, logits(a, inputs), inputs["values"], causal=causal)}

@@ -7,7 +7,7 @@ from flint import arb
 from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.position_interpolation import shared
-from conformance.oracle.rope import Inputs, Results, Turns
+from conformance.oracle.rope import Inputs, Results, Turn
 from conformance.oracle.tensor import Tensor
 
 
@@ -46,16 +46,16 @@ def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
     """Turn by the frequencies of the sequence's length and multiply by the attention factor."""
     turns = rope.circles(a, thetas(a, inputs, **parameters), inputs["positions"], number(a, **parameters))
-    return {"result": (inputs["x"].shape, rope.turn_all(a, inputs["x"], turns, layout, direction))}
+    return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}
 
 
 def rotate_searched(a: Exact, inputs: Inputs, *, layout: str, direction: str, start_tokens: int, **parameters: Any) -> Results:
     """Turn by ``p theta_j`` before ``start_tokens``, by ``p theta_j / lambda_j`` from there on (eq. 3)."""
     x, positions = inputs["x"], inputs["positions"]
     start, rest = rope.thetas(a, **parameters), slowed(a, inputs["factors"], **parameters)
-    table = {p: rope.circle(a, start if p < start_tokens else rest, p) for p in dict.fromkeys(positions.values)}
+    early, late = rope.circles(a, start, positions), rope.circles(a, rest, positions)
 
-    def turns(batch: int, token: int) -> Turns:
-        return table[positions.in_batch(batch, token)]
+    def turns(batch: int, token: int, pair: int) -> Turn:
+        return (early if positions.in_batch(batch, token) < start_tokens else late)(batch, token, pair)
 
-    return {"result": (x.shape, rope.turn_all(a, x, turns, layout, direction))}
+    return {"result": rope.turn_all(a, x, turns, layout, direction)}

@@ -1,6 +1,6 @@
 """Attention without an encoding (Vaswani et al. 2017, eq. 1)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from flint import arb
 
@@ -20,7 +20,7 @@ def product(a: Exact, query: Sequence[Number], key: Sequence[Number]) -> Ball:
     return a.spread("scale", whole / arb(len(query)).sqrt(), size(weight / arb(len(query)).sqrt()))
 
 
-def logits(a: Exact, inputs: Inputs) -> Callable[[int, int, int, int], Ball]:
+def logits(a: Exact, inputs: Inputs) -> attention.Logit:
     """Return the logit of a batch, query head, query and key."""
     q, k = inputs["q"], inputs["k"]
 
@@ -32,14 +32,9 @@ def logits(a: Exact, inputs: Inputs) -> Callable[[int, int, int, int], Ball]:
 
 def weights(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
     """Return the attention weights."""
-    rows = attention.rows(inputs, logits(a, inputs), causal=causal)
-    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
-    return {"result": (shape, [share for row in rows for share in attention.shares(a, row.logits)])}
+    return {"result": attention.weights(a, inputs, logits(a, inputs), causal=causal)}
 
 
 def attend(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
     """Return the average of the values that a query sees, by those weights."""
-    rows = attention.rows(inputs, logits(a, inputs), causal=causal)
-    v, group = inputs["v"], inputs["q"].shape[1] // inputs["v"].shape[1]
-    averages = [attention.average(a, row.logits, [v.row(row.batch, row.head // group, n) for n in range(v.shape[2])]) for row in rows]
-    return {"result": ((*inputs["q"].shape[:3], v.shape[-1]), [value for average in averages for value in average])}
+    return {"result": attention.attend(a, inputs, logits(a, inputs), inputs["v"], causal=causal)}

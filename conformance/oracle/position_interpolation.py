@@ -28,4 +28,4 @@ def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
     """Turn every vector to its position, divided by the factor."""
     turns = rope.circles(a, thetas(a, **parameters), inputs["positions"])
-    return {"result": (inputs["x"].shape, rope.turn_all(a, inputs["x"], turns, layout, direction))}
+    return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}

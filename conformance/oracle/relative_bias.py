@@ -2,8 +2,9 @@
 
 from flint import arb
 
-from conformance.oracle.arithmetic import Exact
+from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.tensor import over
 
 
 def bias(a: Exact, inputs: Inputs, *, max_distance: int, sign: str) -> Results:
@@ -11,6 +12,9 @@ def bias(a: Exact, inputs: Inputs, *, max_distance: int, sign: str) -> Results:
     del a
     table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
     turn = 1 if sign == "key_minus_query" else -1
-    rows = [max_distance + max(-max_distance, min(max_distance, turn * int(n - m))) for m in queries for n in keys]
-    heads = table.shape[1]
-    return {"result": ((heads, len(queries), len(keys)), [arb(table.at(row, head)) for head in range(heads) for row in rows])}
+
+    def read(head: int, query: int, key: int) -> Ball:
+        away = turn * int(keys[key] - queries[query])
+        return arb(table.at(max_distance + max(-max_distance, min(max_distance, away)), head))
+
+    return {"result": over((table.shape[1], len(queries), len(keys)), read)}

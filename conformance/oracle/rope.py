@@ -1,19 +1,22 @@
 """Rotary position embedding, from the paper (Su et al. 2021, eq. 13-16, 18, 34)."""
 
 from collections.abc import Callable, Sequence
-from itertools import product as pairs_of
+from functools import cache
 from typing import Any
 
 from flint import arb, fmpq
 
 from conformance.oracle import attention
-from conformance.oracle.arithmetic import Ball, Exact, indices
-from conformance.oracle.tensor import Number, Tensor
+from conformance.oracle.arithmetic import Ball, Exact
+from conformance.oracle.tensor import Number, Tensor, over
 
 Inputs = dict[str, Tensor]
-Results = dict[str, tuple[tuple[int, ...], list[Ball]]]
-#: Cosine and sine of every pair, at one position.
-Turns = Sequence[tuple[Ball, Ball]]
+Result = tuple[tuple[int, ...], Sequence[Ball]]
+Results = dict[str, Result]
+#: Cosine and sine of one pair at one position.
+Turn = tuple[Ball, Ball]
+#: The same by batch, token and pair.
+Turns = Callable[[int, int, int], Turn]
 
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
@@ -23,17 +26,22 @@ def thetas(a: Exact, *, head_dim: int, base: float, **_: Any) -> list[Ball]:
     return [a.power("frequency", a.parameter(base), fmpq(-2 * j, head_dim), pair=j) for j in range(head_dim // 2)]
 
 
-def circle(a: Exact, frequencies: Sequence[Ball], position: Number, factor: Ball | None = None) -> Turns:
-    """Return cosine and sine of every angle at one position, times a factor where there is one."""
-    angles = [a.angle(position, theta) for theta in frequencies]
-    grown = arb(1) if factor is None else factor
-    return [tuple(a.step("table", a.product(grown, f(angle), "factor")) for f in (a.cosine, a.sine)) for angle in angles]  # type: ignore[misc] # a pair
+def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None) -> Turn:
+    """Return cosine and sine of one angle, times a factor where there is one."""
+    angle, grown = a.angle(position, theta), arb(1) if factor is None else factor
+    cos, sin = (a.step("table", a.product(grown, f(angle), "factor")) for f in (a.cosine, a.sine))
+    return cos, sin
 
 
-def circles(a: Exact, frequencies: Sequence[Ball], positions: Tensor, factor: Ball | None = None) -> Callable[[int, int], Turns]:
-    """Return the lookup of ``circle`` by batch and token; a position is worked out once."""
-    table = {position: circle(a, frequencies, position, factor) for position in dict.fromkeys(positions.values)}
-    return lambda batch, token: table[positions.in_batch(batch, token)]
+def circle(a: Exact, frequencies: Sequence[Ball], position: Number) -> list[Turn]:
+    """Return cosine and sine of every angle at one position."""
+    return [turn(a, theta, position) for theta in frequencies]
+
+
+def circles(a: Exact, frequencies: Sequence[Ball], positions: Tensor, factor: Ball | None = None) -> Turns:
+    """Return the lookup of turns by batch, token and pair; a pair is worked out once at every position."""
+    at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor))
+    return lambda batch, token, pair: at(positions.in_batch(batch, token), pair)
 
 
 def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -43,26 +51,21 @@ def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tupl
     return (halves if layout == "half" else neighbours), (neighbours if layout == "interleaved" else halves)
 
 
-def turn(a: Exact, vector: Sequence[Number], turns: Turns, layout: str, direction: str, *, back: bool = False) -> list[Ball]:
-    """Return the vector with every pair ``(x, y)`` as ``(x cos - y sin, x sin + y cos)`` (eq. 13); ``back`` undoes it."""
-    sources, targets = places(layout, len(vector))
+def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, back: bool = False) -> Result:
+    """Return every vector with every pair ``(x, y)`` as ``(x cos - y sin, x sin + y cos)`` (eq. 13); ``back`` undoes it."""
+    sources, targets = places(layout, x.shape[-1])
     if back:
         sources, targets, direction = targets, sources, OPPOSITE[direction]
-    turned = [arb(0)] * len(vector)
-    for (i, j), (first, second), (cos, sine) in zip(sources, targets, turns, strict=True):
-        x, y, sin = arb(vector[i]), arb(vector[j]), sine if direction == "positive" else -sine
-        turned[first] = a.sum(a.product(x, cos), -a.product(y, sin))
-        turned[second] = a.sum(a.product(x, sin), a.product(y, cos))
-    return turned
+    written = {channel: (pair, first) for pair, ends in enumerate(targets) for channel, first in zip(ends, (True, False), strict=True)}
 
+    def turned(batch: int, head: int, token: int, channel: int) -> Ball:
+        pair, first = written[channel]
+        one, other = (arb(x.at(batch, head, token, source)) for source in sources[pair])
+        cos, sine = turns(batch, token, pair)
+        sin = sine if direction == "positive" else -sine
+        return a.sum(a.product(one, cos), -a.product(other, sin)) if first else a.sum(a.product(one, sin), a.product(other, cos))
 
-def turn_all(a: Exact, x: Tensor, turns: Callable[[int, int], Turns], layout: str, direction: str, *, back: bool = False) -> list[Ball]:
-    """Return every vector turned by the table of its batch and token."""
-    return [
-        value
-        for batch, head, token in indices(*x.shape[:3])
-        for value in turn(a, x.row(batch, head, token), turns(batch, token), layout, direction, back=back)
-    ]
+    return over(x.shape, turned)
 
 
 def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
@@ -75,26 +78,29 @@ def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 def tables(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return ``cos(p theta_j)`` and ``sin(p theta_j)``."""
     theta, positions = thetas(a, **parameters), inputs["positions"]
-    turns = [pair for position in positions.values for pair in circle(a, theta, position)]
-    shape = (*positions.shape, len(theta))
-    return {"cos": (shape, [cos for cos, _ in turns]), "sin": (shape, [sin for _, sin in turns])}
+    at = cache(lambda position, pair: turn(a, theta[pair], position))
+
+    def side(which: int) -> Result:
+        return over((*positions.shape, len(theta)), lambda *index: at(positions.at(*index[:-1]), index[-1])[which])
+
+    return {"cos": side(0), "sin": side(1)}
 
 
 def apply(a: Exact, inputs: Inputs, *, layout: str, direction: str) -> Results:
     """Turn by the cosines and sines that are given."""
     x, cos, sin = inputs["x"], inputs["cos"], inputs["sin"]
 
-    def given(batch: int, token: int) -> Turns:
-        index = (token,) if len(cos.shape) == 2 else (batch, token)
-        return [(arb(c), arb(s)) for c, s in zip(cos.row(*index), sin.row(*index), strict=True)]
+    def given(batch: int, token: int, pair: int) -> Turn:
+        index = (token, pair) if len(cos.shape) == 2 else (batch, token, pair)
+        return arb(cos.at(*index)), arb(sin.at(*index))
 
-    return {"result": (x.shape, turn_all(a, x, given, layout, direction))}
+    return {"result": turn_all(a, x, given, layout, direction)}
 
 
 def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
     """Turn every vector to its position."""
     turns = circles(a, thetas(a, **parameters), inputs["positions"])
-    return {"result": (inputs["x"].shape, turn_all(a, inputs["x"], turns, layout, direction))}
+    return {"result": turn_all(a, inputs["x"], turns, layout, direction)}
 
 
 def rotate_query_key(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
@@ -108,37 +114,32 @@ def rotate_query_key(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 def gradient(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
     """Turn the cotangent back: the transpose of a rotation is its inverse."""
     turns = circles(a, thetas(a, **parameters), inputs["positions"])
-    return {"result": (inputs["x"].shape, turn_all(a, inputs["cotangent"], turns, layout, direction, back=True))}
+    return {"result": turn_all(a, inputs["cotangent"], turns, layout, direction, back=True)}
 
 
-def logits(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Callable[[int, int, int, int], Ball]:
+def logits(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> attention.Logit:
     """Return the logit of a batch, query head, query and key: ``<q, R_(n - m) k> / sqrt(head_dim)`` (eq. 16)."""
     q, k, queries, keys = (inputs[name] for name in ("q", "k", "query_positions", "key_positions"))
     theta, (sources, _) = thetas(a, **parameters), places(layout, q.shape[-1])
     sign = 1 if direction == "positive" else -1
-    between = {ends: attention.turns(a, theta, *ends, sign) for ends in dict.fromkeys(pairs_of(queries.values, keys.values))}
+    between = cache(lambda query, key: attention.turns(a, theta, query, key, sign))
     turned_q, turned_k = (
-        {index: attention.sides(a, x.row(*index), sources, at.in_batch(index[0], index[2])) for index in indices(*x.shape[:3])}
+        cache(lambda batch, head, token, x=x, at=at: attention.sides(a, x.row(batch, head, token), sources, at.in_batch(batch, token)))
         for x, at in ((q, queries), (k, keys))
     )
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
         ends = queries.in_batch(batch, query), keys.in_batch(batch, key)
-        return attention.logit(a, turned_q[batch, head, query], turned_k[batch, head * k.shape[1] // q.shape[1], key], between[ends])
+        return attention.logit(a, turned_q(batch, head, query), turned_k(batch, head * k.shape[1] // q.shape[1], key), between(*ends))
 
     return logit
 
 
 def weights(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
     """Return the attention weights of rotated queries and keys (eq. 18)."""
-    rows = attention.rows(inputs, logits(a, inputs, **parameters), causal=causal)
-    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
-    return {"result": (shape, [share for row in rows for share in attention.shares(a, row.logits)])}
+    return {"result": attention.weights(a, inputs, logits(a, inputs, **parameters), causal=causal)}
 
 
 def attend(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
     """Return attention over rotated queries and keys; values are not rotated (eq. 18)."""
-    rows = attention.rows(inputs, logits(a, inputs, **parameters), causal=causal)
-    v, group = inputs["v"], inputs["q"].shape[1] // inputs["v"].shape[1]
-    averages = [attention.average(a, row.logits, [v.row(row.batch, row.head // group, n) for n in range(v.shape[2])]) for row in rows]
-    return {"result": ((*inputs["q"].shape[:3], v.shape[-1]), [value for average in averages for value in average])}
+    return {"result": attention.attend(a, inputs, logits(a, inputs, **parameters), inputs["v"], causal=causal)}

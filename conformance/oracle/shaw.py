@@ -1,14 +1,15 @@
 """Relative position representations, from the paper (Shaw et al. 2018, eq. 1-5)."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from flint import arb
 
 from conformance.oracle import attention
-from conformance.oracle.arithmetic import Ball, Exact, indices, size
+from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import Number
+from conformance.oracle.tensor import Number, over
 
 Vector = Sequence[Number]
 Edge = Callable[[int, int, int], Vector]
@@ -64,7 +65,7 @@ def logit(a: Exact, q: Vector, k: Vector, edge: Vector) -> Ball:
     return a.spread("sum", whole + arb(0, size(strayed))) if any(edge) else whole + arb(0, size(strayed))
 
 
-def scores(a: Exact, inputs: Inputs, **parameters: Any) -> Callable[[int, int, int, int], Ball]:
+def scores(a: Exact, inputs: Inputs, **parameters: Any) -> attention.Logit:
     """Return the logit of a batch, query head, query and key; consecutive query heads share a key head."""
     q, k, edge = inputs["q"], inputs["k"], edges(inputs, "key_table", **parameters)
     group = q.shape[1] // k.shape[1]
@@ -73,33 +74,27 @@ def scores(a: Exact, inputs: Inputs, **parameters: Any) -> Callable[[int, int, i
 
 def logits(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return every logit."""
-    score, shape = scores(a, inputs, **parameters), (*inputs["q"].shape[:3], inputs["k"].shape[2])
-    return {"result": (shape, [score(batch, head, m, n) for batch, head, m, n in indices(*shape)])}
+    return {"result": over((*inputs["q"].shape[:3], inputs["k"].shape[2]), scores(a, inputs, **parameters))}
 
 
 def weights(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
     """Return the softmax of the logits over the keys that are seen."""
-    rows = attention.rows(inputs, scores(a, inputs, **parameters), causal=causal)
-    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
-    return {"result": (shape, [share for each in rows for share in attention.shares(a, each.logits)])}
+    return {"result": attention.weights(a, inputs, scores(a, inputs, **parameters), causal=causal)}
 
 
-def mixed(a: Exact, logits: Sequence[Ball | None], values: Sequence[Vector], related: Sequence[Vector]) -> list[Ball]:
+def mixed(a: Exact, row: attention.Softmax, value: Callable[[int], Number], related: Callable[[int], Number]) -> Ball:
     """Return ``sum_n p_n (v_n + a_n)`` (eq. 3), or as two averages: the budget is of either."""
-    averages = zip(attention.average(a, logits, values), attention.average(a, logits, related), strict=True)
-    seen = attention.seen(logits)
-    return [
-        a.sum(mean, edge) + arb(0, size(max((missed(a, "sum", arb(values[n][c]) + arb(related[n][c])) for n in seen), key=float)))
-        for c, (mean, edge) in enumerate(averages)
-    ]
+    mean, edge = row.average(value), row.average(related)
+    return a.sum(mean, edge) + arb(0, size(max((missed(a, "sum", arb(value(n)) + arb(related(n))) for n in row.moved), key=float)))
 
 
 def attend(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
     """Return attention over values with their edges."""
     v, edge, shape = inputs["v"], edges(inputs, "value_table", **parameters), inputs["q"].shape
-    keys, group, everything = range(v.shape[2]), shape[1] // v.shape[1], []
-    rows = attention.rows(inputs, scores(a, inputs, **parameters), causal=causal)
-    for (batch, head, m), each in zip(indices(*shape[:3]), rows, strict=True):
-        values, related = [v.row(batch, head // group, n) for n in keys], [edge(batch, m, n) for n in keys]
-        everything += mixed(a, each.logits, values, related)
-    return {"result": ((*shape[:3], v.shape[-1]), everything)}
+    row, group = attention.rows(a, inputs, scores(a, inputs, **parameters), causal=causal), shape[1] // v.shape[1]
+
+    def averaged(batch: int, head: int, m: int, channel: int) -> Ball:
+        value = partial(v.at, batch, head // group)
+        return mixed(a, row(batch, head, m), lambda n: value(n, channel), lambda n: edge(batch, m, n)[channel])
+
+    return {"result": over((*shape[:3], v.shape[-1]), averaged)}

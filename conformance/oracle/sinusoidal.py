@@ -1,11 +1,14 @@
 """Sinusoidal encoding, from the paper (Vaswani et al. 2017, section 3.5)."""
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.rope import Inputs, Results, Turns, circle
+from conformance.oracle.rope import Inputs, Results, Turn, circle, turn
+from conformance.oracle.tensor import over
 
 
 def omegas(a: Exact, dim: int, base: float, spacing: str) -> list[Ball]:
@@ -14,12 +17,19 @@ def omegas(a: Exact, dim: int, base: float, spacing: str) -> list[Ball]:
     return [a.power("frequency", a.parameter(base), -fmpq(i) / steps, pair=i) for i in range(dim // 2)]
 
 
-def arranged(turns: Turns, layout: str) -> list[Ball]:
+def arranged(turns: Sequence[Turn], layout: str) -> list[Ball]:
     """Return sines and cosines where the layout wants them."""
     cosines, sines = [cos for cos, _ in turns], [sin for _, sin in turns]
     if layout == "interleaved":
         return [value for pair in zip(sines, cosines, strict=True) for value in pair]
     return sines + cosines if layout == "halves" else cosines + sines
+
+
+def column(layout: str, channel: int, pairs: int) -> tuple[int, bool]:
+    """Return which pair stands in a channel, and whether its sine does."""
+    if layout == "interleaved":
+        return channel // 2, channel % 2 == 0
+    return channel % pairs, (channel < pairs) == (layout == "halves")
 
 
 def encode(a: Exact, inputs: Inputs, *, dim: int, base: float, layout: str, spacing: str, odd: str, scale: float) -> Results:
@@ -28,9 +38,16 @@ def encode(a: Exact, inputs: Inputs, *, dim: int, base: float, layout: str, spac
         message = f"dim must be even, got {dim}"
         raise ValueError(message)
     positions, omega, grown = inputs["positions"], omegas(a, dim, base, spacing), a.parameter(scale)
-    rows = [arranged(circle(a, omega, position), layout) for position in positions.values]
-    values = [value for row in rows for value in [*(a.product(grown, x) for x in row), *[arb(0)] * (dim % 2)]]
-    return {"result": ((*positions.shape, dim), values)}
+    at = cache(lambda position, pair: turn(a, omega[pair], position))
+
+    def wave(token: int, channel: int) -> Ball:
+        if channel == 2 * len(omega):
+            return arb(0)
+        pair, sine = column(layout, channel, len(omega))
+        cos, sin = at(positions.at(token), pair)
+        return a.product(grown, sin if sine else cos)
+
+    return {"result": over((*positions.shape, dim), wave)}
 
 
 def shift_matrix(a: Exact, inputs: Inputs, *, dim: int, base: float, spacing: str, **_: Any) -> Results:

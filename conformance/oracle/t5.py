@@ -1,14 +1,17 @@
 """T5 relative bias, from the authors' code (Raffel et al. 2019, section 2.1); buckets are decided in integers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, hull
 from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.tensor import over
 
-Buckets = tuple[tuple[int, ...], list[tuple[int, ...]]]
+Buckets = tuple[tuple[int, ...], Sequence[tuple[int, ...]]]
 
 
 @dataclass(frozen=True)
@@ -101,14 +104,16 @@ def truncated(a: Exact, relative: int, *, bidirectional: bool, num_buckets: int,
 def bucket(a: Exact, inputs: Inputs, **parameters: Any) -> dict[str, Buckets]:
     """Return the bucket of every key position minus query position."""
     relative = inputs["relative_positions"]
-    once = {distance: reached(a, int(distance), **parameters) for distance in dict.fromkeys(relative.values)}
-    return {"result": (relative.shape, [once[distance] for distance in relative.values])}
+    once = cache(lambda distance: reached(a, int(distance), **parameters))
+    return {"result": over(relative.shape, lambda *index: once(relative.at(*index)))}
 
 
 def bias(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return the table's number for every head, query and key."""
     table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
-    rows = [reached(a, int(key - query), **parameters) for query in queries for key in keys]
-    heads = table.shape[1]
-    values = [hull([arb(table.at(row, head)) for row in choices]) for head in range(heads) for choices in rows]
-    return {"result": ((heads, len(queries), len(keys)), values)}
+    once = cache(lambda distance: reached(a, int(distance), **parameters))
+
+    def read(head: int, query: int, key: int) -> Ball:
+        return hull([arb(table.at(row, head)) for row in once(keys[key] - queries[query])])
+
+    return {"result": over((table.shape[1], len(queries), len(keys)), read)}

@@ -1,8 +1,10 @@
-"""Arrays without a library: a shape and a flat tuple of numbers."""
+"""Arrays without a library: a shape and a flat sequence of numbers, or of what is worked out where it is asked for."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product, starmap
+from typing import Any
 
 Number = int | float
 
@@ -12,7 +14,7 @@ class Tensor:
     """Numbers in C order: Python integers for an integer array, floats for a real one."""
 
     shape: tuple[int, ...]
-    values: tuple[Number, ...]
+    values: Sequence[Number]
 
     def __post_init__(self) -> None:
         """Refuse values that do not fill the shape."""
@@ -24,7 +26,7 @@ class Tensor:
         """Return one number."""
         return self.values[self._flat(index)]
 
-    def row(self, *index: int) -> tuple[Number, ...]:
+    def row(self, *index: int) -> Sequence[Number]:
         """Return the last axis at an index of the others."""
         start = self._flat((*index, 0))
         return self.values[start : start + self.shape[-1]]
@@ -38,3 +40,35 @@ class Tensor:
         for size, part in zip(self.shape, index, strict=True):
             flat = flat * size + part
         return flat
+
+
+class Each(Sequence[Any]):
+    """The elements of an array of that shape, in C order; each is worked out from its index, when it is asked for."""
+
+    def __init__(self, shape: tuple[int, ...], at: Callable[..., Any]) -> None:
+        """Keep what is needed; nothing is worked out here."""
+        self.shape = shape
+        self.at = at
+
+    def __len__(self) -> int:
+        """Return how many elements there are."""
+        return math.prod(self.shape)
+
+    def __getitem__(self, flat: Any) -> Any:
+        """Return the element of a flat index."""
+        index = []
+        for size in reversed(self.shape):
+            flat, part = divmod(flat, size)
+            index.append(part)
+        if flat:
+            raise IndexError
+        return self.at(*reversed(index))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield every element."""
+        return starmap(self.at, product(*map(range, self.shape)))
+
+
+def over(shape: tuple[int, ...], at: Callable[..., Any]) -> tuple[tuple[int, ...], Each]:
+    """Return a result of that shape, whose elements a function gives by their indices."""
+    return shape, Each(shape, at)

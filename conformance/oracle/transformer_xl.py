@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from flint import arb
 
 from conformance.oracle import attention
-from conformance.oracle.arithmetic import Ball, Exact, indices, is_zero, size
+from conformance.oracle.arithmetic import Ball, Exact, is_zero, size
 from conformance.oracle.rope import Inputs, Results, circle
 from conformance.oracle.sinusoidal import arranged, omegas
-from conformance.oracle.tensor import Number
+from conformance.oracle.tensor import Number, over
 
 NAMES = ("content_content", "content_position", "global_content", "global_position")
 Vector = Sequence[Ball]
@@ -48,14 +48,11 @@ class Model:
     clamp_length: int | None
 
     @cached_property
-    def relative_keys(self) -> dict[tuple[int, int], list[Ball]]:
-        """The projected sinusoid of every distance that occurs and every head (``W_kR R_delta``)."""
-        queries, keys = self.inputs["query_positions"].values, self.inputs["key_positions"].values
-        away = {self.distance(m, n) for m in queries for n in keys}
+    def relative_key(self) -> Callable[[int, int], list[Ball]]:
+        """The projected sinusoid of a distance and a head (``W_kR R_delta``); each is worked out once."""
         omega = omegas(self.a, self.dim, self.base, "paper")
-        waves = {delta: arranged(circle(self.a, omega, delta), self.layout) for delta in sorted(away)}
-        heads = range(self.inputs["position_weight"].shape[1])
-        return {(delta, head): self.projected(wave, head) for delta, wave in waves.items() for head in heads}
+        wave = cache(lambda delta: arranged(circle(self.a, omega, delta), self.layout))
+        return cache(lambda delta, head: self.projected(wave(delta), head))
 
     def distance(self, query: Number, key: Number) -> int:
         """Return ``min(m - n, clamp)``, or minus it."""
@@ -68,14 +65,14 @@ class Model:
         weight = self.inputs["position_weight"]
         return [dot(self.a, [weight.at(i, head, d) for i in range(self.dim)], wave) for d in range(weight.shape[2])]
 
-    def sides(self, where: Where) -> tuple[tuple[Number, ...], Vector, Vector]:
+    def sides(self, where: Where) -> tuple[Sequence[Number], Vector, Vector]:
         """Return the query, the key's content, and the relative key, of a batch row, head, query and key."""
         batch, head, query, key = where
         ends = (self.inputs[f"{name}_positions"].in_batch(batch, place) for name, place in (("query", query), ("key", key)))
         content = [arb(x) for x in self.inputs["k"].row(batch, head, key)]
-        return self.inputs["q"].row(batch, head, query), content, self.relative_keys[self.distance(*ends), head]
+        return self.inputs["q"].row(batch, head, query), content, self.relative_key(self.distance(*ends), head)
 
-    def biases(self, head: int) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
+    def biases(self, head: int) -> tuple[Sequence[Number], Sequence[Number]]:
         """Return ``u`` and ``v`` of a head."""
         return self.inputs["content_bias"].row(head), self.inputs["position_bias"].row(head)
 
@@ -102,48 +99,35 @@ class Model:
         return whole if is_zero(whole) else self.a.spread("scale", whole / arb(self.inputs["q"].shape[-1]).sqrt())
 
 
-def places(inputs: Inputs) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Return the shape of logits, and every index."""
-    shape = (*inputs["q"].shape[:3], inputs["k"].shape[2])
-    return shape, indices(*shape)
-
-
 def terms(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return every term by itself."""
-    model, (shape, where) = Model(a, inputs, **parameters), places(inputs)
-    columns = zip(*(model.terms(*index) for index in where), strict=True)
-    return {name: (shape, list(values)) for name, values in zip(NAMES, columns, strict=True)}
+    shape, every = (*inputs["q"].shape[:3], inputs["k"].shape[2]), cache(Model(a, inputs, **parameters).terms)
+    return {name: over(shape, lambda *index, which=which: every(*index)[which]) for which, name in enumerate(NAMES)}
 
 
 def logits(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return the logits."""
-    model, (shape, where) = Model(a, inputs, **parameters), places(inputs)
-    return {"result": (shape, [model.logit(*index) for index in where])}
+    return {"result": over((*inputs["q"].shape[:3], inputs["k"].shape[2]), Model(a, inputs, **parameters).logit)}
 
 
 def weights(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
     """Return the softmax of the logits."""
-    rows = attention.rows(inputs, Model(a, inputs, **parameters).logit, causal=causal)
-    return {"result": (places(inputs)[0], [share for row in rows for share in attention.shares(a, row.logits)])}
+    return {"result": attention.weights(a, inputs, Model(a, inputs, **parameters).logit, causal=causal)}
 
 
 def attend(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
     """Return the average of the values."""
-    rows = attention.rows(inputs, Model(a, inputs, **parameters).logit, causal=causal)
-    v = inputs["v"]
-    averages = [attention.average(a, row.logits, [v.row(row.batch, row.head, n) for n in range(v.shape[2])]) for row in rows]
-    return {"result": (inputs["q"].shape, [value for average in averages for value in average])}
+    return {"result": attention.attend(a, inputs, Model(a, inputs, **parameters).logit, inputs["v"], causal=causal)}
 
 
 def shift(a: Exact, inputs: Inputs, *, memory: int) -> Results:
     """Return the score of distance ``m + memory - n``; where the key is later than the query, what the permutation leaves is not judged."""
     scores = inputs["scores"]
-    batch, head, query, distance = scores.shape
+    _, _, query, distance = scores.shape
     if distance != memory + query:
         message = f"distance must be memory + query ({memory + query}), got {distance}"
         raise ValueError(message)
-    where = indices(batch, head, query, distance)
-    return {"result": (scores.shape, [_moved(a, partial(scores.at, b, h), (m, n), memory, query) for b, h, m, n in where])}
+    return {"result": over(scores.shape, lambda b, h, m, n: _moved(a, partial(scores.at, b, h), (m, n), memory, query))}
 
 
 def _moved(a: Exact, at: Callable[[int, int], Number], place: tuple[int, int], memory: int, query: int) -> Ball:

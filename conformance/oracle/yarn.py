@@ -103,4 +103,4 @@ def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
     """Turn by the blended frequencies and multiply by the attention factor."""
     turns = rope.circles(a, thetas(a, **parameters), inputs["positions"], number(a, **parameters))
-    return {"result": (inputs["x"].shape, rope.turn_all(a, inputs["x"], turns, layout, direction))}
+    return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}
