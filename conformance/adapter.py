@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from conformance.declarations import operations
 from conformance.profiles import FORMATS, PROFILES, REQUIRED
-from conformance.takes import Positions, Queries, Rows, Takes
+from conformance.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow", "mlx", "paddle", "cupy", "array_api_strict")
@@ -90,9 +91,11 @@ class Adapter:
         modifies_inputs: bool | None = None,
         **restrictions: object,
     ) -> Callable[[Function], Function]:
-        """Say that the decorated function offers an operation, restricted to the given parameter values."""
+        """Say that the decorated function offers an operation, restricted to the given parameter values and calls (``Takes``)."""
         accepted = _dtypes(self.dtypes if dtypes is None else dtypes)
         profiles = _profiles(accepted, self.profile if profile is None else profile)
+        takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
+        _takes(takes, operation)
 
         def connect(function: Function) -> Function:
             self.implementations.append(
@@ -104,7 +107,7 @@ class Adapter:
                     when=when,
                     dtypes=accepted,
                     profile=profiles,
-                    takes=Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous),
+                    takes=takes,
                     modifies_inputs=self.modifies_inputs if modifies_inputs is None else modifies_inputs,
                 )
             )
@@ -122,6 +125,13 @@ def near_miss(name: str, known: Collection[str]) -> str:
 def _one_of(thing: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         message = f"{thing} must be one of {', '.join(known)}, got {value!r}{near_miss(value, known)}"
+        raise AdapterError(message)
+
+
+def _takes(takes: Takes, operation: str) -> None:
+    wrong = list(nonsense(takes)) or (list(misplaced(takes, operations()[operation])) if operation in operations() else [])
+    if wrong:
+        message = f"{operation}: {wrong[0]}"
         raise AdapterError(message)
 
 

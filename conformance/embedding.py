@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.frameworks import MalformedError
-from conformance.takes import Takes
+from conformance.takes import BOUNDED, PLACES, Takes
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, axis_names, bind
 
@@ -16,10 +16,6 @@ from refimpl.spec import Operation, axis_names, bind
 FARTHEST = 131_071
 LARGEST = 1 << 25
 LARGEST_SQUARE = 1 << 20
-#: Which array says where the tokens of an axis are.
-PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
-#: Integers that a declaration bounds.
-BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
 
 Arrays = Mapping[str, np.ndarray]
 Call = Callable[[Sequence[np.ndarray]], Mapping[str, np.ndarray]]
@@ -36,10 +32,10 @@ def answer(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> di
     if not _agree(operation, arrays):
         return dict(call(list(arrays.values())))
     _check_bounds(arrays, takes)
-    if not takes.one_row or all(arrays[name].ndim == 1 for name in _places(operation).values()):
+    batched = [values for name, values in arrays.items() if _may_lack_batch(operation, name) and _has_batch(operation, name, values)]
+    if not takes.one_row or not batched:
         return _one_row(operation, arrays, takes, call)
-    batch = next(len(arrays[name]) for name in _places(operation).values() if arrays[name].ndim > 1)
-    rows = [_one_row(operation, _row(operation, arrays, index), takes, call) for index in range(batch)]
+    rows = [_one_row(operation, _row(operation, arrays, index), takes, call) for index in range(len(batched[0]))]
     return {name: np.concatenate([_with_batch(operation, name, row[name]) for row in rows]) for name in rows[0]}
 
 
@@ -85,23 +81,30 @@ def _same(values: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _check_bounds(arrays: Arrays, takes: Takes) -> None:
+    low, high = takes.bounds
     for name in BOUNDED:
         values = arrays.get(name)
-        if values is None or not values.size:
-            continue
-        for bound, got, rule in ((takes.lowest, values.min(), "at least"), (takes.highest, values.max(), "at most")):
-            if bound is not None and (got < bound if rule == "at least" else got > bound):
-                message = f"{name.replace('_', ' ')} must be {rule} {bound} by its declaration, got {got}"
-                raise OutsideError(message)
+        if values is not None and values.size and not low <= values.min() <= values.max() <= high:
+            broken, got = (f"at least {low}", values.min()) if values.min() < low else (f"at most {high}", values.max())
+            message = f"{name.replace('_', ' ')} must be {broken} by its declaration, got {got}"
+            raise OutsideError(message)
+
+
+def _may_lack_batch(operation: Operation, name: str) -> bool:
+    return "[batch]" in operation.arrays[name]
+
+
+def _has_batch(operation: Operation, name: str, values: np.ndarray) -> bool:
+    return "batch" in (axis_names(operation.arrays[name], values.ndim) or ())
 
 
 def _row(operation: Operation, arrays: Arrays, index: int) -> dict[str, np.ndarray]:
-    """Return one row of the batch, with positions that have no batch axis."""
+    """Return one row of the batch, without the axis of the batch where an array may lack it."""
 
     def row(name: str, values: np.ndarray) -> np.ndarray:
-        if "batch" not in (axis_names(operation.arrays[name], values.ndim) or ()):
+        if not _has_batch(operation, name, values):
             return values
-        return values[index] if name in PLACES.values() else values[[index]]
+        return values[index] if _may_lack_batch(operation, name) else values[[index]]
 
     return {name: row(name, values) for name, values in arrays.items()}
 

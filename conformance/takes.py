@@ -1,11 +1,19 @@
 """Which calls an implementation takes, beyond its parameters: what its code assumes of positions, queries and rows."""
 
+import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+from refimpl.spec import Operation
 
 Positions = Literal["any", "consecutive", "from_zero"]
 Queries = Literal["any", "at_end"]
 Rows = Literal["any", "shared"]
+#: Which array says where the tokens of an axis are.
+PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
+#: Arrays of integers that a declaration bounds.
+BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,44 @@ class Takes:
         """Whether positions come as one row for the whole batch."""
         return self.counted or self.rows == "shared"
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest position."""
+        return -math.inf if self.lowest is None else self.lowest, math.inf if self.highest is None else self.highest
+
     def as_data(self) -> dict[str, object]:
         """Return it as JSON's own types."""
         return asdict(self)
+
+
+def nonsense(takes: Takes) -> Iterator[str]:
+    """Yield what a declaration says that no code could mean, whatever it implements."""
+    for name, value, known in (
+        ("positions", takes.positions, get_args(Positions)),
+        ("queries", takes.queries, get_args(Queries)),
+        ("rows", takes.rows, get_args(Rows)),
+    ):
+        if value not in known:
+            yield f"{name} must be one of {', '.join(known)}, got {value!r}"
+    for name, bound in (("lowest", takes.lowest), ("highest", takes.highest)):
+        if bound is not None and (not isinstance(bound, int) or isinstance(bound, bool)):
+            yield f"{name} must be an integer, got {bound!r}"
+            return
+    low, high = takes.bounds
+    if high < low:
+        yield f"highest must be at least lowest, {takes.lowest}, got {takes.highest}"
+    if takes.positions == "from_zero" and not low <= 0 <= high:
+        yield f"bounds of positions that start at 0 must hold 0, got lowest={takes.lowest}, highest={takes.highest}"
+
+
+def misplaced(takes: Takes, operation: Operation) -> Iterator[str]:
+    """Yield what a declaration says that has no meaning for an operation."""
+    known, results = operation.arrays, [set(axes.split()) for axes in operation.results.values()]
+    if takes.queries != "any" and not {"query_positions", "key_positions"} <= set(known):
+        yield f"queries must be declared of an operation with queries and keys, got {operation.name}"
+    if takes.rows != "any" and not any("[batch]" in axes for axes in known.values()):
+        yield f"rows must be declared of an operation whose positions may have a batch axis, got {operation.name}"
+    if (takes.lowest, takes.highest) != (None, None) and not set(BOUNDED) & set(known):
+        yield f"lowest and highest must be declared of an operation with positions, got {operation.name}"
+    if takes.masked and ("causal" in operation.parameters or not any({"query", "key"} <= axes for axes in results)):
+        yield f"masked must be declared of a bias or of logits, got {operation.name}"
