@@ -106,7 +106,9 @@ def parameters(operation: Operation, restrictions: Mapping[str, object] | None =
     return every_choice.filter(lambda drawn: agree(drawn) and agreed(operation.name, drawn))
 
 
-def candidates(parameter: Parameter, restriction: object = None) -> tuple[object, ...]:
+def candidates(
+    parameter: Parameter, restriction: object = None, typical: Mapping[str, tuple[object, ...]] = TYPICAL
+) -> tuple[object, ...]:
     """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule."""
     if isinstance(restriction, set | frozenset | list | tuple):
         return tuple(sorted(restriction, key=repr))
@@ -116,7 +118,7 @@ def candidates(parameter: Parameter, restriction: object = None) -> tuple[object
         return parameter.choices
     if parameter.kind is bool:
         return (False, True)
-    return tuple(value for value in TYPICAL.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
+    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
 
 
 def _obeys(parameter: Parameter, value: object) -> bool:

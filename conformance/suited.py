@@ -57,8 +57,10 @@ def slowing(arrays: Arrays, _: Parameters) -> Arrays:
 
 
 def inside_of_the_length(arrays: Arrays, parameters: Parameters) -> Arrays:
-    """Make every factor at least 1, and move positions into a sequence of that length."""
-    return {**slowing(arrays, parameters), "positions": within(arrays["positions"], int(str(parameters["length"])))}
+    """Make every factor at least 1, and move positions that lie beyond a sequence of that length into it."""
+    positions, length = arrays["positions"], int(str(parameters["length"]))
+    inside = positions if positions.max() < length else within(positions, length)
+    return {**slowing(arrays, parameters), "positions": inside}
 
 
 #: For an operation: make drawn arrays such that every conforming implementation takes them.
