@@ -14,6 +14,10 @@ Pair = tuple[Number, Number]
 Logit = Callable[[int, int, int, int], Ball]
 
 
+class BlindError(ValueError):
+    """A query that sees no key, so that there is nothing to share among."""
+
+
 @dataclass(frozen=True)
 class Side:
     """A pair of a query or key before its rotation: its length, from above, and how far the rotation may miss."""
@@ -133,7 +137,7 @@ def check_sight(queries: Tensor, keys: Tensor) -> None:
     first, earliest = ([min(x.in_batch(batch, n) for n in range(x.shape[-1])) for batch in batches] for x in (queries, keys))
     if any(query < key for query, key in zip(first, earliest, strict=True)):
         message = "every query must see a key, got a query before all keys"
-        raise ValueError(message)
+        raise BlindError(message)
 
 
 def weights(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> tuple[tuple[int, ...], Sequence[Ball]]:
