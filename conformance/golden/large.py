@@ -1,0 +1,257 @@
+"""Draw calls at real sizes: many heads, long sequences and odd tails, with the elements of their results that are to be judged."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.draw import Arguments, candidates, is_position
+from conformance.golden import features, places, sampling
+from conformance.golden.settings import settings
+from conformance.laws.trial import result_shape
+from conformance.suited import suited
+from conformance.takes import Takes
+from refimpl.spec import Operation, axis_names, fixed_size
+
+Generator = np.random.Generator
+Parameters = Mapping[str, object]
+#: No array holds more numbers; a call with wider heads gets fewer of them.
+MOST, MOST_AT_FULL = 1 << 22, 1 << 24
+#: How many elements of a result are judged, at least and at most, and of one row that weighs all keys.
+FEWEST, ELEMENTS, EACH = 3, 320, 3
+#: How many products of channels the oracle is asked for in one call.
+PRODUCTS = 6_000
+#: Real inputs repeat after so many numbers: a prime, so that no two rows are alike.
+POOL = 65_521
+GROWING = frozenset({"token", "query", "key", "offset", "distance", "..."})
+
+
+@dataclass(frozen=True)
+class Large:
+    """A call at a real size, the flat indices of what is judged of every result, and whether to pass its arrays non-contiguous."""
+
+    arguments: Arguments
+    at: Mapping[str, np.ndarray]
+    strided: bool = False
+
+
+@dataclass(frozen=True)
+class Room:
+    """How large a call is: batch, query heads per key head, tokens (or queries), keys, width of a head, and how its positions run."""
+
+    batch: int
+    heads: int
+    tokens: int
+    keys: int
+    width: int
+    group: int = 1
+    runs: str = "counted"
+
+    def size(self, axis: str) -> int:
+        """Return the size of an axis that no parameter fixes."""
+        return {
+            "batch": self.batch,
+            "key": self.keys,
+            "distance": self.keys,
+            "head_dim": self.width,
+            "pair": self.width // 2,
+            "key_head": self.heads // self.group,
+            **dict.fromkeys(("head", "query_head"), self.heads),
+        }.get(axis, self.tokens)
+
+
+#: Vectors that are worked out token by token: long, many heads, a batch, batch times heads, wide; then larger ones.
+TOKENS = (
+    Room(2, 3, 129, 129, 64, runs="shuffled"),
+    Room(1, 33, 1_025, 1_025, 64),
+    Room(1, 2, 4_099, 4_099, 80, runs="late"),
+    Room(5, 9, 257, 65, 128, group=3, runs="rows"),
+    Room(3, 71, 33, 10, 96, runs="late"),
+    Room(7, 2, 65, 2_049, 256, runs="shuffled"),
+)
+TOKENS_AT_FULL = (
+    Room(1, 32, 4_096, 4_096, 128),
+    Room(2, 40, 513, 513, 64, runs="rows"),
+    Room(1, 1, 16_387, 16_387, 128, runs="late"),
+    Room(1, 160, 129, 129, 128, runs="shuffled"),
+)
+#: Encodings, whose tokens have neither heads nor a batch.
+ENCODINGS = (
+    Room(1, 3, 129, 129, 64, runs="shuffled"),
+    Room(1, 33, 8_195, 8_195, 64),
+    Room(1, 40, 2_049, 2_049, 256, runs="late"),
+    Room(1, 160, 257, 257, 1_024, runs="shuffled"),
+)
+ENCODINGS_AT_FULL = (Room(1, 32, 32_771, 32_771, 128), Room(1, 32, 4_097, 4_097, 768, runs="late"))
+#: Biases of queries and keys: square, one query in decoding, many heads, long.
+BIASES = (
+    Room(1, 3, 33, 129, 64, runs="shuffled"),
+    Room(1, 12, 257, 257, 64),
+    Room(1, 160, 3, 2_049, 64),
+    Room(1, 40, 65, 513, 64, runs="late"),
+    Room(1, 2, 1_025, 1_025, 64),
+    Room(1, 9, 1, 4_099, 64),
+)
+BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
+#: Attention: few keys but one more than a tile, groups, a batch, many heads, and lengths of several tiles.
+ATTENTION = (
+    Room(2, 4, 5, 65, 16, group=2, runs="shuffled"),
+    Room(1, 6, 33, 257, 64, group=3, runs="counted"),
+    Room(1, 8, 3, 2_049, 64, group=8, runs="late"),
+    Room(5, 12, 10, 10, 64, runs="rows"),
+    Room(1, 33, 65, 129, 64, runs="counted"),
+)
+ATTENTION_AT_FULL = (Room(1, 32, 129, 1_025, 128, group=4, runs="late"), Room(7, 20, 65, 33, 80, group=2, runs="rows"))
+
+Plans = tuple[tuple[Room, ...], tuple[Room, ...]]
+
+
+def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int, level: str) -> Iterator[Large]:
+    """Yield calls at real sizes inside a declaration: one small one at ``smoke``, and the largest ones at ``full`` only."""
+    if not _axes(operation) & GROWING:
+        return
+    core, full = _plans(operation)
+    most = MOST_AT_FULL if level == "full" else MOST
+    for number, room in enumerate({"smoke": core[:1], "core": core, "full": core + full}[level]):
+        rng = np.random.default_rng((seed, number, *operation.name.encode()))
+        parameters = _parameters(operation, restrictions, room, rng)
+        if parameters is not None:
+            call = _call(operation, parameters, _fitting(operation, parameters, room, takes, most), takes, dtype, rng)
+            yield Large(call, _judged(operation, call, rng), strided=number % 2 == 0 and not takes.contiguous)
+
+
+def _axes(operation: Operation) -> set[str]:
+    """Return the axes of all arrays."""
+    return set(" ".join(operation.arrays.values()).replace("[", " ").replace("]", " ").split())
+
+
+def _vectors(operation: Operation) -> bool:
+    """Whether it takes vectors of tokens, in batches and heads."""
+    return any({"batch", "head_dim"} <= set(axes.split()) or "distance" in axes for axes in operation.arrays.values())
+
+
+def _apart(operation: Operation) -> bool:
+    """Whether no result depends on queries and keys together."""
+    return "key" not in _axes(operation) or any("key" in axes and "query" not in axes for axes in operation.results.values())
+
+
+def weighs(operation: Operation) -> bool:
+    """Whether each element takes the logits of all keys, as a softmax does: these operations may be causal."""
+    return "causal" in operation.parameters
+
+
+def _plans(operation: Operation) -> Plans:
+    if _apart(operation) and "distance" not in _axes(operation):
+        return (TOKENS, TOKENS_AT_FULL) if "batch" in _axes(operation) or "[batch]" in _axes(operation) else (ENCODINGS, ENCODINGS_AT_FULL)
+    return (ATTENTION, ATTENTION_AT_FULL) if _vectors(operation) else (BIASES, BIASES_AT_FULL)
+
+
+def _parameters(operation: Operation, restrictions: Mapping[str, object], room: Room, rng: Generator) -> Parameters | None:
+    """Return parameters inside the declaration that agree with each other, with the room's width and heads where these may be had."""
+    wishes: Mapping[str, object] = {"head_dim": room.width, "dim": room.width, "num_heads": room.heads, "memory": room.keys - room.tokens}
+    wished = {
+        name: wishes[name]
+        for name, parameter in operation.parameters.items()
+        if name in wishes and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
+    }
+    return next(settings(operation, {**restrictions, **wished}, rng), None) or next(settings(operation, restrictions, rng), None)
+
+
+def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Takes, most: int) -> Room:
+    """Return a room whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
+    longest = places.room(parameters, {}, takes).size
+    tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
+    fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
+    while _numbers(operation, parameters, fits) > most and fits.tokens > 1:
+        heads = fits.heads // 2 // fits.group * fits.group
+        fits = replace(fits, heads=heads) if heads else replace(fits, tokens=fits.tokens // 2 + 1, keys=fits.keys // 2 + 1)
+    return fits
+
+
+def _numbers(operation: Operation, parameters: Parameters, room: Room) -> int:
+    """Return how many numbers the largest array or result holds."""
+    every = [*operation.arrays.values(), *operation.results.values()]
+    return max(math.prod(_shape(axes, parameters, room, optional=True)) for axes in every)
+
+
+def _shape(axes: str, parameters: Parameters, room: Room, *, optional: bool) -> tuple[int, ...]:
+    if axes == "...":
+        return room.tokens, 3
+    rank = len(axes.split()) - (0 if optional else axes.count("["))
+    sizes = ((fixed_size(axis, parameters), room.size(axis)) for axis in axis_names(axes, rank) or ())
+    return tuple(free if fixed is None else fixed for fixed, free in sizes)
+
+
+def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes, dtype: str, rng: Generator) -> Arguments:
+    """Return the arrays of a call of that size."""
+    bounds = places.room(parameters, {}, takes)
+    batched = room.runs == "rows" and not takes.one_row
+    shapes = {name: _shape(axes, parameters, room, optional=batched) for name, axes in operation.arrays.items()}
+    arrays = _positions(shapes, room.runs, bounds, takes, rng)
+    for name, shape in shapes.items():
+        if name not in arrays:
+            arrays[name] = numbers(rng, shape, dtype)
+    fitted = suited(operation.name, {name: arrays[name] for name in operation.arrays}, parameters)
+    return Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
+
+
+def numbers(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Return numbers that use every bit of the dtype's significand; they repeat after a prime number of them."""
+    return np.resize(features.full(rng, (min(math.prod(shape), POOL),), dtype), shape)
+
+
+def _positions(
+    shapes: Mapping[str, tuple[int, ...]], runs: str, bounds: places.Room, takes: Takes, rng: Generator
+) -> dict[str, np.ndarray]:
+    """Return the positions of a call: counted from 0 or late, each row from elsewhere, or shuffled, as far as that is taken."""
+    found = {}
+    for name, shape in shapes.items():
+        if name == "relative_positions":
+            found[name] = rng.permutation(math.prod(shape)).reshape(shape) - math.prod(shape) // 2
+        elif is_position(name) and not (name == "query_positions" and "key_positions" in shapes):
+            start = _starts(shape, runs, bounds, takes, rng)
+            counted = start + np.arange(shape[-1])
+            found[name] = counted if runs != "shuffled" or takes.counted else rng.permutation(counted)
+    if "key_positions" in found:
+        found["query_positions"] = _queries(found["key_positions"], shapes["query_positions"][-1], takes)
+    return found
+
+
+def _starts(shape: tuple[int, ...], runs: str, bounds: places.Room, takes: Takes, rng: Generator) -> np.ndarray:
+    """Return where each row of positions begins."""
+    first = max(bounds.lowest, 0)
+    if runs not in ("late", "rows") or takes.positions == "from_zero":
+        return np.full((*shape[:-1], 1), first)
+    begins = np.concatenate([[first], bounds.edges[(bounds.edges >= first) & (bounds.edges <= bounds.highest - shape[-1] + 1)]])
+    return np.asarray(rng.choice(begins, (*shape[:-1], 1)))
+
+
+def _queries(keys: np.ndarray, count: int, takes: Takes) -> np.ndarray:
+    """Return the positions of queries: the last of the keys, or from the first key on where code counts both from there."""
+    if takes.queries == "at_end" or not (takes.counted or count > keys.shape[-1]):
+        return keys[..., keys.shape[-1] - count :].copy()
+    return np.asarray(keys.min(axis=-1, keepdims=True) + np.arange(count))
+
+
+def _judged(operation: Operation, call: Arguments, rng: Generator) -> dict[str, np.ndarray]:
+    """Return what is judged of every result of a call, by flat index."""
+    return {name: _elements(operation, call, name, rng) for name in operation.results}
+
+
+def _elements(operation: Operation, call: Arguments, name: str, rng: Generator) -> np.ndarray:
+    shape = result_shape(operation, call, name)
+    axes = axis_names(operation.results[name], len(shape)) or ()
+    cost = _cost(operation, call)
+    if weighs(operation):
+        return sampling.rows(shape, 3, max(PRODUCTS // cost, FEWEST), EACH, rng)
+    at = sampling.elements(axes, shape, max(min(ELEMENTS, PRODUCTS // cost), FEWEST), rng)
+    return sampling.with_anchors(at, shape[-1]) if axes[-1:] == ("key",) else at
+
+
+def _cost(operation: Operation, call: Arguments) -> int:
+    """Return how many products one element takes: one for each channel of a query, and for each key where it weighs all of them."""
+    if _apart(operation) or "q" not in call.arrays:
+        return 1
+    channels: int = call.arrays["q"].shape[-1] * int(str(call.parameters.get("dim", 1)))
+    return channels * call.arrays["k"].shape[2] if weighs(operation) else channels
