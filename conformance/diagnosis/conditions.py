@@ -1,0 +1,176 @@
+"""What failing cases have in common that no passing one has: a width, a length, a batch, where positions lie."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from conformance.declarations import operations
+from conformance.vectors import Vector
+from refimpl.spec import axis_names
+
+#: So many are told: with more, one or two failing cases would have everything in common.
+MOST = 4
+#: So many values are listed; more are no list of exceptions but all that was drawn.
+LISTED = 4
+#: So many different numbers on either side have a property by more than chance.
+ENOUGH = 3
+#: How many of an axis are called, and where an axis stands for the sequence.
+COUNTED = {
+    "token": "tokens",
+    "query": "queries",
+    "key": "keys",
+    "head": "heads",
+    "query_head": "query heads",
+    "key_head": "key heads",
+    "row": "rows of the table",
+    "pair": "pairs",
+}
+#: Work that kernels divide by the product of two axes.
+TOGETHER = (("batch", "head"), ("batch", "query_head"))
+Value = Any
+Values = Sequence[Value]
+
+
+def conditions(passed: Sequence[Vector], failed: Sequence[Vector]) -> tuple[str, ...]:
+    """Return what all failing cases have and no passing one, one sentence each: parameters, sizes, then where positions lie."""
+    if not (passed and failed):
+        return ()
+    good, bad = ([_facts(vector) for vector in group] for group in (passed, failed))
+    names = [name for name in bad[0] if all(name in facts for facts in chain(bad, good))]
+    told = {name: _told(name, [facts[name] for facts in bad], [facts[name] for facts in good]) for name in names}
+    return tuple(f"wrong only {words}" for name, words in told.items() if words and not _follows(name, told))[:MOST]
+
+
+def _follows(name: str, told: Mapping[str, str]) -> bool:
+    """Whether something is a product of which one factor parts the cases already."""
+    return " x " in name and any(told.get(factor) for factor in name.split(" x "))
+
+
+def _facts(vector: Vector) -> dict[str, Value]:
+    """Return what is known of a case by name: its parameters, the sizes of its axes, and where its positions lie."""
+    sizes = _sizes(vector)
+    products = {f"{one} x {other}": sizes[one] * sizes[other] for one, other in TOGETHER if one in sizes and other in sizes}
+    counts = {name: size for name, size in sizes.items() if name not in vector.parameters}
+    return {**vector.parameters, **counts, **products, **dict(_places(vector))}
+
+
+def _sizes(vector: Vector) -> dict[str, int]:
+    """Return the size of every axis of the inputs."""
+    sizes: dict[str, int] = {}
+    for name, axes in operations()[vector.operation].arrays.items():
+        shape = vector.inputs[name].shape
+        named = axis_names(axes, len(shape)) or () if axes != "..." else ()
+        sizes.update(zip(named, shape, strict=False))
+    return sizes
+
+
+def _places(vector: Vector) -> Iterator[tuple[str, Value]]:
+    """Yield where the integer inputs lie, and whether every row of the batch has its own."""
+    contract = operations()[vector.operation]
+    for name in contract.arrays:
+        places = vector.inputs[name]
+        if name in contract.integers and places.size:
+            yield f"smallest of {name}", int(places.min())
+            yield f"largest of {name}", int(places.max())
+        if name in contract.integers and "[batch]" in contract.arrays[name]:
+            yield f"batched {name}", places.ndim > 1
+
+
+def _told(name: str, bad: Values, good: Values) -> str:
+    """Return how one fact parts failing cases from passing ones, or nothing where it doesn't."""
+    if not set(bad).isdisjoint(good):
+        return ""
+    if name.startswith("batched "):
+        return _batched(name.removeprefix("batched "), batched=bad[0])
+    if _numbers(bad) and _numbers(good):
+        return _bounded(name, bad, good) or _listed(name, bad, good)
+    return f"where {name} is {_either(bad)}"
+
+
+def _batched(name: str, *, batched: bool) -> str:
+    return f"where {_words(name)} {'differ by row of the batch' if batched else 'are the same for the whole batch'}"
+
+
+def _numbers(values: Values) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _bounded(name: str, bad: Values, good: Values) -> str:
+    """Return the bound that parts numbers, or nothing where none does."""
+    if min(bad) > max(good):
+        return _beyond(name, min(bad), max(good))
+    return _below(name, max(bad), min(good)) if max(bad) < min(good) else ""
+
+
+def _beyond(name: str, first: float, last: float) -> str:
+    """Return in words that cases are wrong from a number on; up to another they are right."""
+    if name in COUNTED:
+        return f"with more than {_number(last)} {COUNTED[name]}"
+    if name == "batch":
+        return f"in batches of {_number(first)} or more"
+    if " x " in name:
+        return f"where {name.replace('_', ' ')} exceeds {_number(last)}"
+    if name.startswith(("smallest of ", "largest of ")):
+        return _high(name, first, last)
+    return f"from {name} {_number(first)} on"
+
+
+def _high(name: str, first: float, last: float) -> str:
+    which, places = name.split(" of ")
+    if which == "largest":
+        return f"where {_words(places)} exceed {_number(last)}"
+    return f"where no {_word(places)} is below {_number(first)}"
+
+
+def _below(name: str, last: float, first: float) -> str:
+    """Return in words that cases are wrong up to a number; from another on they are right."""
+    if name in COUNTED:
+        return f"with fewer than {_number(first)} {COUNTED[name]}"
+    if name == "batch":
+        return f"in batches of {_number(last)} or fewer"
+    if name.startswith("smallest of "):
+        places = name.removeprefix("smallest of ")
+        return f"at negative {_words(places)}" if last < 0 <= first else f"where {_words(places)} go below {_number(first)}"
+    if name.startswith("largest of "):
+        return f"where no {_word(name.removeprefix('largest of '))} exceeds {_number(last)}"
+    return f"up to {name.replace('_', ' ') if ' x ' in name else name} {_number(last)}"
+
+
+def _listed(name: str, bad: Values, good: Values) -> str:
+    """Return the few values that parameters and sizes have where cases are wrong; that a real number has others says nothing."""
+    whole, values = all(isinstance(value, int) for value in chain(bad, good)), set(bad)
+    if name.startswith(("smallest of ", "largest of ")) or not (whole or (len(values) == 1 < len(bad))):
+        return ""
+    if min(len(values), len(set(good))) >= ENOUGH:
+        for words, holds in PROPERTIES.items():
+            if all(map(holds, bad)) and not any(map(holds, good)):
+                return f"where {name} is {words}"
+    listed = len(values) == 1 or len(values) <= min(LISTED, len(bad) - 1)
+    return f"where {name} is {_either(bad)}" if listed else ""
+
+
+#: What whole numbers may be that code overlooks.
+PROPERTIES: dict[str, Callable[[int], bool]] = {
+    "no power of two": lambda value: value & (value - 1) != 0,
+    "odd": lambda value: value % 2 == 1,
+    "no multiple of 4": lambda value: value % 4 != 0,
+    "no multiple of 16": lambda value: value % 16 != 0,
+}
+
+
+def _either(values: Values) -> str:
+    numbers = _numbers(values)
+    words = [_number(value) if numbers else str(value) for value in (sorted(set(values)) if numbers else dict.fromkeys(values))]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _word(name: str) -> str:
+    return _words(name).removesuffix("s")
