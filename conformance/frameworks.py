@@ -3,7 +3,7 @@
 import importlib
 import importlib.metadata
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -19,6 +19,8 @@ DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api_strict": "array-api-strict
 #: What a frame of the channel holds of 8-byte numbers.
 LARGEST_RESULT = LARGEST_PAYLOAD // 8
 LARGEST_INTEGER = np.iinfo(np.int64).max
+#: Libraries whose arrays are places in memory, which a program lays out and shares.
+IN_MEMORY = ("numpy", "torch", "cupy")
 
 
 class MalformedError(Exception):
@@ -72,6 +74,26 @@ class NumPy:
     def host(self, value: Any) -> tuple[np.ndarray, str]:
         """Return the value as a NumPy array that holds it exactly, and the name of the dtype that it had."""
         return np.asarray(value), str(value.dtype)
+
+    @property
+    def manners(self) -> tuple[str, ...]:
+        """How calls can be made, beyond plainly."""
+        return ("repeated", "strided") if self.module in IN_MEMORY else ("repeated",)
+
+    def strided(self, array: Any) -> Any:
+        """Return the same numbers as a view: as heads and tokens that were swapped have, else every second element of a larger array."""
+        if array.ndim > 2 and min(array.shape[-3:-1]) > 1:
+            return array.swapaxes(-3, -2).copy().swapaxes(-3, -2)
+        return self.library.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
+
+    def gradients(self, function: Any, arrays: Any, cotangents: Any) -> list[Any]:  # noqa: ARG002  who differentiates needs them
+        """Refuse: it differentiates no function that is called as it is."""
+        message = f"a library that differentiates must be asked for gradients, got {self.module}"
+        raise Unsupported(message)
+
+    def shares(self, one: Any, other: Any) -> bool:
+        """Whether two arrays of the library may share memory."""
+        return self.module in IN_MEMORY and bool(self.library.may_share_memory(one, other))
 
 
 class Torch(NumPy):
@@ -131,6 +153,38 @@ class Torch(NumPy):
         tensor = value.detach().cpu()
         name = str(value.dtype).removeprefix("torch.")
         return (tensor.double() if tensor.is_floating_point() else tensor).resolve_neg().numpy(), name
+
+    @property
+    def manners(self) -> tuple[str, ...]:
+        """How calls can be made, beyond plainly."""
+        return (*super().manners, "differentiated")
+
+    def strided(self, array: Any) -> Any:
+        """Return the same numbers as a view: as heads and tokens that were swapped have, else every second element of a larger tensor."""
+        if array.ndim > 2 and min(array.shape[-3:-1]) > 1:
+            return array.transpose(-3, -2).contiguous().transpose(-3, -2)
+        return array.repeat_interleave(2, dim=-1)[..., ::2] if array.ndim else array
+
+    def shares(self, one: Any, other: Any) -> bool:
+        """Whether two tensors have one storage."""
+        try:
+            places = {tensor.untyped_storage().data_ptr() for tensor in (one, other)}
+        except (NotImplementedError, RuntimeError):
+            return False
+        return len(places) == 1 and 0 not in places
+
+    def gradients(self, function: Callable[[list[Any]], list[Any]], arrays: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Return the gradient of every array, or ``None`` where none reaches it, of the product of a function's results with others."""
+        real = [array.is_floating_point() for array in arrays]
+        leaves = [array.detach().requires_grad_(floating) for array, floating in zip(arrays, real, strict=True)]
+        results = function([leaf.clone() for leaf in leaves])
+        pairs = [(one, other) for one, other in zip(results, cotangents, strict=True) if getattr(one, "requires_grad", False)]
+        if not pairs:
+            return [None] * len(arrays)
+        outputs = [one for one, _ in pairs]
+        wanted = [leaf for leaf, floating in zip(leaves, real, strict=True) if floating]
+        found = iter(self.library.autograd.grad(outputs, wanted, [other.to(one.dtype) for one, other in pairs], allow_unused=True))
+        return [next(found) if floating else None for floating in real]
 
 
 class Jax(NumPy):

@@ -7,6 +7,7 @@ import numpy as np
 
 from conformance import targets
 from conformance.adapter import Adapter
+from conformance.manner import PLAIN, Manner
 from conformance.one_by_one import SMOKE, Judge
 from conformance.outcomes import Diagnosis, HarnessError, Passed, Result
 from conformance.report import message
@@ -37,10 +38,17 @@ class InProcess(Session):
         """Return the same functions: their memory can't be cleared from here."""
         return InProcess(self.adapter)
 
-    def request(self, descriptor: Descriptor, dtype: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
+    def request(
+        self,
+        descriptor: Descriptor,
+        dtype: str,
+        arrays: Sequence[np.ndarray],
+        parameters: Mapping[str, object],
+        manner: Manner = PLAIN,
+    ) -> Reply:
         """Make one call."""
-        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters)}
-        return received(*self.worker.answer(asked, arrays))
+        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), **manner.as_header()}
+        return received(*self.worker.answer(asked, [*arrays, *manner.cotangents]))
 
 
 def assert_conforms(

@@ -1,5 +1,6 @@
 """A worker process and the conversation with it: start, call, stop when it hangs, start again when it dies."""
 
+import functools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from conformance.channel import ChannelClosedError, ChannelError
 from conformance.declarations import operations
 from conformance.interrupts import uninterrupted
 from conformance.limits import Limits
+from conformance.manner import PLAIN, Manner
 from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Reason, TimedOut
 from conformance.process import Process
 from conformance.profiles import CAST
@@ -83,10 +85,7 @@ class Session:
 
     def subject(self, descriptor: Descriptor, dtype: str, profile: str) -> Subject:
         """Return one implementation at one dtype as something to call."""
-
-        def call(arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
-            return self.request(descriptor, dtype, arrays, parameters)
-
+        call = functools.partial(self.request, descriptor, dtype)
         return Subject(
             operation=operations()[descriptor.operation],
             dtype=dtype,
@@ -95,6 +94,8 @@ class Session:
             restrictions=descriptor.restrictions,
             takes=descriptor.takes,
             label=descriptor.label,
+            call_in=call,
+            manners=frozenset(self.about["manners"]),
         )
 
     def call(
@@ -105,20 +106,28 @@ class Session:
         *,
         label: str | None = None,
         dtype: str | None = None,
+        strided: bool = False,
     ) -> dict[str, np.ndarray]:
         """Return what the implementation of an operation gives: for people who paste a reproduction."""
         found = next(d for d in self.implementations if d.operation == operation and label in (None, d.label))
-        return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters).values)
+        return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters, Manner(strided=strided)).values)
 
-    def request(self, descriptor: Descriptor, dtype: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
+    def request(
+        self,
+        descriptor: Descriptor,
+        dtype: str,
+        arrays: Sequence[np.ndarray],
+        parameters: Mapping[str, object],
+        manner: Manner = PLAIN,
+    ) -> Reply:
         """Make one call in the worker; one whose state an other implementation has changed is replaced first."""
         self.notice()
         if self._spoilt(descriptor, dtype):
             self.close()
         process = self._running()
         self._last = descriptor.index, dtype
-        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), "under": self.under}
-        reply, values = self._exchanged(process, asked, arrays)
+        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
+        reply, values = self._exchanged(process, asked, [*arrays, *manner.cotangents])
         answer = received(reply, values)
         self._altered = self._altered or bool(answer.left)
         return answer
@@ -231,7 +240,7 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
     """Return what a worker answered, or raise where that is no result."""
     match reply.get("status"):
         case "ok":
-            return Reply(dict(zip(reply["results"], values, strict=True)), reply["dtypes"], tuple(reply["modified"]), tuple(reply["left"]))
+            return _reply(reply, values)
         case "unsupported":
             raise CallRefusedError(reply["reason"], declared=bool(reply.get("declared")))
         case "error":
@@ -239,3 +248,16 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
         case "malformed":
             raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))
     raise CallFailedError(HarnessError(f"a reply must have a status, got {reply.get('status')!r}"))
+
+
+def _reply(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
+    names = reply["results"]
+    return Reply(
+        values=dict(zip(names, values, strict=False)),
+        dtypes=reply["dtypes"],
+        modified=tuple(reply["modified"]),
+        left=tuple(reply["left"]),
+        aliases=tuple(reply["aliases"]),
+        repeats=reply.get("repeats", 0),
+        unlike=dict(zip(names, values[len(names) :], strict=False)),
+    )

@@ -1,23 +1,31 @@
 """An implementation as laws and vectors see it: something to call with NumPy arrays."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from conformance.manner import Manner
 from conformance.outcomes import Outcome
-from conformance.takes import Takes
+from conformance.takes import Takes, is_bias
 from refimpl.spec import Operation
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was."""
+    """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was.
+
+    ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
+    gave other bits, has these in ``unlike``.
+    """
 
     values: Mapping[str, np.ndarray]
     dtypes: Mapping[str, str]
     modified: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    repeats: int = 0
+    unlike: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 class CallRefusedError(Exception):
@@ -39,6 +47,7 @@ class CallFailedError(Exception):
 
 
 Call = Callable[[Sequence[np.ndarray], Mapping[str, object]], Reply]
+CallInManner = Callable[[Sequence[np.ndarray], Mapping[str, object], Manner], Reply]
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,8 @@ class Subject:
     """One implementation of one operation at one dtype.
 
     ``call`` takes arrays in the declared order (float64 for floats, exact in ``dtype``; int64 for integers) and the
-    parameters; it raises ``CallRefusedError`` or ``CallFailedError``. ``restrictions`` narrow what is drawn.
+    parameters; it raises ``CallRefusedError`` or ``CallFailedError``. ``restrictions`` narrow what is drawn. ``manners`` name how else
+    ``call_in`` can call: ``repeated``, ``strided``, ``differentiated``.
     """
 
     operation: Operation
@@ -56,8 +66,18 @@ class Subject:
     restrictions: Mapping[str, object] = field(default_factory=dict)
     takes: Takes = field(default_factory=Takes)
     label: str = ""
+    call_in: CallInManner | None = None
+    manners: frozenset[str] = frozenset()
+
+    def ask(self, arrays: Sequence[np.ndarray], parameters: Mapping[str, object], manner: Manner) -> Reply:
+        """Make a call in a manner; plainly where there is no other."""
+        return self.call(arrays, parameters) if self.call_in is None else self.call_in(arrays, parameters, manner)
+
+    def always(self, manner: Manner) -> "Subject":
+        """Return the subject with every call made in a manner."""
+        return replace(self, call=lambda arrays, parameters: self.ask(arrays, parameters, manner))
 
     @property
     def positions(self) -> str:
-        """Which positions it takes."""
-        return self.takes.positions
+        """Which positions it takes, or is given as if it took them: of a bias, rows and columns are picked."""
+        return "any" if is_bias(self.operation) else self.takes.positions

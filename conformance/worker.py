@@ -1,12 +1,14 @@
 """The process in which an implementation runs: load the target, describe it, answer calls until the channel closes."""
 
+import functools
 import inspect
 import os
 import platform
 import socket
 import sys
+import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -18,6 +20,7 @@ from conformance.adapter import Adapter, Implementation, Unsupported
 from conformance.channel import Channel, ChannelClosedError
 from conformance.declarations import features, operations
 from conformance.frameworks import MalformedError, NumPy, exact, version
+from conformance.manner import Manner
 from conformance.protocol.errors import ProgramEndedError
 from conformance.wording import told, told_with_place
 from refimpl.spec import Operation
@@ -44,24 +47,39 @@ class Runner:
         """Keep no result yet."""
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
-    def run(self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, under: str | None) -> Answer:
+    def run(
+        self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner
+    ) -> Answer:
         """Return the reply's header and its arrays; ``under`` names a circumstance of the framework."""
         refusal = self.implementation.refuses(parameters)
         if refusal is not None:
             return {"status": "unsupported", "reason": refusal, "declared": True}, []
-        call = _Call(self, parameters, dtype, under)
+        call = _Call(self, parameters, dtype, under, manner)
         before = traces.state()
-        values = embedding.answer(self.operation, arrays, self.implementation.takes, call)
-        left = [*traces.changed(before), *self.kept.changes()]
-        header = {"status": "ok", "results": list(values), "dtypes": call.dtypes, "modified": sorted(call.modified), "left": left}
-        return header, list(values.values())
+        values, unlike, repeats = _repeatedly(functools.partial(self._values, call, arrays), manner)
+        header = {
+            "status": "ok",
+            "results": list(values),
+            "dtypes": call.dtypes,
+            "modified": sorted(call.modified),
+            "left": [*traces.changed(before), *self.kept.changes()],
+            "aliases": sorted(call.aliases),
+            "repeats": repeats,
+        }
+        return header, [*values.values(), *unlike.values()]
+
+    def _values(self, call: "_Call", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if call.manner.cotangents:
+            return call.gradients(list(arrays.values()))
+        return embedding.answer(self.operation, arrays, self.implementation.takes, call)
 
 
 class _Call:
     """One call, or several for embedded positions: what it was given, what it returned, what it changed."""
 
-    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str, under: str | None) -> None:
+    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner) -> None:
         self.runner = runner
+        self.manner = manner
         self.dtype = dtype
         self.under = under
         self.keywords = dict(parameters)
@@ -69,32 +87,64 @@ class _Call:
             self.keywords["dtype"] = runner.framework.dtype(dtype)
         self.dtypes: dict[str, str] = {}
         self.modified: set[str] = set()
+        self.aliases: set[str] = set()
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        framework = self.runner.framework
-        given = [self._array(name, values) for name, values in zip(self.runner.operation.arrays, arrays, strict=True)]
-        with framework.under(self.under, self.dtype) if self.under else nullcontext():
-            returned = self.runner.implementation.function(*given, **self.keywords)
-        values = self._results(returned)
-        if framework.mutable:
+        given = self._given(arrays)
+        parts = self._parts(given)
+        values = self._results(parts)
+        if self.runner.framework.mutable:
+            self.aliases.update(self._shared(parts, given))
             self._compare(arrays, given)
         return values
 
-    def _array(self, name: str, values: np.ndarray) -> Any:
-        whole = values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values)))
-        return self.runner.framework.integers(values) if whole else self.runner.framework.floats(values, self.dtype)
+    def gradients(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the gradient of every array that one reaches."""
+        framework = self.runner.framework
+        cotangents = [framework.floats(values, self.dtype) for values in self.manner.cotangents]
+        gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
+        values = {}
+        for name, gradient in zip(self.runner.operation.arrays, gradients, strict=True):
+            if gradient is not None:
+                values[name], self.dtypes[name] = exact(gradient, framework)
+        return values
 
-    def _results(self, returned: object) -> dict[str, np.ndarray]:
+    def _given(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        return [self._array(name, values) for name, values in zip(self.runner.operation.arrays, arrays, strict=True)]
+
+    def _array(self, name: str, values: np.ndarray) -> Any:
+        framework = self.runner.framework
+        if values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
+            return framework.integers(values)
+        array = framework.floats(values, self.dtype)
+        return framework.strided(array) if self.manner.strided else array
+
+    def _parts(self, given: Sequence[Any]) -> list[Any]:
+        """Call the function; return its results as it gave them."""
+        framework = self.runner.framework
+        with framework.under(self.under, self.dtype) if self.under else nullcontext():
+            returned = self.runner.implementation.function(*given, **self.keywords)
         names = list(self.runner.operation.results)
         parts = list(returned) if isinstance(returned, tuple | list) else [returned]
         if len(parts) != len(names):
             message = f"must return {len(names)} results ({', '.join(names)}), got {len(parts)}"
             raise MalformedError(message)
+        return parts
+
+    def _results(self, parts: list[Any]) -> dict[str, np.ndarray]:
         values = {}
-        for name, part in zip(names, parts, strict=True):
+        for name, part in zip(self.runner.operation.results, parts, strict=True):
             values[name], self.dtypes[name] = exact(part, self.runner.framework)
         self.runner.kept.keep(parts, list(values.values()))
         return values
+
+    def _shared(self, parts: Sequence[Any], given: Sequence[Any]) -> Iterator[str]:
+        """Yield in words which results share memory with which arrays."""
+        framework, operation = self.runner.framework, self.runner.operation
+        for name, part in zip(operation.results, parts, strict=True):
+            for array, value in zip(operation.arrays, given, strict=True):
+                if framework.owns(part) and framework.shares(part, value):
+                    yield f"{name} shares memory with {array}"
 
     def _compare(self, arrays: Sequence[np.ndarray], given: Sequence[Any]) -> None:
         framework = self.runner.framework
@@ -102,6 +152,19 @@ class _Call:
             now = exact(array, framework)[0]
             if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original), framework)[0]):
                 self.modified.add(name)
+
+
+def _repeatedly(
+    make: Callable[[], dict[str, np.ndarray]], manner: Manner
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], int]:
+    """Return what a call gives, the first other bits that it gives when repeated, and how often it was."""
+    first, count = make(), 0
+    until = time.monotonic() + manner.seconds
+    while count < manner.repeats and time.monotonic() < until:
+        again, count = make(), count + 1
+        if any(not traces.equal(value, again[name]) for name, value in first.items()):
+            return first, again, count
+    return first, {}, count
 
 
 class UnreachableError(Exception):
@@ -126,15 +189,17 @@ class Worker:
             "versions": _versions(self.adapter),
             "device": self.framework.place,
             "circumstances": self.framework.circumstances,
+            "manners": self.framework.manners,
             "implementations": [_description(runner) for runner in self.runners],
         }
 
     def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
         """Return the reply to one call."""
         runner: Runner = self.runners[request["index"]]
-        named = dict(zip(runner.operation.arrays, arrays, strict=True))
+        named = dict(zip(runner.operation.arrays, arrays, strict=False))
+        manner = Manner.of(request, arrays[len(named) :])
         try:
-            return runner.run(named, request["parameters"], request["dtype"], request.get("under"))
+            return runner.run(named, request["parameters"], request["dtype"], request.get("under"), manner)
         except ProgramEndedError:
             raise
         except Unsupported as refusal:

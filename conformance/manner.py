@@ -1,0 +1,36 @@
+"""How a call is made, beyond what it is given."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Manner:
+    """How a call is made.
+
+    ``strided``: real arrays are views whose elements don't lie one after the other. ``repeats``: the call is made so many times more,
+    or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the gradient of their product with it is asked for.
+    """
+
+    strided: bool = False
+    repeats: int = 0
+    seconds: float = math.inf
+    cotangents: tuple[np.ndarray, ...] = ()
+
+    def as_header(self) -> dict[str, object]:
+        """Return what a request says of it; the cotangents travel behind the arrays."""
+        told = {"strided": self.strided, "repeats": self.repeats, "seconds": self.seconds if math.isfinite(self.seconds) else None}
+        return {name: value for name, value in told.items() if value}
+
+    @classmethod
+    def of(cls, request: Mapping[str, Any], cotangents: Sequence[np.ndarray]) -> "Manner":
+        """Return what a request says."""
+        return cls(request.get("strided", False), request.get("repeats", 0), request.get("seconds", math.inf), tuple(cotangents))
+
+
+PLAIN = Manner()
+STRIDED = Manner(strided=True)
