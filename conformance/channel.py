@@ -137,7 +137,8 @@ def _little_endian(array: np.ndarray) -> np.ndarray:
 
 def _bytes(array: np.ndarray) -> memoryview:
     """Return the memory of a contiguous array."""
-    return memoryview(array.reshape(-1).view(np.uint8))
+    flat: Any = array.reshape(-1).view(np.uint8)
+    return memoryview(flat)
 
 
 def _parse(text: bytes) -> dict[str, Any]:

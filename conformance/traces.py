@@ -1,5 +1,6 @@
 """What a call leaves changed in its process: the state that all code there shares."""
 
+import ctypes
 import os
 import random
 import signal
@@ -15,6 +16,8 @@ from conformance.frameworks import NumPy, exact
 
 #: Results beyond this size aren't looked at a second time.
 LARGEST = 1 << 20
+#: The bytes of NumPy's usual generator: 624 words, and the place in them.
+MERSENNE_TWISTER = 4 * 625
 SIGNALS = ("SIGALRM", "SIGCHLD", "SIGINT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
 LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_STACK")
 
@@ -69,9 +72,18 @@ def _quietly(look: Callable[[], object]) -> object:
         return type(error).__name__
 
 
+def _environment() -> object:
+    """Return a copy of the environment as it is kept: its own copy decodes every name and value."""
+    return dict(getattr(os.environ, "_data", os.environ))
+
+
 def _numpy_random() -> object:
-    told: Any = np.random.get_state(legacy=False)  # noqa: NPY002  the legacy generator is the global one
-    return told["state"]["key"].tobytes(), told["state"]["pos"], told["has_gauss"]
+    """Return the state of the legacy generator, which is the global one: of the usual kind as bytes, since an array of it takes long."""
+    library: Any = np.random
+    generator = library.get_bit_generator()
+    if isinstance(generator, np.random.MT19937):
+        return ctypes.string_at(generator.ctypes.state_address, MERSENNE_TWISTER)
+    return str(generator.state)
 
 
 def _library(name: str, look: Callable[..., object]) -> Callable[[], object]:
@@ -101,7 +113,7 @@ def _as_threads(value: object) -> frozenset[int]:
 THREADS = "threads"
 LOOKS: Mapping[str, Callable[[], object]] = {
     "the working directory": os.getcwd,
-    "the environment": lambda: dict(os.environ),
+    "the environment": _environment,
     "where modules are searched": lambda: list(sys.path),
     "the warnings filters": lambda: list(warnings.filters),
     "the random numbers of Python": random.getstate,
