@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.suited import agreed, suited
+from conformance.takes import PLACES, Takes, is_bias
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, Parameter, axis_names, fixed_size
 
@@ -17,6 +18,8 @@ NEAR = (0, 1, 2, 9)
 LISTED = (255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576)
 REACHES = (8, 300, 5_000, 131_072, 1_048_576)
 CONSECUTIVE_END = 131_071
+#: How far apart positions lie where every pair of them is computed.
+LONGEST_SQUARE = 63
 SIZE_CHOICES = st.binary(min_size=10, max_size=10)
 LARGEST_AXIS = {
     "batch": 2, "head": 3, "query_head": 2, "key_head": 2, "token": 3, "query": 3, "key": 4, "offset": 3,
@@ -169,23 +172,64 @@ def arguments(
     operation: Operation,
     *,
     restrictions: Mapping[str, object] | None = None,
-    positions: str = "any",
+    takes: Takes | None = None,
     farthest: int | None = None,
 ) -> SearchStrategy[Arguments]:
-    """Draw a whole call; ``positions`` says what the code takes: ``any``, ``consecutive`` or ``from_zero``."""
-    chosen = parameters(operation, restrictions)
-    reaches = [reach for reach in REACHES if farthest is None or reach <= farthest]
+    """Draw a whole call that a declaration takes."""
+    chosen, declared = parameters(operation, restrictions), takes or Takes()
+    reaches = _reaches(operation, declared, farthest)
 
     @st.composite
     def draw_call(draw: DrawFn) -> Arguments:
         drawn = draw(chosen)
         choices = draw(SIZE_CHOICES)
         sizes, reach = axis_sizes(operation, drawn, choices[1:]), reaches[choices[0] % len(reaches)]
-        arrays = {name: draw(_array(operation, name, sizes, reach, positions)) for name in operation.arrays}
+        if declared.queries == "at_end" and {"query", "key"} <= sizes.keys():
+            sizes["key"] = max(sizes["query"], sizes["key"])
+        arrays = {name: draw(_array(operation, name, sizes, reach, declared)) for name in operation.arrays}
+        arrays = taken(operation, arrays, declared)
         fitted = suited(operation.name, seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
         return Arguments(fitted, drawn)
 
     return draw_call()
+
+
+def _reaches(operation: Operation, takes: Takes, farthest: int | None) -> list[int]:
+    """Return how far positions may lie from the first one; half as far as they may, so that laws can move them."""
+    low, high = takes.bounds
+    squared = LONGEST_SQUARE if takes.counted and is_bias(operation) else math.inf
+    end = int(min(REACHES[-1], math.inf if farthest is None else farthest, squared, (high - _first(low, high)) // 2))
+    return [*(reach for reach in REACHES if reach < end), end]
+
+
+def _first(low: float, high: float) -> int:
+    """Return the position inside of bounds that lies nearest to 0."""
+    return int(min(max(low, 0), high))
+
+
+def taken(operation: Operation, arrays: Mapping[str, np.ndarray], takes: Takes) -> dict[str, np.ndarray]:
+    """Return drawn arrays whose positions count, end together and hide nothing, where the declaration asks for it.
+
+    Biases of code that counts are picked from larger ones, so their positions needn't count. Where a bias is masked no key comes after a
+    query: what is hidden is for golden values to judge.
+    """
+    placed = dict(arrays)
+    if takes.counted and not is_bias(operation):
+        placed |= _counting({name: arrays[name] for name in PLACES.values() if name in arrays}, takes)
+    if "query_positions" in placed and takes.queries == "at_end":
+        keys, count = placed["key_positions"], placed["query_positions"].shape[-1]
+        placed["query_positions"] = keys[..., keys.shape[-1] - count :].copy()
+    if takes.masked:
+        placed["query_positions"] = np.maximum(placed["query_positions"], placed["key_positions"].max())
+    return placed
+
+
+def _counting(places: Mapping[str, np.ndarray], takes: Takes) -> dict[str, np.ndarray]:
+    """Return positions that count up from one start."""
+    longest = max((values.shape[-1] for values in places.values()), default=0)
+    last = min(CONSECUTIVE_END, takes.bounds[1]) - longest
+    start = 0 if takes.positions == "from_zero" else int(min([*(values.flat[0] for values in places.values() if values.size), last]))
+    return {name: start + np.arange(values.shape[-1]) for name, values in places.items()}
 
 
 def axis_sizes(operation: Operation, drawn: Mapping[str, object], choices: bytes) -> dict[str, int]:
@@ -202,19 +246,27 @@ def axis_sizes(operation: Operation, drawn: Mapping[str, object], choices: bytes
     return {**sizes, "optional": choices[0] % 2 if "[" in axes else 0}
 
 
-def _array(operation: Operation, name: str, sizes: Mapping[str, int], reach: int, positions: str) -> SearchStrategy[np.ndarray]:
-    shape = _shape(operation.arrays[name], sizes, keep_optional=bool(sizes["optional"]) and positions == "any")
-    if name == "relative_positions":
-        return places(shape, reach, signed=True)
-    if name in operation.numbers:
-        return _real_or_integer(shape, reach, positions)
-    return positions_of(shape, reach, positions) if is_position(name) else dyadic(shape)
+def _array(operation: Operation, name: str, sizes: Mapping[str, int], reach: int, takes: Takes) -> SearchStrategy[np.ndarray]:
+    shape = _shape(operation.arrays[name], sizes, keep_optional=bool(sizes["optional"]) and not takes.one_row)
+    if not is_position(name):
+        return dyadic(shape)
+    low, high = takes.bounds
+    if name in operation.numbers and not takes.counted:
+        return _inside(_real_or_integer(shape, reach), low, high)
+    return _inside(places(shape, reach, signed=name == "relative_positions"), low, high)
+
+
+def _inside(drawn: SearchStrategy[np.ndarray], low: float, high: float) -> SearchStrategy[np.ndarray]:
+    """Return positions that lie in bounds, moved as a whole where 0 doesn't."""
+    if (low, high) == (-math.inf, math.inf):
+        return drawn
+    return drawn.map(lambda values: np.clip(values + _first(low, high), low, high).astype(values.dtype))
 
 
 @functools.cache
-def _real_or_integer(shape: tuple[int, ...], reach: int, positions: str) -> SearchStrategy[np.ndarray]:
-    whole = positions_of(shape, reach, positions)
-    return st.one_of(whole, whole, dyadic(shape).map(np.abs)) if positions == "any" else whole
+def _real_or_integer(shape: tuple[int, ...], reach: int) -> SearchStrategy[np.ndarray]:
+    whole = places(shape, reach)
+    return st.one_of(whole, whole, dyadic(shape).map(np.abs))
 
 
 def _shape(axes: str, sizes: Mapping[str, int], *, keep_optional: bool) -> tuple[int, ...]:
@@ -222,17 +274,6 @@ def _shape(axes: str, sizes: Mapping[str, int], *, keep_optional: bool) -> tuple
         return (sizes.get("...", 3) + 1,)
     rank = len(axes.split()) - (0 if keep_optional else axes.count("["))
     return tuple(sizes[axis] for axis in axis_names(axes, rank) or ())
-
-
-@functools.cache
-def positions_of(shape: tuple[int, ...], reach: int, positions: str = "any") -> SearchStrategy[np.ndarray]:
-    """Draw positions up to a reach: unsorted and repeated, or consecutive where the code takes nothing else."""
-    consecutive = np.broadcast_to(np.arange(shape[-1]), shape)
-    if positions == "from_zero":
-        return st.just(consecutive.copy())
-    if positions == "consecutive":
-        return st.integers(0, min(reach, CONSECUTIVE_END - shape[-1])).map(lambda start: start + consecutive)
-    return places(shape, reach)
 
 
 @functools.cache

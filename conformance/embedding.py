@@ -54,12 +54,6 @@ def natural(operation: Operation, arrays: Arrays, takes: Takes) -> bool:
     return all(_same(values, start + np.arange(values.shape[-1])) for values in places)
 
 
-def is_bias(operation: Operation) -> bool:
-    """Whether results have queries and keys, and no argument but positions does: then each element depends on its own two positions."""
-    given = {axis for name, axes in operation.arrays.items() if name not in PLACES.values() for axis in axes.split()}
-    return all({"query", "key"} <= set(axes.split()) for axes in operation.results.values()) and not given & {"query", "key"}
-
-
 def _agree(operation: Operation, arrays: Arrays) -> bool:
     """Whether arrays agree about their axes; a call in which they don't is for the code to refuse."""
     try:

@@ -54,6 +54,12 @@ class Takes:
         return asdict(self)
 
 
+def is_bias(operation: Operation) -> bool:
+    """Whether results have queries and keys, and no argument but positions does: then each element depends on its own two positions."""
+    given = {axis for name, axes in operation.arrays.items() if name not in PLACES.values() for axis in axes.split()}
+    return all({"query", "key"} <= set(axes.split()) for axes in operation.results.values()) and not given & {"query", "key"}
+
+
 def nonsense(takes: Takes) -> Iterator[str]:
     """Yield what a declaration says that no code could mean, whatever it implements."""
     for name, value, known in (

@@ -1,16 +1,19 @@
 """Implementations made in the test's own process, as laws see them: the reference, and others written out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from conformance import embedding
 from conformance.draw import Arguments
 from conformance.laws import Finding, run
 from conformance.outcomes import Errored
 from conformance.profiles import REQUIRED
-from conformance.subject import CallFailedError, Reply, Subject
+from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.takes import Takes
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Operation
@@ -21,10 +24,23 @@ Function = Callable[..., Any]
 
 
 def subject(name: str, function: Function, dtype: str = "float32", profile: str | None = None, **settings: Any) -> Subject:
-    """Return a function with an operation's signature as a subject; real arrays arrive in the dtype."""
-    operation = OPERATIONS[name]
+    """Return a function with an operation's signature as a subject, called as its declaration says; real arrays arrive in the dtype."""
+    operation, takes = OPERATIONS[name], settings.get("takes", Takes())
 
     def call(arrays: Any, parameters: Any) -> Reply:
+        replies = []
+
+        def ask(longer: Any) -> Any:
+            replies.append(once(longer, parameters))
+            return replies[-1].values
+
+        try:
+            values = embedding.answer(operation, dict(zip(operation.arrays, arrays, strict=True)), takes, ask)
+        except embedding.OutsideError as refusal:
+            raise CallRefusedError(str(refusal), declared=True) from refusal
+        return replace(replies[-1], values=values)
+
+    def once(arrays: Any, parameters: Any) -> Reply:
         given = [_given(operation, key, array, dtype) for key, array in zip(operation.arrays, arrays, strict=True)]
         before = [array.copy() for array in given]
         results = function(*given, **parameters)

@@ -14,6 +14,7 @@ from law_subjects import DTYPES, OPERATIONS, reference
 from conformance import draw, laws
 from conformance.draw import Arguments
 from conformance.laws.examples import by_seed_alone
+from conformance.takes import Positions, Takes
 from refimpl.schemes import SCHEMES
 
 QUIET = settings(database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
@@ -80,8 +81,8 @@ def test_positions_are_unsorted_repeated_batched_and_far() -> None:
 
 
 @pytest.mark.parametrize(("taken", "first"), [("from_zero", {0}), ("consecutive", None)])
-def test_code_that_counts_gets_positions_that_count(taken: str, first: set[int] | None) -> None:
-    calls = drawn(draw.arguments(OPERATIONS["rope.rotate"], positions=taken))
+def test_code_that_counts_gets_positions_that_count(taken: Positions, first: set[int] | None) -> None:
+    calls = drawn(draw.arguments(OPERATIONS["rope.rotate"], takes=Takes(taken)))
 
     arrays = [positions for call in calls for positions in positions_of(call)]
     assert all(np.all(np.diff(array) == 1) for array in arrays)

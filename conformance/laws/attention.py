@@ -188,7 +188,8 @@ def _causal_call(trial: Trial) -> Arguments:
     """Return the call under a mask that hides the last key from every query, where positions can be chosen."""
     call = trial.arguments.with_parameters(causal=True)
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
-    if trial.subject.positions != "any" or key.shape[-1] == 1:
+    takes = trial.subject.takes
+    if takes.counted or takes.queries == "at_end" or key.shape[-1] == 1:
         return Arguments(seen_by_all(call.arrays), call.parameters)
     first, latest = np.minimum(key[..., :1], query.min()), query.max()
     between = np.minimum(key[..., 1:-1], latest)

@@ -21,6 +21,8 @@ SCALARS = ((1, 1), (1, -1), (2, -1), (-1, 2), (2, 2), (-2, 1))
 FRACTION = st.binary(min_size=1, max_size=1)
 #: The farthest position whose distance, shifted and doubled, float16 can hold.
 HALF_RANGE = 5_000
+#: How far code is moved beyond what was drawn that has to count there from 0.
+FEW_ROWS = 2
 
 
 def silent(examples: int, *phases: Phase) -> settings:
@@ -63,7 +65,7 @@ def example_for(subject: Subject) -> SearchStrategy[Example]:
     """Draw an example inside what the subject takes."""
     operation = subject.operation
     farthest = HALF_RANGE if subject.dtype == "float16" and operation.name == "alibi.bias" else None
-    calls = draw.arguments(operation, restrictions=subject.restrictions, positions=subject.positions, farthest=farthest)
+    calls = draw.arguments(operation, restrictions=subject.restrictions, takes=subject.takes, farthest=farthest)
     parameters = draw.parameters(operation, subject.restrictions)
 
     @st.composite
@@ -83,5 +85,6 @@ def _shift(subject: Subject, call: Arguments, fraction: int) -> int:
     """Return a shift of at least 1 that leaves positions in reach; a small one where longer inputs must be made for it."""
     farthest = call.farthest or 0
     reach = next((reach for reach in draw.REACHES if reach >= farthest), farthest)
-    room = {"any": reach - farthest, "consecutive": 63, "from_zero": 2}[subject.positions]
-    return 1 + room * fraction // 255
+    longer = FEW_ROWS if subject.positions == "from_zero" else draw.LONGEST_SQUARE
+    room = min(longer if subject.takes.counted else reach - farthest, subject.takes.bounds[1] - farthest - 1)
+    return 1 + int(max(room, 0)) * fraction // 255

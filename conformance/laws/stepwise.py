@@ -44,14 +44,16 @@ def stepwise(trial: Trial) -> Iterator[Sides]:
     known = sizes(trial)
     for axis in (axis for axis in STEPS if axis in known):
         for count in range(1, known[axis] + 1):
-            yield from part_alone(trial, trial.arguments, {axis: _latest(trial, known[axis], count)})
+            yield from part_alone(trial, trial.arguments, {axis: _latest(trial, axis, known[axis], count)})
     if "causal" in trial.operation.parameters:
         yield from _without_later_keys(trial)
 
 
-def _latest(trial: Trial, size: int, count: int) -> np.ndarray:
-    """Return the last entries of an axis; the first where positions must count up from where they begin."""
-    return np.arange(size - count, size) if trial.subject.positions == "any" else np.arange(count)
+def _latest(trial: Trial, axis: str, size: int, count: int) -> np.ndarray:
+    """Return the last entries of an axis; the first where positions must count up from where they begin, not end with the keys."""
+    takes = trial.subject.takes
+    first = trial.subject.positions != "any" and (axis, takes.queries) != ("query", "at_end")
+    return np.arange(count) if first else np.arange(size - count, size)
 
 
 def _without_later_keys(trial: Trial) -> Iterator[Sides]:

@@ -94,6 +94,9 @@ class Trial:
         if not all(holds(self.subject.dtype, array) for array in arguments.arrays.values() if array.dtype.kind == "f"):
             message = f"an input is no {self.subject.dtype}, and its rounding would be held against the implementation"
             raise CallRefusedError(message)
+        if self.subject.takes.masked and hidden(arguments).any():
+            message = "masked elements are for golden values to judge"
+            raise CallRefusedError(message, declared=True)
         copies = [array.copy() for array in arguments.arrays.values()]
         return self.subject.call(copies, dict(arguments.parameters))
 
@@ -137,6 +140,11 @@ class Trial:
             values = np.asarray(reply.values[name], dtype=np.float64)
             self.roundings[key] = rounding(values, reply.dtypes.get(name, self.subject.dtype))
         return self.roundings[key]
+
+
+def hidden(call: Arguments) -> np.ndarray:
+    """Return where a key comes after its query."""
+    return np.asarray(call.arrays["key_positions"][..., None, :] > call.arrays["query_positions"][..., :, None])
 
 
 def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple[int, ...]:
