@@ -3,11 +3,10 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from importlib import import_module
 from typing import Any
 
-from flint import ctx
+from flint import arb, ctx
 
 from conformance.oracle.arithmetic import Ball, Exact, UndecidedError, Widened
 from conformance.oracle.budget import PROFILES
@@ -120,16 +119,11 @@ def _settled(results: Mapping[str, Elements], elements: Wanted) -> dict[str, Ten
 def _decided(name: str, index: int, value: Ball | tuple[int, ...]) -> float | int:
     if isinstance(value, tuple):
         return value[0]
-    low, high = (float(_fraction(end)) for end in (value.lower(), value.upper())) if value.is_finite() else (0.0, math.inf)
+    low, high = (float(value.lower()), float(value.upper())) if value.is_finite() else (0.0, math.inf)
     if low != high:
         element = f"element {index} of {name}"
         raise UndecidedError(element)
     return low + 0.0
-
-
-def _fraction(exact: Ball) -> Fraction:
-    mantissa, exponent = exact.man_exp()
-    return int(mantissa) * Fraction(2) ** int(exponent)
 
 
 def _whole(expected: Mapping[str, Tensor]) -> bool:
@@ -144,9 +138,9 @@ def _distance(ball: Ball, golden: float) -> float | None:
     """Return the largest distance of the ball's ends from the golden value, rounded up."""
     if not ball.is_finite():
         return None
-    distance = max(abs(_fraction(end) - Fraction(golden)) for end in (ball.lower(), ball.upper()))
+    distance = (ball - golden).abs_upper()
     nearest = float(distance)
-    return nearest if Fraction(nearest) >= distance else math.nextafter(nearest, math.inf)
+    return nearest if arb(nearest) >= distance else math.nextafter(nearest, math.inf)
 
 
 def _also(expected: Mapping[str, Tensor], widened: Mapping[str, Sequence[Any]]) -> Also:

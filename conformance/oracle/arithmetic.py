@@ -1,7 +1,8 @@
 """The steps that schemes are written in: as they are (``Exact``), or each widened by its budget (``Widened``)."""
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TypeVar
 
 from flint import arb, fmpq
@@ -22,21 +23,20 @@ class UndecidedError(Exception):
 
 def is_zero(x: Ball) -> bool:
     """Return whether ``x`` is exactly 0."""
-    return x.is_exact() and x == 0
+    return bool(x.is_zero())
 
 
 def is_power_of_two(x: Ball) -> bool:
     """Return whether ``x`` is exactly plus or minus a power of two."""
-    return x.is_exact() and x.is_finite() and abs(int(x.man_exp()[0])) == 1
+    return x.bits() == 1 and x.is_exact()
 
 
 def representable(x: Ball, form: Format) -> bool:
     """Return whether ``x`` is exactly one normal number (or zero) of the format."""
-    if not (x.is_exact() and x.is_finite()):
+    bits = x.bits()
+    if bits > form.precision or not (x.is_exact() and x.is_finite()):
         return False
-    mantissa, exponent = (int(part) for part in x.man_exp())
-    bits = abs(mantissa).bit_length()
-    return not mantissa or (bits <= form.precision and exponent + bits - 1 >= form.least_normal)
+    return not bits or int(x.man_exp()[1]) + bits - 1 >= form.least_normal
 
 
 def floor(x: Ball) -> int:
@@ -106,16 +106,20 @@ class Exact:
 
     def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``x`` widened by the named step, exact or not."""
-        return x + arb(0, self.error(step, size(x) if magnitude is None else magnitude, x, **counts))
+        return arb(x, self.error(step, size(x) if magnitude is None else magnitude, x, **counts))
 
     def parameter(self, value: Number) -> Ball:
         """Return a number that the caller chose: its binary64 value, rounded to the computing format."""
         return self.step("parameter", arb(value))
 
-    def power(self, step: str, base: Ball, exponent: fmpq, pair: int) -> Ball:
-        """Return ``base^exponent`` by its logarithm; exactly 1 where that is 0."""
-        logarithm = base.log() * arb(exponent)
-        return self.step(step, logarithm.exp(), logarithm=size(logarithm), base_logarithm=size(base.log()), pair=pair)
+    def powers(self, step: str, base: Ball, exponents: Iterable[fmpq]) -> list[Ball]:
+        """Return ``base^exponent`` of every pair, by its logarithm; exactly 1 where that is 0."""
+        whole = base.log()
+        logarithms = [whole * arb(exponent) for exponent in exponents]
+        return [
+            self.step(step, logarithm.exp(), logarithm=size(logarithm), base_logarithm=size(whole), pair=pair)
+            for pair, logarithm in enumerate(logarithms)
+        ]
 
     def angle(self, position: float, frequency: Ball) -> Ball:
         """Return ``position * frequency``; exact at the origin and for the frequency 1."""
@@ -150,10 +154,22 @@ class Exact:
         return self.step(step, x + y)
 
 
-def _rounding(form: Format, magnitude: Ball, units: Ball) -> Ball:
+@dataclass(frozen=True)
+class Rounding:
+    """What some roundings in a format cost: so much of the magnitude, and no less than what an underflow does."""
+
+    relative: Ball
+    least: Ball
+
+    def of(self, magnitude: Ball) -> Ball:
+        """Return what they cost at that magnitude."""
+        return size(self.relative * magnitude).max(self.least)
+
+
+def rounding(form: Format, units: Ball | int) -> Rounding:
+    """Return what so many roundings cost: their products are covered by ``gamma(n) = n u / (1 - n u)``."""
     relative = units * power_of_two(form.roundoff)
-    # Products of roundings are covered by gamma(n) = n u / (1 - n u).
-    return size(relative / (1 - relative) * magnitude).max(power_of_two(form.underflow))
+    return Rounding(relative / (1 - relative), power_of_two(form.underflow))
 
 
 class Widened(Exact):
@@ -163,18 +179,20 @@ class Widened(Exact):
         """Read the profile off the budget."""
         self.profile = PROFILES[profile]
         self.straddled = False
+        self._rounding = cache(rounding)
+        self._stored = cache(lambda step: self.profile.stored.get(ROWS[step].stage))
 
     def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``gamma(units) * magnitude``, or what an underflow costs, plus the rounding of what is stored in half."""
         row = ROWS["loose frequency" if self.profile.loose and step == "frequency" else step]
-        units = sum((weight * arb(counts[name]) for name, weight in row.per.items()), arb(row.units))
-        strayed = _rounding(self.profile.computing, magnitude, units) if units != 0 else arb(0)
-        half = self.profile.stored.get(row.stage)
-        return strayed if half is None else strayed + _rounding(half, size(magnitude if stored is None else stored) + strayed, arb(1))
+        units = sum((weight * counts[name] for name, weight in row.per.items()), row.units)
+        computing = (self._rounding if isinstance(units, int) else rounding)(self.profile.computing, units)
+        strayed, half = computing.of(magnitude) if units != 0 else arb(0), self._stored(step)
+        return strayed if half is None else strayed + self._rounding(half, 1).of(size(magnitude if stored is None else stored) + strayed)
 
     def holds(self, x: Ball, step: str) -> bool:
         """Return whether ``x`` is no number, or exactly one of the format that the step ends in."""
-        return not x.is_finite() or representable(x, self.profile.stored.get(ROWS[step].stage, self.profile.computing))
+        return not x.is_finite() or representable(x, self._stored(step) or self.profile.computing)
 
     def rotation_error(self, norm: Ball, position: int) -> Ball:
         """Bound ``(a cos - b sin, a sin + b cos)`` for any angle: the table errs in both entries, so do both products, then the sums."""

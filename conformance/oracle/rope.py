@@ -23,7 +23,7 @@ OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 def thetas(a: Exact, *, head_dim: int, base: float, **_: Any) -> list[Ball]:
     """Return ``theta_j = base^(-2 j / head_dim)``, ``j`` from 0 (eq. 15)."""
-    return [a.power("frequency", a.parameter(base), fmpq(-2 * j, head_dim), pair=j) for j in range(head_dim // 2)]
+    return a.powers("frequency", a.parameter(base), (fmpq(-2 * j, head_dim) for j in range(head_dim // 2)))
 
 
 def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None) -> Turn:
@@ -56,16 +56,20 @@ def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, 
     sources, targets = places(layout, x.shape[-1])
     if back:
         sources, targets, direction = targets, sources, OPPOSITE[direction]
-    written = {channel: (pair, first) for pair, ends in enumerate(targets) for channel, first in zip(ends, (True, False), strict=True)}
+    written = {channel: (pair, place) for pair, ends in enumerate(targets) for place, channel in enumerate(ends)}
 
-    def turned(batch: int, head: int, token: int, channel: int) -> Ball:
-        pair, first = written[channel]
+    @cache
+    def turned(batch: int, head: int, token: int, pair: int) -> tuple[Ball, Ball]:
         one, other = (arb(x.at(batch, head, token, source)) for source in sources[pair])
         cos, sine = turns(batch, token, pair)
         sin = sine if direction == "positive" else -sine
-        return a.sum(a.product(one, cos), -a.product(other, sin)) if first else a.sum(a.product(one, sin), a.product(other, cos))
+        return a.sum(a.product(one, cos), -a.product(other, sin)), a.sum(a.product(one, sin), a.product(other, cos))
 
-    return over(x.shape, turned)
+    def element(batch: int, head: int, token: int, channel: int) -> Ball:
+        pair, place = written[channel]
+        return turned(batch, head, token, pair)[place]
+
+    return over(x.shape, element)
 
 
 def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:

@@ -14,7 +14,7 @@ from conformance.oracle.tensor import over
 def omegas(a: Exact, dim: int, base: float, spacing: str) -> list[Ball]:
     """Return ``base^(-2 i / dim)``, or ``base^(-i / (dim // 2 - 1))`` so that the last is ``1 / base``."""
     steps = fmpq(dim, 2) if spacing == "paper" else fmpq(max(1, dim // 2 - 1))
-    return [a.power("frequency", a.parameter(base), -fmpq(i) / steps, pair=i) for i in range(dim // 2)]
+    return a.powers("frequency", a.parameter(base), (-fmpq(i) / steps for i in range(dim // 2)))
 
 
 def arranged(turns: Sequence[Turn], layout: str) -> list[Ball]:

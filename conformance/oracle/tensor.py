@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product, starmap
+from operator import mul
 from typing import Any
 
 Number = int | float
@@ -36,10 +38,11 @@ class Tensor:
         return self.at(token) if len(self.shape) == 1 else self.at(batch, token)
 
     def _flat(self, index: Sequence[int]) -> int:
-        flat = 0
-        for size, part in zip(self.shape, index, strict=True):
-            flat = flat * size + part
-        return flat
+        return sum(map(mul, self._steps, index))
+
+    @cached_property
+    def _steps(self) -> tuple[int, ...]:
+        return tuple(math.prod(self.shape[axis + 1 :]) for axis in range(len(self.shape)))
 
 
 class Each(Sequence[Any]):
