@@ -61,7 +61,7 @@ class Channel:
         described = [[_name(array), array.shape] for array in arrays]
         text = json.dumps({**header, "arrays": described}).encode()
         size = sum(array.nbytes for array in arrays)
-        parts = [PREFIX.pack(MAGIC, len(text), size) + text, *(_bytes(_little_endian(array)) for array in arrays)]
+        parts: list[bytes | memoryview] = [PREFIX.pack(MAGIC, len(text), size) + text, *(_bytes(_little_endian(array)) for array in arrays)]
         for part in [b"".join(parts)] if size <= SMALL else parts:
             self._write(memoryview(part), deadline)
 

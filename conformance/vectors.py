@@ -1,6 +1,7 @@
 """Read the vectors: named inputs and parameters with their golden results and the error allowed at each element."""
 
 import difflib
+import functools
 import hashlib
 import json
 import math
@@ -79,6 +80,11 @@ def _vectors(name: str, document: dict[str, Any]) -> list[Vector]:
     return vectors
 
 
+@functools.lru_cache(maxsize=128)
+def _parsed(name: str, text: bytes) -> tuple[Vector, ...]:
+    return tuple(_vectors(name, _parse(name, text)))
+
+
 def _one_line(told: str) -> str:
     """Return what is wrong as one line that can be read: names and values come from the file."""
     line = " ".join(told.split())
@@ -131,8 +137,8 @@ class _Folder:
         return [name.removesuffix(".yaml") for name in inside if "/" not in name]
 
     def vectors(self, name: str) -> list[Vector]:
-        """Return the vectors of one file."""
-        return _vectors(name, self.document(name))
+        """Return the vectors of one file; the same bytes are parsed once."""
+        return list(_parsed(name, self.contents(name)))
 
     def documents(self) -> dict[str, dict[str, Any]]:
         """Return every vector file as mappings and lists."""
