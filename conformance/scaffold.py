@@ -5,6 +5,8 @@ from pathlib import Path
 from conformance.adapter import FRAMEWORKS
 from conformance.declarations import operations
 from conformance.selection import SelectionError, verify_names
+from conformance.takes import sayings
+from refimpl.spec import Operation
 
 TEMPLATE = '''"""Connects {name} to posenc."""
 
@@ -12,7 +14,7 @@ from conformance import Adapter, Unsupported
 
 adapter = Adapter("{name}", framework="{framework}")
 
-
+{declarations}
 @adapter.implements("{operation}"{restriction})
 def {function}({arguments}):
     raise Unsupported("not connected yet: return what your own function gives")
@@ -44,6 +46,7 @@ def source(name: str, operation: str, framework: str) -> str:
     keywords = ["*", *contract.parameters] if contract.parameters else []
     choice = next((parameter for parameter in contract.parameters.values() if parameter.choices), None)
     return TEMPLATE.format(
+        declarations=_declarations(contract),
         name=name,
         framework=framework,
         operation=operation,
@@ -51,3 +54,9 @@ def source(name: str, operation: str, framework: str) -> str:
         arguments=", ".join([*contract.arrays, *keywords]),
         restriction=f', {choice.name}="{choice.default or choice.choices[0]}"' if choice else "",
     )
+
+
+def _declarations(contract: Operation) -> str:
+    """Return comments on what else may be declared, to be copied into the line below them."""
+    written = [f"#   {words}: {meaning}" for words, meaning in sayings(contract)]
+    return "\n".join(["", "# Code that takes only some calls says so in the next line:", *written]) if written else ""

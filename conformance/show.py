@@ -12,6 +12,7 @@ from conformance.laws import UNIVERSAL
 from conformance.mutants import for_operation
 from conformance.report import Line
 from conformance.selection import case_ids, verify_names
+from conformance.takes import sayings
 from conformance.targets import BUNDLED
 from conformance.vectors import load
 from refimpl.schemes import SCHEMES
@@ -129,12 +130,21 @@ def _operation(contract: Operation) -> Iterator[Line]:
     declared = SCHEMES[scheme]
     yield from _signature(contract)
     yield "", ""
+    yield from _declarations(contract)
     yield "head", "laws, beside those that hold for every operation"
     yield from (("", f"  {law.name.lower().replace('_', ' ')}: {law.value}") for law in declared.laws.get(short, ()))
     yield "", ""
     yield "head", "cases, and the mistake that each exposes"
     yield from (("", f"  {scheme}.{case.name}: {case.exposes}") for case in declared.cases if case.operation == short)
     yield from _mistakes(contract.name)
+
+
+def _declarations(contract: Operation) -> Iterator[Line]:
+    written = list(sayings(contract))
+    if written:
+        yield "head", "what an adapter may declare of its calls"
+        yield from (("", f"  {words}: {meaning}") for words, meaning in written)
+        yield "", ""
 
 
 def _mistakes(operation: str) -> Iterator[Line]:

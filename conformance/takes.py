@@ -1,7 +1,7 @@
 """Which calls an implementation takes, beyond its parameters: what its code assumes of positions, queries and rows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
@@ -58,6 +58,26 @@ def is_bias(operation: Operation) -> bool:
     """Whether results have queries and keys, and no argument but positions does: then each element depends on its own two positions."""
     given = {axis for name, axes in operation.arrays.items() if name not in PLACES.values() for axis in axes.split()}
     return all({"query", "key"} <= set(axes.split()) for axes in operation.results.values()) and not given & {"query", "key"}
+
+
+#: Declarations as they are written, what they say, and an example of what they are for.
+SAYINGS: Mapping[str, tuple[Takes, str]] = {
+    'positions="from_zero"': (Takes("from_zero"), "positions count from 0: code that is only told how many"),
+    'positions="consecutive"': (Takes("consecutive"), "positions count up from one start: one offset"),
+    'queries="at_end"': (Takes(queries="at_end"), "queries are the last of the keys: decoding"),
+    'rows="shared"': (Takes(rows="shared"), "one row of positions for the whole batch"),
+    "lowest=0": (Takes(lowest=0), "positions are at least 0: a table"),
+    "highest=4095": (Takes(highest=4095), "positions are at most 4095: a table of 4096 rows"),
+    "masked=True": (Takes(masked=True), "-inf where a key comes after its query"),
+}
+
+
+def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
+    """Yield what may be declared of the calls of an operation, and what it says."""
+    placed = set(PLACES.values()) & set(operation.arrays)
+    for written, (takes, meaning) in SAYINGS.items():
+        if not any(misplaced(takes, operation)) and (placed or not takes.counted):
+            yield written, meaning
 
 
 def nonsense(takes: Takes) -> Iterator[str]:

@@ -15,6 +15,8 @@ from refimpl.spec import Operation
 
 #: The device of a program that doesn't say where it computes.
 UNTOLD = "not told"
+#: What a program may say of an implementation as an adapter does.
+SETTINGS = ("profile", "positions", "queries", "rows", "lowest", "highest", "masked")
 
 
 class ProgramError(Exception):
@@ -32,7 +34,7 @@ def adapter(command: str) -> Adapter:
 
 
 def _connect(made: Adapter, program: Program, offered: Mapping[str, Any]) -> None:
-    settings = {name: offered[name] for name in ("profile", "positions") if name in offered}
+    settings = {name: offered[name] for name in SETTINGS if name in offered}
     dtypes = tuple(offered.get("dtypes", ("float32",)))
     label = offered.get("label", made.name)
     connect = made.implements(offered["operation"], label=label, dtypes=dtypes, **settings, **offered.get("restrictions", {}))
