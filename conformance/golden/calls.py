@@ -1,0 +1,216 @@
+"""Draw small calls inside a declaration, for the oracle to answer: from what models use and from where mistakes show."""
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from conformance.draw import Arguments, is_position
+from conformance.golden import features, places
+from conformance.golden.places import Pattern, Room
+from conformance.golden.ranges import SATURATIONS
+from conformance.golden.settings import Settings, dealt, settings
+from conformance.golden.sizes import ROWS, SCENES, Sizes, Sizing
+from conformance.suited import suited
+from conformance.takes import Takes
+from refimpl.schemes import SCHEMES
+from refimpl.spec import Law, Operation, axis_names
+
+Generator = np.random.Generator
+#: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared, large logits, a power of two.
+MANNERS = ("plain", "sparse", "huge", "plain", "loud", "plain", "scaled")
+#: Every so many calls of an operation that takes real positions have some that aren't whole.
+REAL_EVERY = 4
+#: The last position of a sweep; the numbers of a longer input that holds positions for code that counts them, and what else it holds.
+SWEPT, LONGER = 4_096, 1 << 20
+BESIDE_TOKENS = frozenset(("batch", "head", "query_head", "head_dim", "dim"))
+#: After so many calls without arrays that were all drawn before, nothing new is left.
+EXHAUSTED = 200
+
+
+def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Arguments]:
+    """Yield small calls inside a declaration, the same for the same arguments; without end where new ones can be drawn.
+
+    Predicates of a declaration are unknown here: what they refuse is passed over by whoever calls.
+    """
+    rng = generator(operation, dtype, seed)
+    source = settings(operation, restrictions, rng)
+    if not operation.arrays:
+        yield from _once(source)
+        return
+    hands = _Hands(rng)
+    for number, parameters in enumerate(source):
+        sizing = Sizing(operation, parameters, takes, next(hands.scenes), next(hands.rows))
+        yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng)).draw()
+
+
+def generator(operation: Operation, *words: object) -> Generator:
+    """Return random numbers that depend on the operation and some words alone."""
+    digest = hashlib.sha256(repr((operation.name, *words)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "big"))
+
+
+def _once(source: Iterator[Settings]) -> Iterator[Arguments]:
+    """Yield each call without arrays once."""
+    came: set[bytes] = set()
+    old = 0
+    for parameters in source:
+        call = Arguments({}, parameters)
+        old = old + 1 if call.key in came else 0
+        if old == 0:
+            came.add(call.key)
+            yield call
+        elif old > EXHAUSTED:
+            return
+
+
+@dataclass
+class _Hands:
+    """What takes turns from call to call."""
+
+    rng: Generator
+    scenes: Iterator[str] = field(init=False)
+    rows: Iterator[int] = field(init=False)
+    manners: Iterator[str] = field(init=False)
+    batched: Iterator[tuple[bool, bool]] = field(init=False)
+    patterns: dict[tuple[Pattern, ...], Iterator[Pattern]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin every turn."""
+        self.scenes, self.rows, self.manners = dealt(SCENES, self.rng), dealt(ROWS, self.rng), dealt(MANNERS, self.rng)
+        self.batched = dealt(((True, True), (False, False), (True, False), (False, True)), self.rng)
+
+    def pattern(self, patterns: tuple[Pattern, ...]) -> Pattern:
+        """Return the next of the patterns that are taken; with negative ones among them those come early."""
+        return next(self.patterns.setdefault(patterns, dealt(patterns, self.rng)))
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call in the making."""
+
+    operation: Operation
+    parameters: Settings
+    takes: Takes
+    dtype: str
+    rng: Generator
+    hands: _Hands
+    number: int
+    sizes: Sizes
+
+    def draw(self) -> Arguments:
+        """Draw every array and make them fit each other."""
+        made = {**self._places(), **self._numbers()}
+        fitted = suited(self.operation.name, {name: made[name] for name in self.operation.arrays}, self.parameters)
+        whole = self.operation.integers
+        arrays = {name: a if name in whole or a.dtype.kind == "i" else features.exact(a, self.dtype) for name, a in fitted.items()}
+        return Arguments({name: arrays[name] for name in self.operation.arrays}, self.parameters)
+
+    def _shape(self, name: str, *, batched: bool) -> tuple[int, ...]:
+        axes = self.operation.arrays[name]
+        if axes == "...":
+            return (self.sizes["..."],)
+        rank = len(axes.split()) - (0 if batched else axes.count("["))
+        return tuple(self.sizes[axis] for axis in axis_names(axes, rank) or ())
+
+    def _places(self) -> dict[str, np.ndarray]:
+        names = [name for name in self.operation.arrays if is_position(name)]
+        if not names:
+            return {}
+        room, takes = self._room(names[0])
+        pattern = self.hands.pattern(places.patterns(room, takes))
+        batched = (False, False) if self.takes.one_row else next(self.hands.batched)
+        if len(names) > 1:
+            return self._two(names, room, pattern, takes, batched)
+        real = names[0] in self.operation.numbers and not self.takes.counted and self.number % REAL_EVERY == REAL_EVERY - 1
+        shape = self._shape(names[0], batched=batched[0])
+        return {names[0]: self._real(shape, room) if real else places.rows(self.rng, shape, room, pattern, takes)}
+
+    def _room(self, name: str) -> tuple[Room, Takes]:
+        """Return where positions lie and how; code that counts gets others inside of longer inputs, in every second call."""
+        room = places.room(self.parameters, self.sizes, self.takes)
+        apart = "causal" not in self.operation.parameters and self.number % 2 == 1
+        if self.operation.arrays[name] == "...":
+            return room, replace(self.takes, positions="any")
+        if not (self.takes.counted and apart):
+            return room, self.takes
+        return places.nearer(room, self._reach(), self.takes), replace(self.takes, positions="any", queries="any")
+
+    def _reach(self) -> int:
+        """Return how far longer inputs may reach and stay small: tables of queries and keys grow with the square."""
+        beside = math.prod(size for axis, size in self.sizes.items() if axis in BESIDE_TOKENS)
+        paired = any({"query", "key"} <= set(axes.split()) for axes in self.operation.results.values())
+        return math.isqrt(LONGER // beside) - 1 if paired else min(SWEPT, LONGER // beside)
+
+    def _two(self, names: list[str], room: Room, pattern: Pattern, takes: Takes, batched: tuple[bool, bool]) -> dict[str, np.ndarray]:
+        """Draw the positions of queries and keys, with a batch on both sides, one, or none."""
+        batched = (batched[0], batched[0]) if takes.queries == "at_end" else batched
+        keys = places.rows(self.rng, self._shape(names[1], batched=any(batched)), room, pattern, takes)
+        queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
+        queries, keys = (rows[0] if rows.ndim > 1 and not kept else rows for rows, kept in zip((queries, keys), batched, strict=True))
+        return {names[0]: queries.copy(), names[1]: places.seen(queries, keys) if self.parameters.get("causal") else keys}
+
+    def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
+        """Draw positions that aren't all whole, exact in the dtype."""
+        values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(self.rng.integers(0, 6, shape))
+        values[..., 0] = 0.5
+        return np.asarray(np.clip(values, room.lowest, room.highest))
+
+    def _numbers(self) -> dict[str, np.ndarray]:
+        names = [name for name in self.operation.arrays if not is_position(name)]
+        manner = next(self.hands.manners)
+        batched = bool(self.rng.integers(2)) and not self.takes.one_row
+        numbers = {name: self._number(name, manner, batched=batched) for name in names}
+        if {"cos", "sin"} <= numbers.keys() and self.rng.integers(2):
+            numbers["cos"], numbers["sin"] = features.circle(self.rng, numbers["cos"].shape, self.dtype)
+        return numbers
+
+    def _number(self, name: str, manner: str, *, batched: bool) -> np.ndarray:
+        shape = self._shape(name, batched=batched)
+        if name == "saturation":
+            limit = self._largest_saturation()
+            return np.asarray(self.rng.choice([value for value in SATURATIONS if value <= limit], shape))
+        plain = features.dyadic(self.rng, shape) if self.number % 2 else features.full(self.rng, shape, self.dtype)
+        if name == "distance_weight":
+            return plain * np.exp2(-self.rng.integers(0, 8, shape))
+        if name.endswith("factors"):
+            return plain * np.exp2(self.rng.integers(0, 6))
+        return self._mannered(name, plain, manner)
+
+    def _largest_saturation(self) -> float:
+        if "q" in self.operation.arrays:
+            return 3.0
+        return 10.0 if self.dtype == "float16" else 80.0
+
+    def _mannered(self, name: str, plain: np.ndarray, manner: str) -> np.ndarray:
+        axes = self.operation.arrays[name]
+        linear = Law.LINEAR in laws(self.operation)
+        if manner == "huge" and linear and axes in self.operation.results.values():
+            return plain * 2.0 ** features.HUGE[self.dtype]
+        if manner == "loud" and not linear and "query" in axes.split():
+            loud = self.rng.random((*plain.shape[:-1], 1)) < 1 / 2
+            return np.where(loud, features.LOUD * plain, plain)
+        if manner == "scaled":
+            return plain * 2.0 ** int(self.rng.integers(-4, 3))
+        if manner == "sparse" and "layout" in self.parameters and name != "v":
+            return self._sparse(name, plain)
+        return plain
+
+    def _sparse(self, name: str, plain: np.ndarray) -> np.ndarray:
+        """Keep the first and the slowest pairs of the axis whose pairs turn."""
+        axes = self.operation.arrays[name].split()
+        width = "dim" if "dim" in self.parameters else "head_dim"
+        if width not in axes or plain.shape[axes.index(width)] % 2:
+            return plain
+        turned = np.moveaxis(plain, axes.index(width), -1)
+        layout = str(self.parameters["layout"])
+        read = "half" if layout == "interleaved_to_half" and name == "cotangent" else layout
+        return np.ascontiguousarray(np.moveaxis(features.sparse(turned, read), -1, axes.index(width)))
+
+
+def laws(operation: Operation) -> tuple[Law, ...]:
+    """Return what the operation's scheme claims of it."""
+    scheme, _, name = operation.name.partition(".")
+    return tuple(SCHEMES[scheme].laws.get(name, ()))

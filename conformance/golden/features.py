@@ -1,0 +1,55 @@
+"""Draw real arrays whose numbers are exact in a dtype: dyadic ones, full mantissas, energy in a few pairs, and magnitudes near the end."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from conformance.profiles import FORMATS
+
+#: ``2^83`` is 9.7e24: its square ends float32, it itself doesn't; float16 ends at ``2^16``.
+HUGE = {"float64": 83, "float32": 83, "bfloat16": 83, "float16": 9}
+#: What multiplies some queries so that a softmax that doesn't subtract its maximum overflows.
+LOUD = 64.0
+SLOW_PAIRS = 2
+
+Generator = np.random.Generator
+
+
+def dyadic(rng: Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Return numbers ``k / 16`` with ``0 < |k| <= 32``, exact in every dtype."""
+    return np.asarray(rng.integers(1, 33, shape) * rng.choice((-1, 1), shape) / 16.0)
+
+
+def full(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Return numbers between 1/8 and 2 in magnitude that use every bit of the dtype's significand."""
+    bits = FORMATS[dtype][0]
+    significands = rng.integers(1 << (bits - 2), 1 << (bits - 1), shape) * 2 + 1
+    exponents = rng.integers(-2, 2, shape) - bits
+    return np.asarray(np.ldexp(significands.astype(np.float64), exponents) * rng.choice((-1, 1), shape))
+
+
+def exact(values: np.ndarray, dtype: str) -> np.ndarray:
+    """Round numbers to the dtype's significand."""
+    significand, exponent = np.frexp(values)
+    scale = float(1 << FORMATS[dtype][0])
+    return np.asarray(np.ldexp(np.rint(significand * scale) / scale, exponent))
+
+
+def sparse(values: np.ndarray, layout: str) -> np.ndarray:
+    """Keep the first pair and the slowest ones of the last axis: dense numbers hide a wrong slow pair in sums over the width."""
+    kept = np.zeros(values.shape[-1], dtype=bool)
+    kept[list(_columns(layout, values.shape[-1]))] = True
+    return np.where(kept, values, 0.0)
+
+
+def _columns(layout: str, width: int) -> Iterator[int]:
+    pairs = width // 2
+    for pair in {0, *range(max(pairs - SLOW_PAIRS, 0), pairs)}:
+        yield from (2 * pair, 2 * pair + 1) if layout.startswith("interleaved") else (pair, pair + pairs)
+
+
+def circle(rng: Generator, shape: tuple[int, ...], dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return cosines and sines of angles, rounded to the dtype."""
+    angles = rng.uniform(0.0, 2.0 * math.pi, shape)
+    return exact(np.cos(angles), dtype), exact(np.sin(angles), dtype)

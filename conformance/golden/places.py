@@ -1,0 +1,157 @@
+"""Draw positions from where mistakes show, inside what an operation and a declaration take."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.golden.ranges import BESIDE, EDGES, FARTHEST
+from conformance.takes import Takes
+
+Generator = np.random.Generator
+#: Positions below it are taken for far: tables of negative distances end at 512 (DeBERTa).
+FAR_BELOW = -512
+#: How often queries are the last of the keys where they needn't be, and how often, else, they know nothing of the keys.
+AT_END, APART = 1 / 3, 1 / 2
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where positions may lie, and those in it beside which something ends."""
+
+    lowest: int
+    highest: int
+    edges: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many positions from 0, or from the lowest that isn't negative, lie in it."""
+        return self.highest - max(self.lowest, 0) + 1
+
+
+def room(parameters: Mapping[str, object], sizes: Mapping[str, int], takes: Takes) -> Room:
+    """Return where the positions of a call may lie."""
+    lowest, highest = _bounds(parameters, sizes)
+    lowest = lowest if takes.lowest is None else max(lowest, takes.lowest)
+    highest = highest if takes.highest is None else min(highest, takes.highest)
+    special = [int(str(parameters[name])) for name in BESIDE if parameters.get(name) is not None]
+    ends = {end + beside for end in (*special, *_rows(sizes)) for beside in (-1, 0, 1)}
+    beyond = {1 << power for power in range(21, 62)} if highest > FARTHEST else set()
+    common = [edge for edge in sorted({*EDGES, *beyond}) if lowest <= edge <= highest]
+    own = [edge for edge in sorted({*ends, highest}) if lowest <= edge <= highest]
+    repeat = max(len(common) // (2 * len(own)), 1)
+    return Room(lowest, highest, np.array(common + own * repeat, dtype=np.int64))
+
+
+def nearer(room: Room, reach: int, takes: Takes) -> Room:
+    """Return the room that longer inputs reach, in which code that counts positions gets those that don't count."""
+    lowest, highest = 0 if takes.positions == "from_zero" else max(room.lowest, -reach), min(room.highest, reach)
+    edges = room.edges[(room.edges >= lowest) & (room.edges <= highest)]
+    return Room(lowest, highest, edges if edges.size else np.array([lowest, highest], dtype=np.int64))
+
+
+def _bounds(parameters: Mapping[str, object], sizes: Mapping[str, int]) -> tuple[int, int]:
+    if "bits" in parameters:
+        return 0, (1 << int(str(parameters["bits"]))) - 1
+    if parameters.get("outside") == "raise":
+        return 0, sizes["length"] - 1
+    if "length" in parameters:
+        return -FARTHEST, int(str(parameters["length"])) - 1
+    return -FARTHEST, FARTHEST
+
+
+def _rows(sizes: Mapping[str, int]) -> tuple[int, ...]:
+    return (sizes["length"],) if "length" in sizes else ()
+
+
+def listed(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw from where something ends: unsorted, repeated by chance."""
+    return np.asarray(rng.choice(room.edges, count))
+
+
+def run(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Count up across an edge, not from below 0 where it can be helped."""
+    first = int(rng.choice(room.edges)) - int(rng.integers(0, count))
+    return max(min(first, room.highest - count + 1), room.lowest, 0) + np.arange(count)
+
+
+def from_zero(_: Generator, count: int, room: Room) -> np.ndarray:
+    """Count up from 0."""
+    return max(room.lowest, 0) + np.arange(count)
+
+
+def near(rng: Generator, count: int, _: Room) -> np.ndarray:
+    """Draw small positions, unsorted."""
+    return rng.integers(0, 2 * count + 9, count)
+
+
+def anywhere(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw positions of every magnitude."""
+    return np.exp2(rng.uniform(0.0, np.log2(room.highest + 2), count)).astype(np.int64) - 1
+
+
+def repeated(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw a position or two, and repeat them."""
+    return np.asarray(rng.choice(rng.choice(room.edges, 2), count))
+
+
+def padded(rng: Generator, count: int, _: Room) -> np.ndarray:
+    """Count from 0 after padding on the left, which stands at -1."""
+    padding = int(rng.integers(1, max(count // 2, 1) + 1))
+    return np.asarray(np.maximum(np.arange(count) - padding, -1))
+
+
+def negative(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw from edges of which most are negative, the first always."""
+    signs = np.where(rng.random(count) < 0.75, -1, 1)
+    signs[0] = -1
+    return -1 + signs * np.abs(listed(rng, count, room))
+
+
+def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw positions below -512, down to the lowest."""
+    depth = np.exp2(rng.uniform(0.0, np.log2(max(-room.lowest + FAR_BELOW, 2)), count)).astype(np.int64)
+    return FAR_BELOW - depth
+
+
+Pattern = Callable[[Generator, int, Room], np.ndarray]
+ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, from_zero, repeated)
+BELOW_ZERO = (negative, padded, far_below)
+CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
+
+
+def patterns(room: Room, takes: Takes) -> tuple[Pattern, ...]:
+    """Return the patterns of positions that are taken."""
+    if takes.counted:
+        return CONSECUTIVE if takes.positions == "consecutive" else (from_zero,)
+    return tuple(pattern for pattern in ANY if room.lowest < 0 or pattern not in BELOW_ZERO)
+
+
+def rows(rng: Generator, shape: tuple[int, ...], room: Room, first: Pattern, takes: Takes) -> np.ndarray:
+    """Draw positions: the first row by a pattern, others by any that is taken."""
+    others, count = patterns(room, takes), shape[-1]
+    made = [first, *(others[int(rng.integers(len(others)))] for _ in range(math.prod(shape[:-1]) - 1))]
+    drawn = [np.clip(pattern(rng, count, room), room.lowest, room.highest) for pattern in made]
+    return np.stack(drawn).reshape(shape)
+
+
+def queries_of(rng: Generator, keys: np.ndarray, count: int, room: Room, first: Pattern, takes: Takes) -> np.ndarray:
+    """Draw the positions of queries for rows of keys: the last keys, or at listed distances from some of them, or on their own."""
+    if takes.queries == "at_end" or (not takes.counted and count <= keys.shape[-1] and rng.random() < AT_END):
+        return keys[..., keys.shape[-1] - count :].copy()
+    if takes.counted:
+        return np.asarray(keys[..., :1] + np.arange(count))
+    if rng.random() < APART:
+        return rows(rng, (*keys.shape[:-1], count), room, first, takes)
+    distances = rng.choice(room.edges, count) * rng.choice((-1, 1, 1), count)
+    return np.asarray(np.clip(keys[..., rng.integers(0, keys.shape[-1], count)] + distances, room.lowest, room.highest))
+
+
+def seen(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return the keys with the first moved to where every query sees one."""
+    least = queries.min(axis=-1) if queries.ndim == keys.ndim else queries.min()
+    moved = keys.copy()
+    blind = keys.min(axis=-1) > least
+    moved[..., 0] = np.where(blind, least, keys[..., 0])
+    return moved

@@ -1,0 +1,68 @@
+"""Choose the parameters of drawn calls: every combination of conventions in turn, and numbers from released models."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, product
+from typing import TypeVar
+
+import numpy as np
+
+from conformance.draw import agree, candidates
+from conformance.golden.ranges import TOGETHER, VALUES
+from conformance.suited import agreed
+from refimpl.spec import Operation
+
+Item = TypeVar("Item")
+Candidates = Mapping[str, Sequence[object]]
+Settings = dict[str, object]
+
+#: How often numbers are drawn again for one combination of conventions, before it is taken to have none.
+TRIES = 60
+#: Every so many calls the numbers are those of one released model, where one is inside the declaration.
+MODEL_EVERY = 3
+
+
+def dealt(items: Sequence[Item], rng: np.random.Generator) -> Iterator[Item]:
+    """Yield the items in their order, and then shuffled again and again: each comes once before one comes again."""
+    order = np.arange(len(items))
+    while items:
+        yield from (items[int(i)] for i in order)
+        order = rng.permutation(len(items))
+
+
+def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Settings]:
+    """Yield all parameters of a call, without end where any agree; within a round every combination of conventions comes once."""
+    every = {name: candidates(parameter, restrictions.get(name), VALUES) for name, parameter in operation.parameters.items()}
+    conventions = {name: every[name] for name, parameter in operation.parameters.items() if parameter.choices or parameter.kind is bool}
+    numbers = {name: values for name, values in every.items() if name not in conventions}
+    hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}
+    models = dealt([together for together in TOGETHER if _inside(together, numbers)], rng)
+    rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
+    for number in count():
+        came = False
+        for position, chosen in enumerate(shuffled(rounds, rng), start=number * len(rounds)):
+            model = next(models, {}) if position % MODEL_EVERY == 0 else {}
+            found = _agreeing(operation, chosen, hands, {name: value for name, value in model.items() if name in numbers})
+            if found is not None:
+                came = True
+                yield {name: found[name] for name in every}
+        if not came:
+            return
+
+
+def shuffled(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:
+    """Return the items in another order."""
+    return [items[int(i)] for i in rng.permutation(len(items))]
+
+
+def _inside(together: Mapping[str, object], numbers: Candidates) -> bool:
+    """Whether a model's parameters say something of two or more that may be chosen, and nothing that is declared otherwise."""
+    named = [name for name in together if name in numbers]
+    return len(named) > 1 and all(len(numbers[name]) > 1 or together[name] in numbers[name] for name in named)
+
+
+def _agreeing(operation: Operation, chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings) -> Settings | None:
+    for attempt in range(TRIES):
+        found = {**{name: next(hand) for name, hand in hands.items()}, **(model if attempt == 0 else {}), **chosen}
+        if agree(found) and agreed(operation.name, found):
+            return found
+    return None

@@ -1,0 +1,110 @@
+"""Choose the sizes of axes: few enough values that the oracle answers at once, and every axis long now and then."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.golden.ranges import SIZES
+from conformance.takes import Takes
+from refimpl.spec import Operation, fixed_size
+
+Generator = np.random.Generator
+Sizes = dict[str, int]
+
+#: How many values the results of a call have together where a row is short, how many products lie behind them, and the numbers of a table.
+VALUES, WORK, TABLE = 260, 16_384, 1 << 17
+#: How many whole rows a call has where rows are long, and how many values have room for more than one.
+ROWS = (2, 1, 4, 1, 3, 6)
+WIDE = 1_024
+#: What is long in a call: nothing in particular, the sequence, the batch, the heads; decoding has one query, or one token.
+SCENES = ("any", "decoding", "long", "batch", "heads")
+LONG = ("token", "key", "offset", "...")
+ALONE = ("token", "query")
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """What decides the sizes of one call's axes."""
+
+    operation: Operation
+    parameters: Mapping[str, object]
+    takes: Takes
+    scene: str
+    rows: int
+
+    def draw(self, rng: Generator) -> Sizes:
+        """Choose every axis that parameters leave open, in any order, as long as the whole stays small."""
+        axes = self._axes()
+        sizes = {axis: fixed_size(axis, self.parameters) or 1 for axis in axes}
+        free = [axis for axis in axes if axis in SIZES and fixed_size(axis, self.parameters) is None]
+        for axis in sorted(rng.permutation(np.array(free, dtype=object)), key=self._last):
+            fitting = [size for size in SIZES[axis] if self._fits({**sizes, axis: size})] or [1]
+            sizes[axis] = max(fitting) if self._stretched(axis) else fitting[int(rng.integers(len(fitting)))]
+        if self.takes.queries == "at_end" and {"query", "key"} <= sizes.keys():
+            sizes["query"], sizes["key"] = sorted((sizes["query"], sizes["key"]))
+        return self._derived(sizes)
+
+    def _axes(self) -> list[str]:
+        words = " ".join(self.operation.arrays.values()).replace("[", "").replace("]", "").split()
+        return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
+
+    def _last(self, axis: str) -> bool:
+        return not self._stretched(axis)
+
+    def _stretched(self, axis: str) -> bool:
+        named = {"long": LONG, "batch": ("batch",), "heads": ("head", "key_head", "group"), "decoding": ("key",), "any": ()}
+        return axis in named[self.scene]
+
+    def _fits(self, sizes: Sizes) -> bool:
+        whole = self._derived(sizes)
+        if self.scene == "decoding" and any(sizes.get(axis, 1) > 1 for axis in ALONE):
+            return False
+        return self._possible(whole) and self._values(whole) <= self._budget() and _work(whole) <= WORK and self._table(whole) <= TABLE
+
+    def _budget(self) -> int:
+        fixed = [math.prod(fixed_size(axis, self.parameters) or 1 for axis in _words(axes)) for axes in self.operation.results.values()]
+        return max(VALUES, min(self.rows * sum(fixed), max(sum(fixed), WIDE)))
+
+    def _possible(self, sizes: Sizes) -> bool:
+        """Whether positions that count up stay inside their bounds."""
+        highest = self.takes.highest
+        if not self.takes.counted or highest is None:
+            return True
+        least = 0 if self.takes.positions == "from_zero" else max(self.takes.lowest or 0, 0)
+        return all(sizes.get(axis, 1) <= highest - least + 1 for axis in ("token", "query", "key"))
+
+    def _values(self, sizes: Sizes) -> int:
+        return sum(math.prod(self._size(axis, sizes) for axis in _words(axes)) for axes in self.operation.results.values())
+
+    def _size(self, axis: str, sizes: Sizes) -> int:
+        return sizes[axis] if axis in sizes else fixed_size(axis, self.parameters) or 1
+
+    def _table(self, sizes: Sizes) -> int:
+        return max((math.prod(self._size(axis, sizes) for axis in _words(axes)) for axes in self.operation.arrays.values()), default=1)
+
+    def _derived(self, sizes: Sizes) -> Sizes:
+        """Add the sizes that follow from others: grouped heads, tables with a row per distance, two channels per pair."""
+        found = dict(sizes)
+        if "group" in sizes:
+            found["query_head"] = sizes["group"] * sizes["key_head"]
+        if "pair" in sizes and "head_dim" in sizes:
+            found["head_dim"] = 2 * sizes["pair"]
+        if "row" in sizes:
+            found["row"] = 2 * int(str(self.parameters["max_distance"])) + 1
+        if "distance" in sizes:
+            found["distance"] = found["key"] = int(str(self.parameters["memory"])) + sizes["query"]
+        return found
+
+
+def _words(axes: str) -> Iterator[str]:
+    yield from axes.replace("[", "").replace("]", "").split()
+
+
+def _work(sizes: Sizes) -> int:
+    """Return how many products a call takes where everything meets everything."""
+    return math.prod(size for axis, size in sizes.items() if axis in WORKING)
+
+
+WORKING = frozenset(("batch", "head", "query_head", "token", "query", "key", "head_dim", "dim"))
