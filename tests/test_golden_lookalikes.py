@@ -114,15 +114,13 @@ def test_rows_that_are_shared_remain_shared() -> None:
 
 
 def test_queries_at_the_end_remain_there_and_others_move_alone_too() -> None:
-    alibi = OPERATIONS["alibi.bias"]
-    at_end = list(lookalikes(alibi, bias([6, 7], [4, 5, 6, 7]), takes=Takes("consecutive", "at_end")))
-    free = [other.arrays for other in lookalikes(alibi, bias([6, 7], [4, 5, 6, 7]), takes=CONSECUTIVE)]
+    alibi, call = OPERATIONS["alibi.bias"], bias([6, 7], [4, 5, 6, 7])
+    at_end = list(lookalikes(alibi, call, takes=Takes("consecutive", "at_end")))
+    free = [(each.arrays["query_positions"].tolist(), each.arrays["key_positions"].tolist()) for each in lookalikes(alibi, call, takes=ANY)]
 
     assert [other.arrays["query_positions"].tolist() for other in at_end] == [[7, 8]]
-    assert [(arrays["query_positions"].tolist(), arrays["key_positions"].tolist()) for arrays in free] == [
-        ([7, 8], [5, 6, 7, 8]),
-        ([7, 8], [4, 5, 6, 7]),
-    ]
+    assert ([7, 8], [4, 5, 6, 7]) in free
+    assert ([7, 8], [5, 6, 7, 8]) in free
 
 
 def test_every_query_sees_a_key_where_it_may_not_see_all() -> None:

@@ -29,10 +29,10 @@ def _changed(operation: Operation, arguments: Arguments, takes: Takes, allowed: 
     if not takes.counted:
         for change in (inside_rolled, inside_moved, backwards):
             yield _at(arguments, takes, change)
-    if takes.positions != "from_zero":
-        yield _at(arguments, takes, lambda row: shifted(row, allowed))
         if takes.queries == "any" and QUERIES in arguments.arrays:
             yield arguments.with_arrays(**{QUERIES: shifted(arguments.arrays[QUERIES], allowed)})
+    if takes.positions != "from_zero":
+        yield _at(arguments, takes, lambda row: shifted(row, allowed))
     owner = features(operation)
     if owner is not None:
         yield arguments.with_arrays(**{owner: np.roll(arguments.arrays[owner], 1, axis=-1)})
