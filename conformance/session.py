@@ -240,7 +240,15 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
     """Return what a worker answered, or raise where that is no result."""
     match reply.get("status"):
         case "ok":
-            return _reply(reply, values)
+            return Reply(
+                values=dict(zip(reply["results"], values, strict=True)),
+                dtypes=reply["dtypes"],
+                modified=tuple(reply["modified"]),
+                left=tuple(reply["left"]),
+                aliases=tuple(reply.get("aliases", ())),
+                repeats=reply.get("repeats", 0),
+                unlike=reply.get("unlike", ""),
+            )
         case "unsupported":
             raise CallRefusedError(reply["reason"], declared=bool(reply.get("declared")))
         case "error":
@@ -248,16 +256,3 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
         case "malformed":
             raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))
     raise CallFailedError(HarnessError(f"a reply must have a status, got {reply.get('status')!r}"))
-
-
-def _reply(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
-    names = reply["results"]
-    return Reply(
-        values=dict(zip(names, values, strict=False)),
-        dtypes=reply["dtypes"],
-        modified=tuple(reply["modified"]),
-        left=tuple(reply["left"]),
-        aliases=tuple(reply["aliases"]),
-        repeats=reply.get("repeats", 0),
-        unlike=dict(zip(names, values[len(names) :], strict=False)),
-    )

@@ -16,7 +16,7 @@ class Reply:
     """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was.
 
     ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
-    gave other bits, has these in ``unlike``.
+    gave other bits, says where in ``unlike``.
     """
 
     values: Mapping[str, np.ndarray]
@@ -25,7 +25,7 @@ class Reply:
     left: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     repeats: int = 0
-    unlike: Mapping[str, np.ndarray] = field(default_factory=dict)
+    unlike: str = ""
 
 
 class CallRefusedError(Exception):

@@ -65,6 +65,14 @@ def equal(one: np.ndarray, other: np.ndarray) -> bool:
     return np.array_equal(one, other) or bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
 
 
+def difference(one: np.ndarray, other: np.ndarray) -> str:
+    """Return in words where two unequal results differ first."""
+    if one.shape != other.shape:
+        return f"of shapes {one.shape} and {other.shape}"
+    where = tuple(int(i) for i in np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))[0])
+    return f"{one[where]} and then {other[where]} at {where}"
+
+
 def _quietly(look: Callable[[], object]) -> object:
     try:
         return look()

@@ -56,7 +56,7 @@ class Runner:
             return {"status": "unsupported", "reason": refusal, "declared": True}, []
         call = _Call(self, parameters, dtype, under, manner)
         before = traces.state()
-        values, unlike, repeats = _repeatedly(functools.partial(self._values, call, arrays), manner)
+        values, repeats, unlike = _repeatedly(functools.partial(self._values, call, arrays), manner)
         header = {
             "status": "ok",
             "results": list(values),
@@ -65,12 +65,13 @@ class Runner:
             "left": [*traces.changed(before), *self.kept.changes()],
             "aliases": sorted(call.aliases),
             "repeats": repeats,
+            "unlike": unlike,
         }
-        return header, [*values.values(), *unlike.values()]
+        return header, list(values.values())
 
     def _values(self, call: "_Call", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         if call.manner.cotangents:
-            return call.gradients(list(arrays.values()))
+            return call.gradient(list(arrays.values()))
         return embedding.answer(self.operation, arrays, self.implementation.takes, call)
 
 
@@ -98,16 +99,18 @@ class _Call:
             self._compare(arrays, given)
         return values
 
-    def gradients(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the gradient of every array that one reaches."""
-        framework = self.runner.framework
+    def gradient(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the gradient in the features, under the name of the first result."""
+        framework, operation = self.runner.framework, self.runner.operation
         cotangents = [framework.floats(values, self.dtype) for values in self.manner.cotangents]
         gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
-        values = {}
-        for name, gradient in zip(self.runner.operation.arrays, gradients, strict=True):
-            if gradient is not None:
-                values[name], self.dtypes[name] = exact(gradient, framework)
-        return values
+        owner, result = features(operation), next(iter(operation.results))
+        gradient = dict(zip(operation.arrays, gradients, strict=True)).get(owner or "")
+        if gradient is None:
+            message = f"no gradient reaches {owner}"
+            raise Unsupported(message)
+        value, self.dtypes[result] = exact(gradient, framework)
+        return {result: value}
 
     def _given(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         return [self._array(name, values) for name, values in zip(self.runner.operation.arrays, arrays, strict=True)]
@@ -154,17 +157,16 @@ class _Call:
                 self.modified.add(name)
 
 
-def _repeatedly(
-    make: Callable[[], dict[str, np.ndarray]], manner: Manner
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], int]:
-    """Return what a call gives, the first other bits that it gives when repeated, and how often it was."""
+def _repeatedly(make: Callable[[], dict[str, np.ndarray]], manner: Manner) -> tuple[dict[str, np.ndarray], int, str]:
+    """Return what a call gives, how often it was repeated, and in words where other bits came."""
     first, count = make(), 0
     until = time.monotonic() + manner.seconds
     while count < manner.repeats and time.monotonic() < until:
         again, count = make(), count + 1
-        if any(not traces.equal(value, again[name]) for name, value in first.items()):
-            return first, again, count
-    return first, {}, count
+        unlike = next((name for name, value in first.items() if not traces.equal(value, again[name])), None)
+        if unlike is not None:
+            return first, count, f"{unlike} {traces.difference(first[unlike], again[unlike])} when repeated {count} times"
+    return first, count, ""
 
 
 class UnreachableError(Exception):
