@@ -66,7 +66,8 @@ def assert_conforms(
     """Raise ``AssertionError`` unless a function conforms to an operation, and say what, where, how bad, and which known mistake it is.
 
     The function takes the operation's arrays by position, in the framework named, and its parameters by keyword; ``restrictions`` say
-    which parameters it can do (``layout="half"``) and which calls it takes (``queries="at_end"``), as in an adapter. ``TargetError`` says that an operation or parameter doesn't exist.
+    which parameters it can do (``layout="half"``) and which calls it takes (``queries="at_end"``), as in an adapter.
+    ``TargetError`` says that an operation or parameter doesn't exist.
     """
     adapter = Adapter(getattr(function, "__name__", "function"), framework=framework, dtypes=dtypes, profile=profile, positions=positions)
     adapter.implements(operation, **restrictions)(function)
