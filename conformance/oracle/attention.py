@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate
 
 from flint import arb
 
@@ -10,6 +11,8 @@ from conformance.oracle.arithmetic import Ball, Exact, hull, is_zero, size, too_
 from conformance.oracle.tensor import Number, Tensor, over
 
 Pair = tuple[Number, Number]
+#: From so many keys on, more than a stored vector has, all shares of a row are bounded at once: one by one takes the square of that.
+MANY = 32
 #: A logit by batch, query head, query and key.
 Logit = Callable[[int, int, int, int], Ball]
 
@@ -87,7 +90,7 @@ class Softmax:
     @cached_property
     def ideals(self) -> list[Ball]:
         """The ideal share of every key that is seen."""
-        return [self.ideal(key) for key in self.moved]
+        return bounded(list(self.moved.values())) if len(self.moved) > MANY else [self.ideal(key) for key in self.moved]
 
     def share(self, key: int) -> Ball:
         """Return ``exp(z_n - max) / sum exp(z - max)`` as computed; exactly 0 where hidden, exactly 1 for a lone key."""
@@ -110,6 +113,20 @@ class Softmax:
         bound, terms = size(span), len(parts)
         mean = within(mean, span, span) + arb(0, self.a.error("probability", bound, terms=terms))
         return self.a.spread("dot", mean, bound, terms=terms)
+
+
+def bounded(logits: Sequence[Ball]) -> list[Ball]:
+    """Return every share between those of the logits' ends: it rises with its own and falls with the others, whose sum is formed once."""
+    top = max(logits, key=lambda z: float(z.mid())).mid()
+    low, high = ([(end - top).exp() for end in ends] for ends in zip(*((z.lower(), z.upper()) for z in logits), strict=True))
+    bounds = zip(low, others(high), high, others(low), strict=True)
+    return [within(hull([1 / (1 + above / least), 1 / (1 + below / most)]), arb(0), arb(1)) for least, above, most, below in bounds]
+
+
+def others(terms: Sequence[Ball]) -> list[Ball]:
+    """Return for each term the sum of the others, none of which is taken off again."""
+    before, after = ([arb(0), *accumulate(side)] for side in (terms, terms[::-1]))
+    return [one + other for one, other in zip(before, after[-2::-1], strict=False)]
 
 
 def within(x: Ball, low: Ball, high: Ball) -> Ball:
