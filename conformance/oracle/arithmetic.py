@@ -101,12 +101,13 @@ class Exact:
         return tuple(dict.fromkeys(outcomes))
 
     def step(self, name: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
-        """Return ``x`` as the named step gives it: unchanged where it is exact, else widened."""
-        return x if self.holds(x, name) else self.spread(name, x, magnitude, **counts)
+        """Return ``x`` as the named step gives it."""
+        del name, magnitude, counts
+        return x
 
     def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``x`` widened by the named step, exact or not."""
-        return arb(x, self.error(step, size(x) if magnitude is None else magnitude, x, **counts))
+        return arb(x, self.error(step, x.abs_upper() if magnitude is None else magnitude, x, **counts))
 
     def parameter(self, value: Number) -> Ball:
         """Return a number that the caller chose: its binary64 value, rounded to the computing format."""
@@ -143,14 +144,14 @@ class Exact:
 
     def product(self, x: Ball, y: Ball, step: str = "product") -> Ball:
         """Return ``x y``: 0 where either is, whatever the other; a power of two only moves the exponent."""
-        if is_zero(x) or is_zero(y):
+        if x.is_zero() or y.is_zero():
             return arb(0)
         return x * y if is_power_of_two(x) or is_power_of_two(y) else self.step(step, x * y)
 
     def sum(self, x: Ball, y: Ball, step: str = "sum") -> Ball:
         """Return ``x + y``; adding 0 changes nothing."""
-        if is_zero(x) or is_zero(y):
-            return x if is_zero(y) else y
+        if x.is_zero() or y.is_zero():
+            return x if y.is_zero() else y
         return self.step(step, x + y)
 
 
@@ -163,13 +164,13 @@ class Rounding:
 
     def of(self, magnitude: Ball) -> Ball:
         """Return what they cost at that magnitude."""
-        return size(self.relative * magnitude).max(self.least)
+        return (self.relative * magnitude).abs_upper().max(self.least)
 
 
 def rounding(form: Format, units: Ball | int) -> Rounding:
     """Return what so many roundings cost: their products are covered by ``gamma(n) = n u / (1 - n u)``."""
     relative = units * power_of_two(form.roundoff)
-    return Rounding(relative / (1 - relative), power_of_two(form.underflow))
+    return Rounding(relative / (1 - relative), arb(0) if units == 0 else power_of_two(form.underflow))
 
 
 class Widened(Exact):
@@ -179,20 +180,32 @@ class Widened(Exact):
         """Read the profile off the budget."""
         self.profile = PROFILES[profile]
         self.straddled = False
-        self._rounding = cache(rounding)
-        self._stored = cache(lambda step: self.profile.stored.get(ROWS[step].stage))
+        self._fixed = cache(self._counted)
+        self._stored = cache(self._half)
+        self._form = cache(lambda step: self.profile.stored.get(ROWS[step].stage, self.profile.computing))
 
     def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``gamma(units) * magnitude``, or what an underflow costs, plus the rounding of what is stored in half."""
+        strayed = (self._counted(step, **counts) if counts else self._fixed(step)).of(magnitude)
+        half = self._stored(step)
+        return strayed if half is None else strayed + half.of(size(magnitude if stored is None else stored) + strayed)
+
+    def _counted(self, step: str, **counts: Ball | int) -> Rounding:
         row = ROWS["loose frequency" if self.profile.loose and step == "frequency" else step]
-        units = sum((weight * counts[name] for name, weight in row.per.items()), row.units)
-        computing = (self._rounding if isinstance(units, int) else rounding)(self.profile.computing, units)
-        strayed, half = computing.of(magnitude) if units != 0 else arb(0), self._stored(step)
-        return strayed if half is None else strayed + self._rounding(half, 1).of(size(magnitude if stored is None else stored) + strayed)
+        return rounding(self.profile.computing, sum((weight * counts[name] for name, weight in row.per.items()), row.units))
+
+    def _half(self, step: str) -> Rounding | None:
+        form = self.profile.stored.get(ROWS[step].stage)
+        return None if form is None else rounding(form, 1)
+
+    def step(self, name: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
+        """Return ``x`` as the named step gives it: unchanged where it is exact, else widened."""
+        return x if self.holds(x, name) else self.spread(name, x, magnitude, **counts)
 
     def holds(self, x: Ball, step: str) -> bool:
         """Return whether ``x`` is no number, or exactly one of the format that the step ends in."""
-        return not x.is_finite() or representable(x, self._stored(step) or self.profile.computing)
+        form = self._form(step)
+        return bool(x.bits() <= form.precision) and (not x.is_finite() or representable(x, form))
 
     def rotation_error(self, norm: Ball, position: int) -> Ball:
         """Bound ``(a cos - b sin, a sin + b cos)`` for any angle: the table errs in both entries, so do both products, then the sums."""
