@@ -1,7 +1,8 @@
 """Name the known mistake, or the convention, whose output matches what an implementation returned; else say what is known of it.
 
-``docs/diagnosis.md`` says how it is decided. A single mistake is looked for first, then a number that is wrong, then both under a
-convention that wasn't declared, then two mistakes; the search ends with the first of these rounds in which something fits.
+``docs/diagnosis.md`` says how it is decided. A single mistake is looked for first, then what no scheme has (zeros, the input as it was),
+then a number that is wrong, then both under a convention that wasn't declared, then two mistakes; the search ends with the first of these
+rounds in which something fits.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,60 +13,106 @@ from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventi
 from conformance.diagnosis.clues import clues
 from conformance.diagnosis.fits import fitted
 from conformance.diagnosis.grading import Grade, grade
+from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, seen
-from conformance.diagnosis.separating import separating
+from conformance.diagnosis.separating import separating, splitting
+from conformance.diagnosis.undeclared import Raised, joined, undeclared
 from conformance.outcomes import Diagnosis
+
+#: How many explanations of the same rank a reader is ready to weigh. What all vectors show has at most five equals in every trial of
+#: ``tools/accuracy``; what more than that explain was seen by too few calls, and the first of them would be a guess.
+HANDFUL = 5
+#: How well something fits, and what.
+Fit = tuple[Grade, Candidate]
 
 __all__ = ["Observation", "diagnose", "explain", "explanations"]
 
 
 def diagnose(operation: str, observations: Sequence[Observation], profile: str) -> Diagnosis | None:
-    """Return the known mistake that explains all that was observed, or ``None``."""
+    """Return the known mistake that explains all that was observed, or ``None``; so many that fit equally well are none."""
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
-        found = _found(operation, everything)
-        return _diagnosis(found, separating(operation, found, everything)) if found else None
+        return _named(operation, _found(operation, everything), everything)
 
 
 def explanations(operation: str, observations: Sequence[Observation], profile: str) -> list[Candidate]:
     """Return everything that explains all that was observed, best first."""
     with np.errstate(all="ignore"):
-        return _found(operation, seen(observations, profile))
+        return _explained(_found(operation, seen(observations, profile)))
 
 
-def explain(operation: str, observations: Sequence[Observation], profile: str) -> Diagnosis | None:
-    """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is wrong."""
-    found = diagnose(operation, observations, profile)
-    if found is not None:
-        return found
+def explain(operation: str, observations: Sequence[Observation], profile: str, raised: Sequence[Raised] = ()) -> Diagnosis | None:
+    """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is wrong.
+
+    ``raised`` are the calls that gave an exception instead: a convention that the code doesn't take and doesn't declare shows in them.
+    """
     with np.errstate(all="ignore"):
-        known_of_it = clues(observations, profile)
-    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
+        everything = seen(observations, profile)
+        found = _found(operation, everything)
+        why = undeclared(operation, [one.vector for one in observations], raised)
+        named = joined(_named(operation, found, everything), why)
+        known_of_it = () if named is not None else (*_undecided(operation, found, everything), *clues(observations, profile))
+    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else named
 
 
-def _found(operation: str, everything: Sequence[Seen]) -> list[Candidate]:
-    """Return what fits in the first round in which something does."""
+def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:
+    """Return the best of what fits with what also does; nothing where it is one of many."""
+    if not found or _many(found):
+        return None
+    explained = _explained(found)
+    return _diagnosis(explained, separating(operation, explained, everything))
+
+
+def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Iterator[str]:
+    """Yield how many known mistakes fit equally well, and what would tell them apart, where these are too many to name one."""
+    alike = _many(found)
+    if alike:
+        names = [candidate.name for candidate in alike]
+        yield f"it can't be told which: {len(names)} known mistakes give this, {', '.join(names[:HANDFUL])} and {len(names) - HANDFUL} more"
+        yield splitting(operation, alike, everything)
+
+
+def _found(operation: str, everything: Sequence[Seen]) -> list[Fit]:
+    """Return what fits in the first round in which something does, best first."""
     if not any(one.shows for one in everything):
         return []
-    return next(filter(None, (_best(candidates, everything) for candidates in _rounds(operation, everything))), [])
+    return next(filter(None, (_fitting(candidates, everything) for candidates in _rounds(operation, everything))), [])
 
 
 def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Candidate]]:
     singles = known(operation)
     conventions = [candidate for candidate in singles if candidate.kind == "convention"]
     yield singles
+    yield plain(operation, everything)
     yield fitted(operation, everything)
     yield [*pairs_of_conventions(operation), *with_conventions(operation, [one for one in singles if one.kind != "convention"])]
     yield (candidate for convention in conventions for candidate in fitted(operation, everything, convention))
     yield pairs_of_mistakes(operation)
 
 
-def _best(candidates: Iterable[Candidate], everything: Sequence[Seen]) -> list[Candidate]:
-    """Return what fits, best first; what fits worse than one that fits exactly isn't worth a word."""
+def _fitting(candidates: Iterable[Candidate], everything: Sequence[Seen]) -> list[Fit]:
+    """Return what fits, best first; of what fits equally well a mistake goes before a convention that would silence it."""
     graded = ((_grade(candidate, everything), candidate) for candidate in candidates)
-    fits = sorted(((found, candidate) for found, candidate in graded if found is not None), key=lambda fit: fit[0])
-    best = fits[0][0] if fits else Grade.EXACT
-    return [candidate for found, candidate in fits if found == best or best != Grade.EXACT]
+    fits = [(found, candidate) for found, candidate in graded if found is not None]
+    return sorted(fits, key=lambda fit: (fit[0], fit[1].precision, _silences(fit[1], everything)))
+
+
+def _silences(candidate: Candidate, everything: Sequence[Seen]) -> bool:
+    """Whether it is a convention that nobody asked for: declared, it would make any mistake pass that looks like it."""
+    asked = (one.vector.parameters for one in everything)
+    return bool(candidate.forces) and not any(candidate.forces.items() <= parameters.items() for parameters in asked)
+
+
+def _many(found: Sequence[Fit]) -> list[Candidate]:
+    """Return what fits as well as the best, where that is more than a handful."""
+    alike = {candidate.name: candidate for grade, candidate in found if grade == found[0][0]}
+    return list(alike.values()) if len(alike) > HANDFUL else []
+
+
+def _explained(found: Sequence[Fit]) -> list[Candidate]:
+    """Return what is worth a word: what fits worse than one that fits exactly isn't."""
+    best = found[0][0] if found else Grade.EXACT
+    return [candidate for grade, candidate in found if grade == best or best != Grade.EXACT]
 
 
 def _grade(candidate: Candidate, everything: Sequence[Seen]) -> Grade | None:

@@ -142,8 +142,8 @@ def test_an_undeclared_convention_is_named_as_one() -> None:
 
     assert diagnosis is not None
     assert diagnosis.kind == "convention"
-    assert diagnosis.does == "conforms as layout=half"
-    assert 'declare layout="half"' in diagnosis.fix
+    assert diagnosis.does == 'computes layout="half" whatever is asked for'
+    assert 'declare layout="half" in implements("rope.rotate", layout="half")' in diagnosis.fix
 
 
 def test_two_undeclared_conventions_are_named_together() -> None:

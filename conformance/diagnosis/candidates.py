@@ -1,7 +1,7 @@
 """What could explain a failure: one mistake, or two together."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from conformance.declarations import operations
 from conformance.mutant import Kind, Mutant
 from conformance.mutants import for_operation
-from conformance.mutants.building import Function
+from conformance.mutants.building import Function, declaring
 from conformance.mutants.composing import composed
 from conformance.vectors import Vector
 
@@ -30,11 +30,17 @@ class Candidate:
     kind: Kind
     threads: tuple[str, ...] = ()
     unrounded: Function | None = None
+    forces: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """All its names in one."""
         return " + ".join(self.names)
+
+    @property
+    def operation(self) -> str:
+        """What it explains."""
+        return self.names[0].split("/", 1)[0]
 
     @property
     def precision(self) -> bool:
@@ -75,7 +81,9 @@ def known(operation: str) -> list[Candidate]:
 
 def of(mutant: Mutant) -> Candidate:
     """Return one mutant as an explanation."""
-    return Candidate((mutant.name,), mutant.does, mutant.should, mutant.fix, mutant.function, mutant.kind, mutant.threads)
+    return Candidate(
+        (mutant.name,), mutant.does, mutant.should, mutant.fix, mutant.function, mutant.kind, mutant.threads, forces=mutant.forces
+    )
 
 
 def both(one: Candidate, two: Candidate) -> Candidate | None:
@@ -83,15 +91,17 @@ def both(one: Candidate, two: Candidate) -> Candidate | None:
     function = composed(one.function, two.function)
     if function is None:
         return None
+    forces = {**one.forces, **two.forces} if two.forces else {}
     return Candidate(
         names=one.names + two.names,
         does=f"{one.does}; {two.does}",
         should=f"{one.should}; {two.should}",
-        fix=f"{one.fix}; {two.fix}",
+        fix=declaring(one.operation, forces) if forces else f"{one.fix}; {two.fix}",
         function=function,
         kind=two.kind,
         threads=tuple(dict.fromkeys(one.threads + two.threads)),
         unrounded=one.function if two.precision and not one.precision else None,
+        forces=forces,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from conformance.declarations import operations
+from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
 from conformance.diagnosis.seen import Element, Observation, Seen, seen
@@ -53,37 +54,17 @@ def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
     for one in observations:
         for name, right in (one.vector.expected or {}).items():
             shape = np.shape(one.got[name]) if name in one.got else None
-            if shape != right.shape:
-                yield f"{name} has shape {shape} instead of {right.shape} in {one.vector.id}" if shape is not None else f"no {name} came"
+            expected = one.vector.shapes.get(name, right.shape)
+            if shape != expected:
+                yield f"{name} has shape {shape} instead of {expected} in {one.vector.id}" if shape is not None else f"no {name} came"
                 return
 
 
 def _vectors(everything: Sequence[Seen]) -> Iterator[str]:
     wrong = [one for one in everything if any(element.wrong.any() for element in one.elements)]
     right = [one for one in everything if one not in wrong]
-    told = f"{len(wrong)} of {len(everything)} vectors are wrong"
-    yield f"{told}: {_condition(wrong, right)}" if right and _condition(wrong, right) else told
-
-
-def _condition(wrong: Sequence[Seen], right: Sequence[Seen]) -> str:
-    """Return which value of a parameter all wrong vectors have and no right one, or the bound that parts them."""
-    for name in wrong[0].vector.parameters:
-        bad, good = ([one.vector.parameters[name] for one in group] for group in (wrong, right))
-        if len(set(bad)) == 1 and bad[0] not in good:
-            return f"those with {name} {bad[0]}"
-        if len(set(good)) == 1 and good[0] not in bad:
-            return f"those whose {name} isn't {good[0]}"
-        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in bad + good):
-            bound = _bound([float(str(value)) for value in bad], [float(str(value)) for value in good])
-            if bound:
-                return f"those with {name} {bound}"
-    return ""
-
-
-def _bound(bad: Sequence[float], good: Sequence[float]) -> str:
-    if min(bad) > max(good):
-        return f"from {min(bad):g} on"
-    return f"up to {max(bad):g}" if max(bad) < min(good) else ""
+    yield f"{len(wrong)} of {len(everything)} vectors are wrong"
+    yield from conditions([one.vector for one in right], [one.vector for one in wrong])
 
 
 def _results(parts: Sequence[Part]) -> Iterator[str]:

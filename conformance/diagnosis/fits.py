@@ -1,7 +1,7 @@
 """Find the number with which the operation gives what was seen: a base, a factor, a width, where positions start."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from conformance.diagnosis.grading import grade
 from conformance.diagnosis.knobs import Knob
 from conformance.diagnosis.links import TIMES, Link, links, used
 from conformance.diagnosis.seen import Seen
-from conformance.mutants.building import Function
+from conformance.mutants.building import Function, declaring, shown
 from conformance.mutants.composing import composed
 
 
@@ -43,8 +43,7 @@ def fitted(operation: str, everything: Sequence[Seen], besides: Candidate | None
     """Yield the operation with a number changed so that the nearest vector comes out as seen, alone or inside another mistake."""
     search = Search(operation, everything, besides)
     for name, value, function in knobs.constants(operation):
-        does, should = f"takes {name} {value} whatever is asked for", f"take the {name} that is asked for"
-        yield _named(search, f"{name}={value}", does, should, function)
+        yield _constant(search, name, value, function)
     for knob in knobs.knobs(operation):
         yield from (_said(search, knob, TIMES, share) for share in knob.shares)
         simple = list(_simple(search, knob))
@@ -133,6 +132,13 @@ def _said(search: Search, knob: Knob, link: Link, unknown: float) -> Candidate:
     return _named(search, name_in_short, link.told.format(knob=name, u=number), knob.should, knob.turned(used(link, knob, unknown)))
 
 
+def _constant(search: Search, name: str, value: object, function: Function) -> Candidate:
+    """Return a parameter that has one value whatever is asked for: a convention that wasn't declared."""
+    does, should = f"computes {name}={shown(value)} whatever is asked for", f"take the {name} that is asked for"
+    found = _named(search, f"{name}={value}", does, should, function)
+    return replace(found, fix=declaring(search.operation, {name: value}), kind="convention") if search.besides is None else found
+
+
 def _named(search: Search, name: str, does: str, should: str, function: Function) -> Candidate:
     fix = f"{should}; {name} fits all that came"
     alone = Candidate((f"{search.operation}/{name}",), does, should, fix, function, "mistake")
@@ -148,5 +154,3 @@ def _named(search: Search, name: str, does: str, should: str, function: Function
         "mistake",
         other.threads,
     )
-
-

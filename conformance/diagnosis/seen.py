@@ -12,6 +12,8 @@ from conformance.vectors import Vector
 
 ROUNDINGS = 2.0
 FAR = 10.0
+#: How many drawn cases are compared, of those that show a mistake and of the others: each costs as much as a stored vector.
+DRAWN = 16
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,16 @@ class Seen:
 
 
 def seen(observations: Sequence[Observation], profile: str) -> list[Seen]:
-    """Return what can be compared, what shows a mistake first, small before large: so that most candidates end after one call."""
-    every = [Seen(one.vector, _elements(one, profile)) for one in observations if one.vector.expected]
-    return sorted(every, key=lambda one: (not one.shows, one.size))
+    """Return what can be compared, what shows a mistake first, small before large: so that most candidates end after one call.
+
+    Stored vectors are all compared, of drawn ones the smallest, some that show a mistake and some that don't; large calls, which are
+    judged at some elements only, aren't.
+    """
+    every = [Seen(one.vector, _elements(one, profile)) for one in observations if one.vector.expected and not one.vector.at]
+    every.sort(key=lambda one: (not one.shows, one.size))
+    drawn = [one for one in every if one.vector.drawn]
+    kept = {id(one) for shows in (True, False) for one in [each for each in drawn if each.shows is shows][:DRAWN]}
+    return [one for one in every if not one.vector.drawn or id(one) in kept]
 
 
 def _elements(observation: Observation, profile: str) -> tuple[Element, ...]:

@@ -15,6 +15,8 @@ MOST = 3
 #: Answers that differ by so much of the larger one differ in every format.
 CLEAR = 0.02
 READABLE = 12
+#: Of so many calls the best is taken.
+TRIED = 24
 
 
 def separating(operation: str, candidates: Sequence[Candidate], everything: Sequence[Seen]) -> tuple[str, ...]:
@@ -23,6 +25,28 @@ def separating(operation: str, candidates: Sequence[Candidate], everything: Sequ
     answered = {one.vector.id for one in everything}
     left = [vector for vector in load([operation]) if vector.error is None and vector.id not in answered] if others else []
     return tuple(_told(best, other, left, everything) for other in others[:MOST])
+
+
+def splitting(operation: str, candidates: Sequence[Candidate], everything: Sequence[Seen]) -> str:
+    """Return which call the first of many candidates answer most differently."""
+    answered, first = {one.vector.id for one in everything}, candidates[:READABLE]
+    left = [vector for vector in load([operation]) if vector.error is None and vector.id not in answered]
+    tried = [*left, *(made for one in everything[:MOST] for made in _variants(one.vector))][:TRIED]
+    counts = [_different(first, vector) for vector in tried]
+    best = max(range(len(tried)), key=counts.__getitem__, default=None)
+    if best is None or counts[best] == 1:
+        return "they give the same for every vector and for all that was tried besides"
+    told = tried[best].id if best < len(left) else _call(tried[best])
+    return f"what would tell: of the first {len(first)}, {counts[best]} differ from one another in {told}"
+
+
+def _different(candidates: Sequence[Candidate], vector: Vector) -> int:
+    """Return how many different answers there are to a call."""
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        if candidate.answer(vector) is not None and all(_differ(candidate, other, vector) for other in kept):
+            kept.append(candidate)
+    return max(len(kept), 1)
 
 
 def _told(best: Candidate, other: Candidate, left: Sequence[Vector], everything: Sequence[Seen]) -> str:

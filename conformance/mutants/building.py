@@ -110,20 +110,32 @@ def conventions(operation: str, threads: Mapping[str, tuple[str, ...]], names: I
             yield convention(operation, parameter.name, value, threads.get(value, ()))  # type: ignore[union-attr]  # choices: not None
 
 
+def shown(value: object) -> str:
+    """Return a value as it is written in a declaration."""
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def declaring(operation: str, forced: Mapping[str, object]) -> str:
+    """Return what to write where code computes one value of some parameters only."""
+    values = [f"{name}={shown(value)}" for name, value in forced.items()]
+    declared = f"declare {' and '.join(values)} in implements({shown(operation)}, {', '.join(values)})"
+    return f"{declared}, or honour the {' and the '.join(forced)} that {'is' if len(forced) == 1 else 'are'} asked for"
+
+
 def convention(operation: str, parameter: str, value: object, threads: tuple[str, ...] = ()) -> Mutant:
     """Return the mutant that conforms to one value of a parameter, whatever is asked for."""
-    shown = f'"{value}"' if isinstance(value, str) else repr(value)
     name = f"{operation}/{parameter}={value}"
+    forced = {parameter: value}
     return Mutant(
         name=name,
         operation=operation,
         kind="convention",
-        does=f"conforms as {parameter}={value}",
-        should=f"computes what {parameter} asks for",
-        fix=f"declare {parameter}={shown}, or honour the {parameter} that is asked for",
-        function=forcing(operation, {parameter: value}),
+        does=f"computes {parameter}={shown(value)} whatever is asked for",
+        should=f"compute the {parameter} that is asked for, or declare the one that it computes",
+        fix=declaring(operation, forced),
+        function=forcing(operation, forced),
         convicted_by=CONVICTED_BY.get(name, ()),
         threads=threads,
-        forces={parameter: value},
+        forces=forced,
         origin="" if threads else "a convention of the specification",
     )

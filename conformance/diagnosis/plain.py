@@ -1,0 +1,60 @@
+"""What is no mistake of a scheme: zeros, an input that comes back as it was, one number everywhere."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.declarations import operations
+from conformance.diagnosis.candidates import Candidate
+from conformance.diagnosis.seen import Seen
+from conformance.mutants.building import Function, altered
+
+FIX = "check that what is computed is what is returned"
+#: So many different right numbers tell a constant from a number that happens to be another.
+ENOUGH = 3
+
+
+def plain(operation: str, everything: Sequence[Seen]) -> Iterator[Candidate]:
+    """Yield zeros, every input in the result's place, and the number that came everywhere, if one did."""
+    yield _named(operation, "zeros", "returns zeros", _everywhere(operation, 0.0))
+    for name in _alike(operation):
+        yield _named(operation, f"{name}-unchanged", f"returns {name} unchanged", _unchanged(operation, name))
+    constant = _constant(everything)
+    if constant is not None:
+        yield _named(operation, f"constant={constant:g}", f"returns {constant:g} everywhere", _everywhere(operation, constant))
+
+
+def _named(operation: str, name: str, does: str, function: Function) -> Candidate:
+    return Candidate((f"{operation}/{name}",), does, "return what the operation gives", FIX, function, "mistake")
+
+
+def _everywhere(operation: str, value: float) -> Function:
+    return altered(operation, result=lambda results: _each(lambda one: np.full_like(one, value), results))
+
+
+def _each(change: Callable[[np.ndarray], np.ndarray], results: Any) -> Any:
+    return type(results)(*map(change, results)) if isinstance(results, tuple) else change(np.asarray(results))
+
+
+def _alike(operation: str) -> list[str]:
+    """Return the arrays that a single result could be, or the first of as many as there are results."""
+    contract = operations()[operation]
+    alike = [name for name, axes in contract.arrays.items() if axes in contract.results.values()]
+    return alike if len(contract.results) == 1 else alike[:1] * (len(alike) >= len(contract.results))
+
+
+def _unchanged(operation: str, name: str) -> Function:
+    """Return the function that gives back an array, and where there are several results those that follow it."""
+    contract = operations()[operation]
+    start, count = list(contract.arrays).index(name), len(contract.results)
+    return lambda *arrays, **_: arrays[start] if count == 1 else tuple(arrays[start : start + count])
+
+
+def _constant(everything: Sequence[Seen]) -> float | None:
+    """Return the finite number that all results consist of, though they should not."""
+    elements = [element for one in everything for element in one.elements if element.got.size]
+    came = {float(bound) for element in elements for bound in (element.got.min(), element.got.max())}
+    right = {float(value) for element in elements for value in element.right.ravel()[:ENOUGH]}
+    (constant,) = came if len(came) == 1 else (np.nan,)
+    return constant if np.isfinite(constant) and len(right) >= ENOUGH else None

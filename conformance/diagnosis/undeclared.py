@@ -1,0 +1,91 @@
+"""What code doesn't take and doesn't declare: a convention for which it raises, or a parameter that it has no keyword for."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from conformance.declarations import operations
+from conformance.mutants.building import declaring, shown
+from conformance.outcomes import Diagnosis
+from conformance.vectors import Vector
+from refimpl.spec import Parameter
+
+#: A call that raised, and the exception in words.
+Raised = tuple[Vector, str]
+KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def undeclared(operation: str, answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:
+    """Return which parameters must be declared, or taken, where that is why calls raise."""
+    if not raised:
+        return None
+    if not answered:
+        return _without_keyword(operation, raised)
+    return next(filter(None, (_only(operation, chosen, answered, raised) for chosen in _choices(operation))), None)
+
+
+def joined(one: Diagnosis | None, two: Diagnosis | None) -> Diagnosis | None:
+    """Return both as one: what answers show, and why others didn't come."""
+    if one is None or two is None or not one.named:
+        return two or one
+    return Diagnosis(
+        mutants=one.mutants + two.mutants,
+        does=f"{one.does}; {two.does}",
+        should=f"{one.should}; {two.should}",
+        fix=f"{one.fix}; {two.fix}",
+        threads=one.threads,
+        also_fits=one.also_fits,
+        kind=one.kind,
+        separate=one.separate,
+    )
+
+
+def _choices(operation: str) -> Iterator[tuple[Parameter, ...]]:
+    """Yield every parameter that has few values, then two of them together."""
+    few = [parameter for parameter in operations()[operation].parameters.values() if parameter.choices or parameter.kind is bool]
+    for count in (1, 2):
+        yield from combinations(few, count)
+
+
+def _only(operation: str, chosen: Sequence[Parameter], answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:
+    """Return the declaration under which every call is answered, if what is answered has one value of each parameter."""
+    forced = {one.name: answered[0].parameters[one.name] for one in chosen}
+    if not all(_has(vector, forced) for vector in answered) or any(_has(vector, forced) for vector, _ in raised):
+        return None
+    told = " and ".join(f"{name}={shown(value)}" for name, value in forced.items())
+    return Diagnosis(
+        mutants=(f"{operation}/{told.replace(' and ', ',').replace(chr(34), '')}",),
+        does=f"takes {told} only, and raises for {_others(forced, raised)}: {raised[0][1]}",
+        should=f"declare {' and '.join(forced)}, or take what is asked for",
+        fix=declaring(operation, forced),
+        kind="convention",
+    )
+
+
+def _has(vector: Vector, forced: Mapping[str, object]) -> bool:
+    return all(vector.parameters[name] == value for name, value in forced.items())
+
+
+def _others(forced: Mapping[str, object], raised: Sequence[Raised]) -> str:
+    """Return with which values a call raised."""
+    others = ((name, vector.parameters[name]) for vector, _ in raised for name in forced)
+    return ", ".join(dict.fromkeys(f"{name}={shown(value)}" for name, value in others if value != forced[name]))
+
+
+def _without_keyword(operation: str, raised: Sequence[Raised]) -> Diagnosis | None:
+    """Return the parameter that no call gets past, because the function has no such keyword."""
+    lacking = {found.group(1) if (found := KEYWORD.search(words)) else "" for _, words in raised}
+    parameter = operations()[operation].parameters.get(lacking.pop()) if len(lacking) == 1 else None
+    if parameter is None:
+        return None
+    name = parameter.name
+    values = [shown(value) for value in parameter.choices or ((False, True) if parameter.kind is bool else ())]
+    declared = len({vector.parameters[name] for vector, _ in raised}) == 1 and len(raised) > 1
+    example = f"; where it computes one {name} only, declare which: implements({shown(operation)}, {name}=...) with {' or '.join(values)}"
+    return Diagnosis(
+        mutants=(f"{operation}/no-{name}",),
+        does=f"has no keyword {name}, and every parameter is given by keyword, declared or not",
+        should=f"take {name}",
+        fix=f"add {name} (or **parameters) to the function's keywords{example if values and not declared else ''}",
+        kind="convention",
+    )
