@@ -1,0 +1,200 @@
+"""What a declaration says of calls: right code is judged by golden values and passes, wrong code is convicted by them or by laws."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance import Adapter, assert_conforms
+from conformance.adapter import AdapterError
+from conformance.in_process import InProcess
+from conformance.one_by_one import Judge
+from conformance.outcomes import Failed, NotJudged, Passed, Result, Unsupported
+from refimpl.schemes import alibi, rope, t5
+
+Function = Callable[..., Any]
+
+
+def results(function: Function, operation: str, **declared: Any) -> list[Result]:
+    """Return what every vector and law says of a function."""
+    adapter = Adapter("code")
+    adapter.implements(operation, **declared)(function)
+    judge = Judge(InProcess(adapter), examples=5, seed=0)
+    return [judge.answer(question) for question in judge.questions]
+
+
+def failures(found: list[Result]) -> list[str]:
+    return [f"{result.check}: {result.outcome}" for result in found if not isinstance(result.outcome, Passed | Unsupported | NotJudged)]
+
+
+def golden(found: list[Result], outcome: type) -> int:
+    """Return how many vectors had an outcome."""
+    return sum(result.kind == "vector" and isinstance(result.outcome, outcome) for result in found)
+
+
+def square_alibi(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, form: str, **_: object) -> np.ndarray:
+    """Return a bias from numbers of queries and keys alone."""
+    queries, keys = (np.arange(places.shape[-1]) for places in (query_positions, key_positions))
+    return alibi.bias(queries, keys, num_heads=num_heads, form=form).astype(np.float32)
+
+
+def slopes_of_thirds(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, **_: object) -> np.ndarray:
+    queries, keys = (np.arange(places.shape[-1]) for places in (query_positions, key_positions))
+    return ((3.0 ** -np.arange(1, num_heads + 1))[:, None, None] * (keys - queries[:, None])).astype(np.float32)
+
+
+@pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric"])
+def test_a_bias_that_counts_from_zero_is_judged_at_every_position(form: str) -> None:
+    found = results(square_alibi, "alibi.bias", positions="from_zero", max_bias=8.0, form=form)
+
+    assert not failures(found)
+    assert golden(found, Passed)
+
+
+def test_slopes_of_another_base_are_convicted_by_golden_values() -> None:
+    found = results(slopes_of_thirds, "alibi.bias", positions="from_zero", max_bias=8.0, form="row")
+
+    assert golden(found, Failed) >= 10
+
+
+def masked_alibi(query_positions: np.ndarray, key_positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    bias = square_alibi(query_positions, key_positions, **parameters)
+    keys = np.arange(key_positions.shape[-1])
+    return np.where(keys > np.arange(query_positions.shape[-1])[:, None], -np.inf, bias).astype(np.float32)
+
+
+@pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric"])
+def test_a_masked_bias_is_judged_where_it_is_not_hidden(form: str) -> None:
+    found = results(masked_alibi, "alibi.bias", positions="from_zero", masked=True, max_bias=8.0, form=form)
+
+    assert not failures(found)
+    assert golden(found, Passed)
+
+
+def test_an_unmasked_bias_that_is_declared_masked_is_convicted() -> None:
+    assert golden(results(square_alibi, "alibi.bias", positions="from_zero", masked=True, max_bias=8.0, form="row"), Failed)
+
+
+def square_t5(buckets: Function) -> Function:
+    """Return T5's bias from lengths, as a decoder with a cache computes it."""
+
+    def bias(table: np.ndarray, query_positions: np.ndarray, key_positions: np.ndarray, **parameters: Any) -> np.ndarray:
+        count = key_positions.shape[-1]
+        queries = np.arange(count - query_positions.shape[-1], count)
+        return table[buckets(np.arange(count) - queries[:, None], **parameters)].transpose(2, 0, 1)
+
+    return bias
+
+
+def linear(relative: np.ndarray, *, num_buckets: int, **_: object) -> np.ndarray:
+    return np.clip(-relative, 0, num_buckets - 1)
+
+
+T5 = {"bidirectional": False, "convention": "t5", "positions": "from_zero", "queries": "at_end"}
+
+
+def test_a_learned_bias_that_is_told_lengths_is_judged() -> None:
+    found = results(square_t5(t5.bucket), "t5.bias", **T5)
+
+    assert not failures(found)
+    assert golden(found, Passed) >= 8
+
+
+def test_linear_buckets_are_convicted_by_golden_values() -> None:
+    assert golden(results(square_t5(linear), "t5.bias", **T5), Failed) >= 3
+
+
+def by_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Rotate with one offset for the whole batch."""
+    return rope.rotate(x, int(positions[0]) + np.arange(x.shape[2]), **parameters)
+
+
+def without_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    return by_offset(x, positions - positions[0], **parameters)
+
+
+def test_a_rotation_with_one_offset_is_judged_at_every_position() -> None:
+    found = results(by_offset, "rope.rotate", positions="consecutive")
+
+    assert not failures(found)
+    assert golden(found, Passed) >= 30
+
+
+def test_an_offset_that_is_forgotten_is_convicted() -> None:
+    assert golden(results(without_offset, "rope.rotate", positions="consecutive"), Failed) >= 10
+
+
+def one_row(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Rotate a batch whose rows share positions, as code with ``cos[None, None]`` does."""
+    (tokens,) = positions.shape
+    return rope.rotate(x, positions.reshape(tokens), **parameters)
+
+
+def test_code_with_one_row_of_positions_is_given_one_and_judged_on_every_vector() -> None:
+    found = results(one_row, "rope.rotate", rows="shared")
+
+    assert not failures(found)
+    assert golden(found, Passed) >= 40
+
+
+def from_table(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Rotate by tables of 300 rows."""
+    return rope.rotate(x, np.arange(300)[positions], **parameters)
+
+
+def test_bounds_keep_positions_away_that_have_no_row() -> None:
+    found = results(from_table, "rope.rotate", lowest=0, highest=299)
+
+    assert not failures(found)
+    reasons = [result.outcome.reason for result in found if isinstance(result.outcome, Unsupported)]
+    assert any("at most 299 by its declaration" in reason for reason in reasons)
+    assert not any(result.outcome.raised for result in found if isinstance(result.outcome, Unsupported))
+
+
+def test_a_table_that_is_too_short_for_its_bounds_is_convicted() -> None:
+    with pytest.raises(AssertionError, match="out of bounds"):
+        assert_conforms(from_table, "rope.rotate", level="smoke", lowest=0, highest=4095)
+
+
+def decoding(past: Function) -> Function:
+    """Return attention whose queries begin after the past."""
+
+    def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, *_: np.ndarray, causal: bool, **parameters: Any) -> np.ndarray:
+        queries, keys = past(q.shape[2], k.shape[2]) + np.arange(q.shape[2]), np.arange(k.shape[2])
+        return rope.attend(q, k, v, queries, keys, causal=causal, **parameters)
+
+    return attend
+
+
+def test_decoding_is_put_to_laws_at_the_end_of_the_keys() -> None:
+    found = results(decoding(lambda queries, keys: keys - queries), "rope.attend", positions="from_zero", queries="at_end")
+
+    assert not failures(found)
+    assert any(result.kind == "law" and isinstance(result.outcome, Passed) for result in found)
+
+
+def test_decoding_that_forgets_the_past_is_convicted() -> None:
+    found = results(decoding(lambda *_: 0), "rope.attend", positions="from_zero", queries="at_end", causal=True)
+
+    assert failures(found)
+
+
+@pytest.mark.parametrize(
+    ("operation", "declared", "message"),
+    [
+        ("rope.rotate", {"lowest": 3, "highest": 2}, "highest must be at least lowest, 3, got 2"),
+        ("rope.rotate", {"positions": "from_zero", "lowest": 1}, "must hold 0, got lowest=1"),
+        ("rope.rotate", {"positions": "zero"}, "positions must be one of any, consecutive, from_zero, got 'zero'"),
+        ("rope.rotate", {"rows": "one"}, "rows must be one of any, shared, got 'one'"),
+        ("rope.rotate", {"highest": 1.5}, "highest must be an integer, got 1.5"),
+        ("rope.rotate", {"queries": "at_end"}, "queries must be declared of an operation with queries and keys"),
+        ("rope.rotate", {"masked": True}, "masked must be declared of a bias or of logits"),
+        ("rope.weights", {"masked": True}, "masked must be declared of a bias or of logits"),
+        ("alibi.bias", {"rows": "shared"}, "rows must be declared of an operation whose positions may have a batch axis"),
+        ("rope.frequencies", {"lowest": 0}, "must be declared of an operation with positions"),
+    ],
+)
+def test_a_declaration_that_no_code_could_mean_is_refused(operation: str, declared: dict[str, Any], message: str) -> None:
+    with pytest.raises(AdapterError, match=message):
+        Adapter("code").implements(operation, **declared)
