@@ -35,28 +35,26 @@ class Side:
         return self.length + self.stray
 
 
-def sides(a: Exact, vector: Sequence[Number], places: Sequence[tuple[int, int]], position: Number) -> list[Side]:
-    """Return every pair of a vector at a position."""
-    pairs = [(vector[i], vector[j]) for i, j in places]
-    lengths = [size((arb(x) ** 2 + arb(y) ** 2).sqrt()) for x, y in pairs]
-    return [Side(pair, length, a.rotation_error(length, int(position))) for pair, length in zip(pairs, lengths, strict=True)]
+def side(a: Exact, pair: Pair, position: Number) -> Side:
+    """Return one pair of a vector at a position."""
+    length = size((arb(pair[0]) ** 2 + arb(pair[1]) ** 2).sqrt())
+    return Side(pair, length, a.rotation_error(length, int(position)))
 
 
-def turns(a: Exact, frequencies: Sequence[Ball], query: Number, key: Number, sign: int) -> list[tuple[Ball, Ball]]:
-    """Return cosine and sine of the angle from a key to a query, for every pair; no number where it is too uncertain."""
-    angles = [a.angle_between(int(query), int(key), frequency) for frequency in frequencies]
-    return [(arb.nan(), arb.nan()) if too_wide(angle) else (angle.cos(), sign * angle.sin()) for angle in angles]
+def turn(a: Exact, frequency: Ball, query: Number, key: Number, sign: int) -> tuple[Ball, Ball]:
+    """Return cosine and sine of the angle from a key to a query, for one pair; no number where it is too uncertain."""
+    angle = a.angle_between(int(query), int(key), frequency)
+    return (arb.nan(), arb.nan()) if too_wide(angle) else (angle.cos(), sign * angle.sin())
 
 
-def logit(a: Exact, query: Sequence[Side], key: Sequence[Side], between: Sequence[tuple[Ball, Ball]]) -> Ball:
-    """Return ``sum_j <R_m q_j, R_n k_j> / sqrt(d)``; pairs that are zero on either side contribute nothing."""
-    live = [(q, k, turn) for q, k, turn in zip(query, key, between, strict=True) if any(q.pair) and any(k.pair)]
+def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], width: int) -> Ball:
+    """Return ``sum_j <R_m q_j, R_n k_j> / sqrt(d)`` of the pairs that are zero on neither side: others contribute nothing."""
     if not live:
         return arb(0)
     terms = sum((turned_product(q, k, cos, sin) for q, k, (cos, sin) in live), arb(0))
     weight = sum((q.reach * k.reach for q, k, _ in live), arb(0))
     whole = a.spread("dot", terms, size(weight), terms=2 * len(live))
-    return a.spread("scale", whole / arb(2 * len(query)).sqrt())
+    return a.spread("scale", whole / arb(width).sqrt())
 
 
 def turned_product(q: Side, k: Side, cos: Ball, sin: Ball) -> Ball:

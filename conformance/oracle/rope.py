@@ -126,15 +126,20 @@ def logits(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameter
     q, k, queries, keys = (inputs[name] for name in ("q", "k", "query_positions", "key_positions"))
     theta, (sources, _) = thetas(a, **parameters), places(layout, q.shape[-1])
     sign = 1 if direction == "positive" else -1
-    between = cache(lambda query, key: attention.turns(a, theta, query, key, sign))
-    turned_q, turned_k = (
-        cache(lambda batch, head, token, x=x, at=at: attention.sides(a, x.row(batch, head, token), sources, at.in_batch(batch, token)))
-        for x, at in ((q, queries), (k, keys))
-    )
+    between = cache(lambda query, key, pair: attention.turn(a, theta[pair], query, key, sign))
+
+    @cache
+    def side(name: str, batch: int, head: int, token: int, pair: int) -> attention.Side:
+        x, at = (q, queries) if name == "q" else (k, keys)
+        i, j = (x.at(batch, head, token, channel) for channel in sources[pair])
+        return attention.side(a, (i, j), at.in_batch(batch, token))
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
-        ends = queries.in_batch(batch, query), keys.in_batch(batch, key)
-        return attention.logit(a, turned_q(batch, head, query), turned_k(batch, head * k.shape[1] // q.shape[1], key), between(*ends))
+        ends, group = (queries.in_batch(batch, query), keys.in_batch(batch, key)), head * k.shape[1] // q.shape[1]
+        x, y = q.row(batch, head, query), k.row(batch, group, key)
+        live = [pair for pair, (i, j) in enumerate(sources) if (x[i] or x[j]) and (y[i] or y[j])]
+        sides = ((side("q", batch, head, query, pair), side("k", batch, group, key, pair), between(*ends, pair)) for pair in live)
+        return attention.logit(a, list(sides), q.shape[-1])
 
     return logit
 
