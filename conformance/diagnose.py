@@ -11,13 +11,15 @@ import numpy as np
 
 from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues
+from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
 from conformance.diagnosis.grading import Grade, grade
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, seen
 from conformance.diagnosis.separating import separating, splitting
 from conformance.diagnosis.undeclared import Raised, joined, undeclared
-from conformance.outcomes import Diagnosis
+from conformance.outcomes import Diagnosis, Errored, Passed
+from conformance.vector_checks import Checked
 
 #: How many explanations of the same rank a reader is ready to weigh. What all vectors show has at most five equals in every trial of
 #: ``tools/accuracy``; what more than that explain was seen by too few calls, and the first of them would be a guess.
@@ -25,7 +27,7 @@ HANDFUL = 5
 #: How well something fits, and what.
 Fit = tuple[Grade, Candidate]
 
-__all__ = ["Observation", "diagnose", "explain", "explanations"]
+__all__ = ["Observation", "diagnose", "explain", "explanations", "of_checks"]
 
 
 def diagnose(operation: str, observations: Sequence[Observation], profile: str) -> Diagnosis | None:
@@ -53,6 +55,21 @@ def explain(operation: str, observations: Sequence[Observation], profile: str, r
         named = joined(_named(operation, found, everything), why)
         known_of_it = () if named is not None else (*_undecided(operation, found, everything), *clues(observations, profile))
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else named
+
+
+def of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
+    """Return what is known of the checks of one implementation that failed; without a name, also what these have in common."""
+    asked = [one for one in checked if one.vector.error is None]
+    answered = [one for one in asked if one.reply is not None]
+    raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
+    seen_of = [Observation(one.vector, dict(one.reply.values), one.task.dtype) for one in answered if one.reply is not None]
+    found = explain(asked[0].task.operation, seen_of, asked[0].task.profile, raised)
+    if found is not None and found.named:
+        return found
+    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
+    common = conditions(passed, [one.vector for one in asked if one.failed])
+    known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
+    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
 def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:

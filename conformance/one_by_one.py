@@ -9,7 +9,7 @@ from conformance.declarations import operations
 from conformance.journal import Call, Task
 from conformance.laws.running import run_checks
 from conformance.outcomes import Diagnosis, Failed, Reason, Result, TimedOut
-from conformance.run import DIAGNOSED, Selection
+from conformance.run import Selection, diagnosable
 from conformance.session import Session
 from conformance.vectors import Vector
 
@@ -95,11 +95,7 @@ class Judge:
         subject = self.session.subject(task.descriptor, task.dtype, task.profile)
         vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
         checked = [vector_checks.check(subject, task, vector) for vector in vectors if vector.expected is not None]
-        outcomes = [one.judgement.outcome for one in checked]
-        if not any(isinstance(outcome, Failed) and outcome.reason in DIAGNOSED for outcome in outcomes):
-            return None
-        seen = [diagnose.Observation(one.vector, dict(one.reply.values), task.dtype) for one in checked if one.reply is not None]
-        return diagnose.explain(task.operation, seen, task.profile)
+        return diagnose.of_checks(checked) if any(map(diagnosable, checked)) else None
 
 
 def _questions(task: Task, vectors: list[Vector]) -> Iterator[Question]:

@@ -13,7 +13,7 @@ from conformance.declarations import features, operations
 from conformance.history import Case
 from conformance.journal import Journal, Task
 from conformance.limits import Limits
-from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result, Unsupported
+from conformance.outcomes import Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
 from conformance.profiles import CAST, HALVES
 from conformance.selection import SelectionError
 from conformance.session import Descriptor, Session
@@ -282,9 +282,10 @@ def _vectors_for(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
     return [vector for vector in vectors if vector.error is None or task.dtype == task.descriptor.dtypes[0]]
 
 
-def _diagnosable(checked: vector_checks.Checked) -> bool:
-    outcome = checked.judgement.outcome
-    return isinstance(outcome, Failed) and outcome.reason in DIAGNOSED
+def diagnosable(checked: vector_checks.Checked) -> bool:
+    """Whether a diagnosis can say something about a check: it came to wrong values, or to none."""
+    outcome = checked.judgement.outcome if checked.vector.error is None else None
+    return isinstance(outcome, Errored) or (isinstance(outcome, Failed) and outcome.reason in DIAGNOSED)
 
 
 def _diagnose(session: Session, case: Case) -> Diagnosis | None:
@@ -301,16 +302,11 @@ def _diagnose(session: Session, case: Case) -> Diagnosis | None:
 
 def _of_values(case: Case) -> Diagnosis | None:
     """Return the known mistake that a case's wrong values show, if they do."""
-    if not any(_diagnosable(checked) and checked not in case.affected for checked in case.checked):
+    if not any(diagnosable(checked) for checked in case.checked if checked not in case.affected):
         return None
     from conformance import diagnose
 
-    observations = [
-        diagnose.Observation(checked.vector, dict(checked.reply.values), checked.task.dtype)
-        for checked in case.checked
-        if checked.reply is not None and checked.vector.expected is not None and checked not in case.affected
-    ]
-    return diagnose.explain(case.task.operation, observations, case.task.profile)
+    return diagnose.of_checks([checked for checked in case.checked if checked not in case.affected])
 
 
 def _silent(done: int, total: int, text: str) -> None:
