@@ -8,6 +8,7 @@ import numpy as np
 
 from conformance.beginnings import extent
 from conformance.declarations import features, operations
+from conformance.frameworks import narrowed
 from conformance.outcomes import Failed, NotJudged, Outcome, Passed, Reason
 from conformance.profiles import FORMATS, LARGEST, attainable
 from conformance.subject import Reply
@@ -85,11 +86,9 @@ def exact_in(vector: Vector, dtype: str) -> bool:
 
 
 def holds(dtype: str, values: np.ndarray) -> bool:
-    """Whether every one of the real numbers is a number of that dtype."""
-    bits, smallest = FORMATS[dtype]
-    _, exponents = np.frexp(values)
-    units = np.ldexp(values, bits - np.maximum(exponents, smallest + 1))
-    return bool(np.array_equal(units, np.round(units)))
+    """Whether every one of the real numbers is a number of that dtype; bfloat16 is the upper half of float32."""
+    near = narrowed(values, "float32" if dtype == "bfloat16" else dtype)
+    return np.array_equal(near, values) and (dtype != "bfloat16" or not np.any(near.view(np.uint32) & 0xFFFF))
 
 
 def _side(vector: Vector, reply: Reply, name: str, hidden: np.ndarray) -> _Side:
