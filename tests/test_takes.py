@@ -33,13 +33,13 @@ def golden(found: list[Result], outcome: type) -> int:
     return sum(result.kind == "vector" and isinstance(result.outcome, outcome) for result in found)
 
 
-def square_alibi(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, form: str, **_: object) -> np.ndarray:
+def square_alibi(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, form: Any, **_: object) -> Any:
     """Return a bias from numbers of queries and keys alone."""
     queries, keys = (np.arange(places.shape[-1]) for places in (query_positions, key_positions))
     return alibi.bias(queries, keys, num_heads=num_heads, form=form).astype(np.float32)
 
 
-def slopes_of_thirds(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, **_: object) -> np.ndarray:
+def slopes_of_thirds(query_positions: np.ndarray, key_positions: np.ndarray, *, num_heads: int, **_: object) -> Any:
     queries, keys = (np.arange(places.shape[-1]) for places in (query_positions, key_positions))
     return ((3.0 ** -np.arange(1, num_heads + 1))[:, None, None] * (keys - queries[:, None])).astype(np.float32)
 
@@ -58,7 +58,7 @@ def test_slopes_of_another_base_are_convicted_by_golden_values() -> None:
     assert golden(found, Failed) >= 10
 
 
-def masked_alibi(query_positions: np.ndarray, key_positions: np.ndarray, **parameters: Any) -> np.ndarray:
+def masked_alibi(query_positions: np.ndarray, key_positions: np.ndarray, **parameters: Any) -> Any:
     bias = square_alibi(query_positions, key_positions, **parameters)
     keys = np.arange(key_positions.shape[-1])
     return np.where(keys > np.arange(query_positions.shape[-1])[:, None], -np.inf, bias).astype(np.float32)
@@ -79,7 +79,7 @@ def test_an_unmasked_bias_that_is_declared_masked_is_convicted() -> None:
 def square_t5(buckets: Function) -> Function:
     """Return T5's bias from lengths, as a decoder with a cache computes it."""
 
-    def bias(table: np.ndarray, query_positions: np.ndarray, key_positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    def bias(table: np.ndarray, query_positions: np.ndarray, key_positions: np.ndarray, **parameters: Any) -> Any:
         count = key_positions.shape[-1]
         queries = np.arange(count - query_positions.shape[-1], count)
         return table[buckets(np.arange(count) - queries[:, None], **parameters)].transpose(2, 0, 1)
@@ -87,7 +87,7 @@ def square_t5(buckets: Function) -> Function:
     return bias
 
 
-def linear(relative: np.ndarray, *, num_buckets: int, **_: object) -> np.ndarray:
+def linear(relative: np.ndarray, *, num_buckets: int, **_: object) -> Any:
     return np.clip(-relative, 0, num_buckets - 1)
 
 
@@ -105,12 +105,12 @@ def test_linear_buckets_are_convicted_by_golden_values() -> None:
     assert golden(results(square_t5(linear), "t5.bias", **T5), Failed) >= 3
 
 
-def by_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+def by_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> Any:
     """Rotate with one offset for the whole batch."""
     return rope.rotate(x, int(positions[0]) + np.arange(x.shape[2]), **parameters)
 
 
-def without_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+def without_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> Any:
     return by_offset(x, positions - positions[0], **parameters)
 
 
@@ -125,7 +125,7 @@ def test_an_offset_that_is_forgotten_is_convicted() -> None:
     assert golden(results(without_offset, "rope.rotate", positions="consecutive"), Failed) >= 10
 
 
-def one_row(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+def one_row(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> Any:
     """Rotate a batch whose rows share positions, as code with ``cos[None, None]`` does."""
     (tokens,) = positions.shape
     return rope.rotate(x, positions.reshape(tokens), **parameters)
@@ -138,7 +138,7 @@ def test_code_with_one_row_of_positions_is_given_one_and_judged_on_every_vector(
     assert golden(found, Passed) >= 40
 
 
-def from_table(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+def from_table(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> Any:
     """Rotate by tables of 300 rows."""
     return rope.rotate(x, np.arange(300)[positions], **parameters)
 
@@ -160,7 +160,7 @@ def test_a_table_that_is_too_short_for_its_bounds_is_convicted() -> None:
 def decoding(past: Function) -> Function:
     """Return attention whose queries begin after the past."""
 
-    def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, *_: np.ndarray, causal: bool, **parameters: Any) -> np.ndarray:
+    def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, *_: np.ndarray, causal: bool, **parameters: Any) -> Any:
         queries, keys = past(q.shape[2], k.shape[2]) + np.arange(q.shape[2]), np.arange(k.shape[2])
         return rope.attend(q, k, v, queries, keys, causal=causal, **parameters)
 
