@@ -53,7 +53,7 @@ def posenc() -> None:
 @click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; may be repeated.")
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
-@click.option("--seed", type=int, default=0, show_default=True, help="What the laws draw their inputs from.")
+@click.option("--seed", type=int, help="What is drawn; without it every run draws anew, and prints its seed.")
 @click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
 @click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
@@ -77,7 +77,7 @@ def check(
     cases: tuple[str, ...],
     profile: str | None,
     level: str,
-    seed: int,
+    seed: int | None,
     under: str | None,
     shard: str | None,
     jobs: int,
@@ -102,6 +102,7 @@ def check(
         raise click.UsageError(message)
     selection.verify(schemes, operations, cases, profile)
     part = sharding.parse(shard) if shard is not None else None
+    chosen = run.any_seed() if seed is None else seed
     deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or shard or level == "smoke"))
     reports = []
     for target in every:
@@ -114,7 +115,7 @@ def check(
                 cases=cases or None,
                 profile=profile,
                 level=level,
-                seed=seed,
+                seed=chosen,
                 shard=part,
                 jobs=jobs,
                 limits=Limits(startup_seconds, call_seconds, memory, processes),
@@ -134,12 +135,14 @@ def check(
 
 
 def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | None":
-    from conformance.baseline import Baseline
-
     if path is None and update:
         message = "--update-baseline must come with --baseline FILE, got none"
         raise click.UsageError(message)
-    return None if path is None else Baseline(path, update=update, whole=whole)
+    if path is None:
+        return None
+    from conformance.baseline import Baseline
+
+    return Baseline(path, update=update, whole=whole)
 
 
 def _keep(reports: "Sequence[Report]", folder: Path | None) -> None:
@@ -340,6 +343,7 @@ def _write(lines: "Iterable[Line]") -> None:
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run ``posenc`` and return its exit status; whatever goes wrong gets one line and never a traceback."""
     _escape_what_the_terminal_lacks()
+    os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # what others registered with Hypothesis takes long to import, and is not needed
     try:
         status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:

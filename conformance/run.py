@@ -1,21 +1,23 @@
-"""Judge a target: vectors, laws, history, diagnosis, one report."""
+"""Judge a target: stored vectors, golden cases drawn inside its declarations, laws, history, diagnosis, evidence, one report."""
 
 import functools
 import hashlib
 import math
 import platform
+import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance import between_calls, history, law_checks, sharding, vector_checks
+from conformance import between_calls, golden_checks, history, law_checks, sharding, vector_checks
 from conformance.adapter import near_miss
 from conformance.declarations import features, operations
+from conformance.evidence.gathered import Gathered
 from conformance.history import Case
 from conformance.journal import Journal, Task
 from conformance.limits import Limits
 from conformance.outcomes import Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
 from conformance.profiles import CAST, HALVES
-from conformance.selection import SelectionError
+from conformance.selection import SelectionError, is_drawn
 from conformance.session import Descriptor, Session
 from conformance.sharding import Shard
 from conformance.vectors import MANIFEST, Vector, load, vectors_directory
@@ -27,6 +29,8 @@ VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
 #: How many examples are enough for an implementation's further dtypes below level full, and where answers depend on
 #: history, since each failure is repeated in a fresh worker anyway.
 FEW = 5
+#: Seeds of runs that were given none: short enough to be typed again.
+SEEDS = 1_000_000
 #: The check that convicts what ends its worker between two calls.
 AFTERWARDS = "nothing afterwards"
 DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
@@ -67,7 +71,8 @@ class Selection:
     def vectors(self, tasks: Sequence[Task], *, bad_input: bool) -> dict[str, list[Vector]]:
         """Return the vectors of every operation that a task offers."""
         chosen: dict[str, list[Vector]] = {task.operation: [] for task in tasks}
-        for vector in load(list(chosen)) if chosen else []:
+        stored = self.cases is None or not all(map(is_drawn, self.cases))
+        for vector in load(list(chosen)) if chosen and stored else []:
             wanted = self.cases is None or vector.id in self.cases
             if wanted and (bad_input or vector.error is None):
                 chosen[vector.operation].append(vector)
@@ -137,10 +142,11 @@ class _Run:
         self.selection = selection
         self.journal = Journal()
         self.diagnoses: dict[str, Diagnosis] = {}
+        self.gathered: list[Gathered] = []
         self.isolation = session.isolation
         self.cases = [Case(task) for task in selection.tasks(session.implementations)]
         self.vectors = selection.vectors([case.task for case in self.cases], bad_input=bool(session.about["rejects_bad_input"]))
-        self.progress = _Steps(progress, sum(len(_vectors_for(case.task, self.vectors[case.task.operation])) + 1 for case in self.cases))
+        self.progress = _Steps(progress, sum(len(_vectors_for(case.task, self.vectors[case.task.operation])) + 2 for case in self.cases))
 
     def report(self) -> Report:
         """Run everything and return the report."""
@@ -151,12 +157,14 @@ class _Run:
         except KeyboardInterrupt:
             complete = False
         results = sorted(self._results(), key=sharding.order)
-        return Report(self.session.target, self._header(), tuple(results), self.diagnoses, complete)
+        evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
+        return Report(self.session.target, self._header(), tuple(results), self.diagnoses, complete, tuple(evidence))
 
     def _judge(self) -> None:
         self.again.start()
         for case in self.cases:
             self._vectors(case)
+            self._golden(case)
         self.session.notice()
         history.ask_again(self.again, self.cases)
         self.again.close()
@@ -181,6 +189,30 @@ class _Run:
         self.progress.skip(len(vectors) - len(case.checked))
         if self.selection.cases is None and not vector_checks.futile(case.checked):
             history.ask_siblings(case, subject)
+
+    def _golden(self, case: Case) -> None:
+        """Judge by drawn cases: as many as the level asks for, and those that show a known mistake which isn't excluded yet."""
+        self.progress.step(f"drawn cases of {case.task.operation}")
+        subject, seed = self.journal.subject(self.session, case.task), self.selection.seed
+        if self.selection.cases is not None:
+            named = golden_checks.named(case.task, seed, self.selection.cases)
+            case.checked.extend(golden_checks.run(subject, case.task, named, enough=len(self.selection.cases)))
+            case.checked.extend(golden_checks.at_real_sizes(subject, case.task, seed, self.selection.level, self.selection.cases))
+            return
+        gathered, stream = Gathered(case.task, self.selection.level), golden_checks.drawn(case.task, seed)
+        self.gathered.append(gathered)
+        if vector_checks.futile(case.checked):
+            return
+        for checked in golden_checks.run(subject, case.task, stream, enough=golden_checks.enough(case.task, self.selection.level)):
+            case.checked.append(checked)
+            gathered.add(checked)
+        for number, arguments in gathered.further(stream):
+            case.checked.append(golden_checks.check(subject, case.task, golden_checks.name(case.task, number), arguments))
+            gathered.add(case.checked[-1])
+        plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
+        for checked in golden_checks.at_real_sizes(plain, case.task, seed, self.selection.level):
+            case.checked.append(checked)
+            gathered.add(checked)
 
     def _laws(self, case: Case) -> None:
         self.progress.step(f"laws of {case.task.operation}")
@@ -307,6 +339,11 @@ def _of_values(case: Case) -> Diagnosis | None:
     from conformance import diagnose
 
     return diagnose.of_checks([checked for checked in case.checked if checked not in case.affected])
+
+
+def any_seed() -> int:
+    """Return a seed for a run that was given none."""
+    return random.SystemRandom().randrange(SEEDS)
 
 
 def _silent(done: int, total: int, text: str) -> None:

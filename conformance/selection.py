@@ -7,6 +7,9 @@ from conformance.declarations import operations as declared
 from conformance.profiles import PROFILES
 from refimpl.schemes import SCHEMES
 
+#: What the names of drawn cases begin with.
+DRAWN = ("drawn", "large")
+
 
 class SelectionError(Exception):
     """A name that doesn't exist."""
@@ -21,8 +24,15 @@ def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[st
     """Raise ``SelectionError`` at the first name that doesn't exist."""
     verify_names("scheme", schemes, SCHEMES)
     verify_names("operation", operations, declared())
-    verify_names("case", cases, case_ids() if cases else ())
+    verify_names("case", [case for case in cases if not is_drawn(case)], case_ids() if cases else ())
     verify_names("profile", [profile] if profile else [], PROFILES)
+
+
+def is_drawn(case: str) -> bool:
+    """Whether a case is one that a run draws (``rope.rotate/drawn-7``): which one that is depends on the run's seed."""
+    operation, _, rest = case.partition("/")
+    kind, _, number = rest.partition("-")
+    return operation in declared() and kind in DRAWN and number.isdecimal()
 
 
 def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> None:

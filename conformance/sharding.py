@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from conformance.journal import Task
-from conformance.outcomes import Report, Result
+from conformance.outcomes import Evidence, Report, Result
 from conformance.selection import SelectionError
 
 #: What the laws of a task take, counted in vectors.
@@ -68,9 +68,11 @@ def merged(parts: Sequence[Report]) -> Report:
     results = sorted((result for part in parts for result in part.results), key=order)
     diagnoses = {name: diagnosis for part in parts for name, diagnosis in part.diagnoses.items()}
     header = {name: value for name, value in parts[0].header.items() if name != "shard"}
-    return replace(parts[0], header=header, results=tuple(results), diagnoses=diagnoses, complete=all(part.complete for part in parts))
+    evidence = tuple(sorted((each for part in parts for each in part.evidence), key=order))
+    complete = all(part.complete for part in parts)
+    return replace(parts[0], header=header, results=tuple(results), diagnoses=diagnoses, complete=complete, evidence=evidence)
 
 
-def order(result: Result) -> tuple[str, str, str]:
-    """Return what results are sorted by: what one task found stays together and in its order."""
+def order(result: Result | Evidence) -> tuple[str, str, str]:
+    """Return what results and evidence are sorted by: what one task found stays together and in its order."""
     return result.operation, result.implementation, result.dtype

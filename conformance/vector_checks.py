@@ -1,8 +1,10 @@
-"""Judge one implementation by the vectors."""
+"""Judge one implementation by vectors: the stored ones here; ``golden_checks`` makes others while it judges."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from conformance import reproduction
 from conformance.journal import Call, Task
@@ -47,12 +49,12 @@ class Checked:
             implementation=self.task.descriptor.label,
             operation=vector.operation,
             check=vector.id,
-            kind="vector",
+            kind="drawn" if vector.drawn else "vector",
             dtype=self.task.dtype,
             profile=self.task.profile,
             outcome=outcome or judgement.outcome,
             ratio=judgement.ratio if outcome is None else None,
-            profile_met=judgement.profile_met if outcome is None else None,
+            profile_met=judgement.profile_met if outcome is None and not vector.drawn else None,
             exposes=vector.exposes,
             size=sum(array.size for array in vector.inputs.values()),
             reproduction=reproduction.of_calls(opened, (self.call,)) if outcome is None and self.failed else None,
@@ -84,17 +86,31 @@ def check(subject: Subject, task: Task, vector: Vector) -> Checked:
     """Judge one vector."""
     if not exact_in(vector, task.dtype) and vector.error is None:
         return Checked(task, vector, Judgement(Unsupported(f"an input is no {task.dtype} number")))
+    return judged(task, vector, *asked(subject, tuple(vector.inputs.values()), vector.parameters))
+
+
+def asked(subject: Subject, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> tuple[Reply | Outcome, float]:
+    """Return what came of a call, and after how many seconds."""
     started = time.perf_counter()
+    came: Reply | Outcome
     try:
-        reply = subject.call(tuple(vector.inputs.values()), vector.parameters)
+        came = subject.call(arrays, parameters)
     except CallRefusedError as refusal:
-        return Checked(task, vector, Judgement(Unsupported(str(refusal), raised=not refusal.declared)))
+        came = Unsupported(str(refusal), raised=not refusal.declared)
     except CallFailedError as failure:
-        return Checked(task, vector, _failed(vector, failure.outcome), seconds=time.perf_counter() - started)
-    seconds = time.perf_counter() - started
+        came = failure.outcome
+    return came, time.perf_counter() - started
+
+
+def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float) -> Checked:
+    """Return the judgement of what came of a vector's call."""
+    if isinstance(came, Unsupported):
+        return Checked(task, vector, Judgement(came))
+    if not isinstance(came, Reply):
+        return Checked(task, vector, _failed(vector, came), seconds=seconds)
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
-    return Checked(task, vector, compare(vector, reply, task.dtype, task.profile), reply, seconds)
+    return Checked(task, vector, compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), came, seconds)
 
 
 def _failed(vector: Vector, outcome: Outcome) -> Judgement:

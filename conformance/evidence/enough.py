@@ -95,7 +95,8 @@ def difference(refused: Sequence[Checked], taken: Sequence[Checked]) -> str:
 
 
 def _places(one: Checked) -> np.ndarray:
-    return np.concatenate([array.ravel() for name, array in one.vector.inputs.items() if is_position(name)] or [np.zeros(0)])
+    found = [array.ravel().astype(np.float64) for name, array in one.vector.inputs.items() if is_position(name)]
+    return np.concatenate([np.zeros(0), *found])
 
 
 def _highest(one: Checked) -> float:

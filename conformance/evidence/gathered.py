@@ -21,7 +21,7 @@ from conformance.evidence.enough import missing
 from conformance.evidence.known import Answer
 from conformance.journal import Task
 from conformance.mutant import Mutant
-from conformance.outcomes import Evidence, Unsupported
+from conformance.outcomes import Evidence, Failed, Passed, Unsupported
 from conformance.vector_checks import Checked
 
 #: Among how many further calls those are looked for that show a mistake.
@@ -115,7 +115,7 @@ class Gathered:
 
 def judged(checked: Checked) -> bool:
     """Whether golden values have judged the case."""
-    return checked.reply is not None and checked.vector.expected is not None
+    return isinstance(checked.judgement.outcome, Passed | Failed) and checked.vector.expected is not None
 
 
 def raised(checked: Checked) -> bool:

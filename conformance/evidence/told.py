@@ -1,0 +1,145 @@
+"""Say in words what a verdict rests on: what was covered, waived and not excluded, and what is missing. Every report says it alike."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from conformance.outcomes import Evidence, Report, Waived
+
+#: So many operations have a line of their own, more are summed up in one.
+IN_FULL = 3
+#: How many names, ranges and operations that lack evidence are told in short.
+NAMED = 3
+RANGES = 4
+LACKING = 4
+
+Said = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What was judged of one operation of one implementation, at all its dtypes."""
+
+    implementation: str
+    operation: str
+    golden: int
+    values: int
+    refused: int
+    excluded: tuple[str, ...]
+    unnoticed: tuple[str, ...]
+    alike: tuple[str, ...]
+    covered: Mapping[str, str]
+
+    @property
+    def mistakes(self) -> int:
+        """How many known mistakes there are."""
+        return len(self.excluded) + len(self.unnoticed) + len(self.alike)
+
+
+def coverage(report: Report) -> list[Coverage]:
+    """Return what was covered of every operation; the ranges are those of the dtype with most cases."""
+    ordered = sorted(report.evidence, key=_of)
+    return [_merged(list(group)) for _, group in groupby(ordered, key=_of)]
+
+
+def _of(evidence: Evidence) -> tuple[str, str]:
+    return evidence.operation, evidence.implementation
+
+
+def _merged(each: Sequence[Evidence]) -> Coverage:
+    widest = max(each, key=lambda evidence: (len(evidence.excluded) + len(evidence.not_excluded), evidence.golden))
+    return Coverage(
+        *(widest.implementation, widest.operation),
+        golden=sum(evidence.golden for evidence in each),
+        values=sum(evidence.values for evidence in each),
+        refused=sum(evidence.refused for evidence in each),
+        excluded=widest.excluded,
+        unnoticed=tuple(name for name in widest.not_excluded if name not in widest.alike),
+        alike=widest.alike,
+        covered=widest.covered,
+    )
+
+
+def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
+    """Yield what is missing, covered, waived and not excluded, each as a label and words; in short unless ``verbose``."""
+    yield from _missing(report.lacking, verbose=verbose)
+    rows = coverage(report)
+    several = len({row.implementation for row in rows}) > 1
+    for words in _apart(rows, several=several, verbose=verbose) if verbose or len(rows) <= IN_FULL else _together(rows):
+        yield "covered", words
+    waived = sum(isinstance(result.outcome, Waived) for result in report.results)
+    if waived:
+        yield "waived", counted(waived, "check fails as the known deviations say", "checks fail as the known deviations say")
+    yield from _not_excluded(rows, several=several, verbose=verbose)
+
+
+def _missing(lacking: Sequence[Evidence], *, verbose: bool) -> Iterator[Said]:
+    for evidence in lacking if verbose else lacking[:LACKING]:
+        for words in evidence.missing:
+            yield "missing", f"{evidence.implementation}: {evidence.operation} in {evidence.dtype}: {words}"
+    if not verbose and len(lacking) > LACKING:
+        yield "missing", f"{counted(len(lacking) - LACKING, 'other operation', 'other operations')} (--verbose)"
+
+
+def _apart(rows: Sequence[Coverage], *, several: bool, verbose: bool) -> Iterator[str]:
+    for row in rows:
+        ranges = [f"{name} {words}" for name, words in row.covered.items() if verbose or " to " in words]
+        shown = ", ".join(ranges if verbose else _short(ranges))
+        refused = counted(row.refused, "call refused", "calls refused") if row.refused else ""
+        parts = (_cases([row]), shown, refused, *_excluded([row]))
+        yield f"{_name(row, several=several)}: {'; '.join(filter(None, parts))}"
+
+
+def _short(ranges: Sequence[str]) -> Sequence[str]:
+    """Return the first few ranges, positions among them."""
+    first = [words for words in ranges if words.startswith("positions ")]
+    others = [words for words in ranges if words not in first]
+    return [*others[: RANGES - len(first)], *first]
+
+
+def _together(rows: Sequence[Coverage]) -> Iterator[str]:
+    operations, implementations = ({getattr(row, name) for row in rows} for name in ("operation", "implementation"))
+    by = f" of {len(implementations)} implementations" if len(implementations) > 1 else ""
+    yield f"{counted(len(operations), 'operation', 'operations')}{by}: {'; '.join([_cases(rows), *_excluded(rows)])}"
+
+
+def _cases(rows: Sequence[Coverage]) -> str:
+    golden, values = sum(row.golden for row in rows), sum(row.values for row in rows)
+    return f"{counted(golden, 'golden case', 'golden cases')}, {counted(values, 'value', 'values')}"
+
+
+def _excluded(rows: Sequence[Coverage]) -> Iterator[str]:
+    known = sum(row.mistakes for row in rows)
+    if known:
+        yield f"{sum(len(row.excluded) for row in rows):,} of {counted(known, 'known mistake', 'known mistakes')} excluded"
+
+
+def _not_excluded(rows: Sequence[Coverage], *, several: bool, verbose: bool) -> Iterator[Said]:
+    if verbose or len(rows) <= IN_FULL:
+        for row in rows:
+            words = [*_names(row.unnoticed, "would not have been noticed", verbose=verbose)]
+            words += _names(row.alike, "shows nothing within this declaration", "show nothing within this declaration", verbose=verbose)
+            if words:
+                yield "not excluded", f"{_name(row, several=several)}: {'; '.join(words)}"
+        return
+    unnoticed = [f"{row.operation}/{name}" for row in rows for name in row.unnoticed]
+    alike = sum(len(row.alike) for row in rows)
+    words = [*_names(unnoticed, "would not have been noticed", verbose=False)]
+    words += [f"{counted(alike, 'shows', 'show')} nothing within the declarations (--verbose)"] if alike else []
+    if words:
+        yield "not excluded", "; ".join(words)
+
+
+def _names(names: Sequence[str], one: str, more: str = "", *, verbose: bool) -> list[str]:
+    shown = names if verbose else names[:NAMED]
+    rest = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return [f"{', '.join(shown)}{rest} {one if len(names) == 1 else more or one}"] if names else []
+
+
+def _name(row: Coverage, *, several: bool) -> str:
+    return f"{row.implementation}: {row.operation}" if several else row.operation
+
+
+def counted(count: int, one: str, more: str) -> str:
+    """Return how many, with the right noun."""
+    return f"{count:,} {one if count == 1 else more}"

@@ -1,0 +1,120 @@
+"""Judge one implementation by golden cases drawn inside its declaration: it is called, then compared with what the oracle proves."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from conformance.declarations import operations
+from conformance.draw import Arguments
+from conformance.evidence.gathered import CHEAP
+from conformance.golden import answers, calls, large, lookalikes
+from conformance.journal import Task
+from conformance.judge import Judgement
+from conformance.manner import STRIDED
+from conformance.outcomes import NotJudged, Unsupported
+from conformance.subject import Subject
+from conformance.vector_checks import Checked, asked, judged
+from conformance.vectors import Vector
+
+#: How many drawn cases are judged of an implementation's first dtype, and of each further one.
+ENOUGH = {"smoke": 6, "core": 24, "full": 200}
+FURTHER = {"smoke": 4, "core": 8, "full": 50}
+#: Where an implementation refuses what is drawn, so many times more are tried.
+PATIENCE = 4
+#: How far a case that is asked for by name is looked for.
+FARTHEST = 2_000
+EXPOSES = "what goes wrong between the stored vectors"
+
+Numbered = tuple[int, Arguments]
+
+
+def drawn(task: Task, seed: int) -> Iterator[Numbered]:
+    """Yield the drawn calls of a task without end, each with its number."""
+    descriptor = task.descriptor
+    stream = calls.drawn(
+        operations()[task.operation], restrictions=descriptor.restrictions, takes=descriptor.takes, dtype=task.dtype, seed=seed
+    )
+    yield from enumerate(stream, start=1)
+
+
+def named(task: Task, seed: int, cases: Collection[str]) -> Iterator[Numbered]:
+    """Yield the drawn calls that are asked for by their names (``rope.rotate/drawn-7``)."""
+    wanted = {case for case in cases if case.startswith(f"{task.operation}/drawn-")}
+    if wanted:
+        yield from (each for each in islice(drawn(task, seed), FARTHEST) if name(task, each[0]) in wanted)
+
+
+def name(task: Task, number: int, kind: str = "drawn") -> str:
+    """Return what a drawn case is called."""
+    return f"{task.operation}/{kind}-{number}"
+
+
+def enough(task: Task, level: str) -> int:
+    """Return how many drawn cases a level judges of a task."""
+    return (ENOUGH if task.dtype == task.descriptor.dtypes[0] else FURTHER)[level]
+
+
+def run(subject: Subject, task: Task, stream: Iterator[Numbered], *, enough: int) -> Iterator[Checked]:
+    """Yield the judgement of drawn calls until enough were judged, or so many refused that more would only waste time."""
+    left = enough
+    for number, arguments in islice(stream, PATIENCE * enough):
+        checked = check(subject, task, name(task, number), arguments)
+        yield checked
+        left -= not isinstance(checked.judgement.outcome, Unsupported | NotJudged)
+        if left == 0:
+            return
+
+
+def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
+    """Yield the judgement of calls that a careless cache takes for one that was judged, made right after it."""
+    arguments = Arguments(checked.vector.inputs, checked.vector.parameters)
+    others = lookalikes.lookalikes(operations()[task.operation], arguments, takes=task.descriptor.takes)
+    for number, other in enumerate(others, start=1):
+        yield check(subject, task, f"{checked.vector.id}-alike-{number}", other)
+
+
+def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:
+    """Yield the judgement of large calls, by the elements that were chosen of each; of those that pass the arrays are let go."""
+    descriptor = task.descriptor
+    every = large.large(
+        operations()[task.operation],
+        restrictions=descriptor.restrictions,
+        takes=descriptor.takes,
+        dtype=task.dtype,
+        seed=seed,
+        level=level if task.dtype == descriptor.dtypes[0] else "smoke",
+    )
+    for number, each in enumerate(every, start=1):
+        identity = name(task, number, "large")
+        if cases is None or identity in cases:
+            checked = check(subject.always(STRIDED) if each.strided else subject, task, identity, each.arguments, each.at)
+            small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
+            yield checked if small or checked.failed else _slim(checked)
+
+
+def _slim(checked: Checked) -> Checked:
+    """Return a check whose real arrays have the same shapes, but hold one number only."""
+    arrays = checked.vector.inputs.items()
+    inputs = {name: np.broadcast_to(array.flat[0], array.shape) if array.dtype.kind == "f" else array for name, array in arrays}
+    return replace(checked, vector=replace(checked.vector, inputs=inputs), reply=None)
+
+
+def check(
+    subject: Subject, task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None = None
+) -> Checked:
+    """Judge one drawn call, or the chosen elements of its results; the oracle is not asked where the implementation doesn't take it."""
+    came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters)
+    if isinstance(came, Unsupported):
+        return Checked(task, unanswered(task, identity, arguments), Judgement(came))
+    try:
+        vector = answers.golden(task.operation, arguments, identity=identity, exposes=EXPOSES, profiles=(task.profile,), at=at)
+    except answers.UnprovableError as error:
+        return Checked(task, unanswered(task, identity, arguments), Judgement(NotJudged(str(error))))
+    return judged(task, vector, came, seconds)
+
+
+def unanswered(task: Task, identity: str, arguments: Arguments) -> Vector:
+    """Return a vector of a call to which no golden values were computed."""
+    return Vector(identity, task.operation, EXPOSES, parameters=arguments.parameters, inputs=arguments.arrays, drawn=True)
