@@ -392,3 +392,28 @@ def test_no_widening_is_below_what_a_flushed_result_costs() -> None:
 def test_the_budget_explains_every_row() -> None:
     assert all(row.covers and row.argument and row.needs for row in ROWS.values())
     assert len(PROFILES) == 7
+
+
+LOGARITHMS = {
+    "logaddexp": lambda x: np.logaddexp(np.float32(0), x),
+    "log1p of a power": lambda x: np.log1p(np.exp(x)),
+    "log1p of a small power": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
+}
+
+
+@pytest.mark.parametrize("form", LOGARITHMS)
+def test_a_distance_factor_by_its_logarithm_stays_below_what_is_allowed(form: str) -> None:
+    weight, saturation = np.array([1.0, -1.0, 0.0625, -0.0625, 0.3125]), np.array([0.25, 0.25, 20.0, 1.0625, -5.0])
+    queries, keys = (0, 70), (0, 1, 9, 140, 1114)
+    inputs = {"distance_weight": tensor(weight), "saturation": tensor(saturation)}
+    inputs |= {"query_positions": Tensor((len(queries),), queries), "key_positions": Tensor((len(keys),), keys)}
+    reply = answer("da_transformer.rescale", inputs, {})
+    distance = np.abs(np.subtract.outer(queries, keys)).astype(np.float32)
+    w, v = (x.astype(np.float32)[:, None, None] for x in (weight, saturation))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        got = np.exp(LOGARITHMS[form](v) - LOGARITHMS[form](v - w * distance))
+
+    judged = np.where(np.isfinite(got), got, np.array(reply.expected["result"].values).reshape(got.shape))
+    assert 0 < ratio(judged, reply, "float32", 24).max() < 0.8
+    assert ratio(judged * np.float32(1 + 1e-4), reply, "float32", 24).max() > 1

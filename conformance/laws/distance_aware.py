@@ -48,17 +48,31 @@ def factor(call: Arguments) -> np.ndarray:
     return np.asarray(cap(call) * sigmoid(per_head(call, "distance_weight") * distances(call) - per_head(call, "saturation")))
 
 
+def softplus(x: np.ndarray) -> np.ndarray:
+    """Return ``ln(1 + e^x)``."""
+    return np.asarray(np.logaddexp(0.0, x))
+
+
 def factor_error(trial: Trial, call: Arguments) -> np.ndarray:
     """Return what a factor may be off by: product and sum of the exponent, then 12 units, 6 of them stored, and what underflows.
 
     Two exponentials of four units (or one, stored in half), two sums, a quotient and a product; an error of the exponent counts by the
-    slope of the sigmoid's logarithm, ``sigmoid(-x)``, taken where it is steepest.
+    slope of the sigmoid's logarithm, ``sigmoid(-x)``, taken where it is steepest. Or the power of its logarithm, whichever is more.
     """
     reach, limit = per_head(call, "distance_weight") * distances(call), per_head(call, "saturation")
     astray = (trial.units.product + trial.units.step) * (np.abs(reach) + np.abs(reach - limit))
     steepest = astray * sigmoid(limit - reach + astray)
     steps = 6 * (trial.units.product + trial.units.step)
-    return np.asarray(factor(call) * (np.expm1(np.minimum(steepest, WIDEST)) + steps) + 4 * trial.units.least * cap(call))
+    power = steepest + _logarithm_error(trial, limit, limit - reach)
+    relative = np.maximum(np.expm1(np.minimum(steepest, WIDEST)) + steps, np.expm1(np.minimum(power, WIDEST)))
+    return np.asarray(factor(call) * relative + 4 * trial.units.least * cap(call))
+
+
+def _logarithm_error(trial: Trial, limit: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+    """Return what ``ln(1 + e^v) - ln(1 + e^(v - w R))`` and its power may be off by: two powers and logarithms, a difference, a power."""
+    once, step = trial.units.product, trial.units.step
+    ends = sum((once + 4 * step) * sigmoid(x) + (once + 5 * step) * softplus(x) for x in (limit, beyond))
+    return np.asarray(ends + (once + step) * np.abs(softplus(limit) - softplus(beyond)) + once + 4 * step)
 
 
 def rescale_error(trial: Trial, call: Arguments) -> np.ndarray:

@@ -247,6 +247,13 @@ ROWS: Mapping[str, Row] = {
         argument="as pow and exp: a vector library's exponential stays below 4 units",
         needs="torch 2.13: torch.exp and torch.sigmoid in float32",
     ),
+    "softplus": Row(
+        Stage.ARITHMETIC,
+        5,
+        covers="ln(1 + e^x) by log1p of e^x, and by max(x, 0) + log1p(e^-|x|), its power apart",
+        argument="four for the logarithm, one for the sum; a difference of two is an exponent, whose absolute error is one of the power",
+        needs="torch 2.13 and jax 0.10.2: exp of logaddexp(0, v) - logaddexp(0, v - w R)",
+    ),
     "probability": Row(
         Stage.ARITHMETIC,
         9,

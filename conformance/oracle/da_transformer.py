@@ -18,11 +18,12 @@ def logistic(x: Ball) -> Ball:
 
 
 def factor(a: Exact, weight: Number, saturation: Number, distance: Number) -> Ball:
-    """Return ``(1 + e^v) sigmoid(w R - v)``."""
+    """Return ``(1 + e^v) sigmoid(w R - v)``, or the power of its logarithm: the budget is of either."""
     reach = a.product(a.parameter(weight), a.parameter(distance))
     limit = a.parameter(saturation)
-    most = a.sum(arb(1), a.step("exponential", limit.exp()))
-    return a.product(most, sigmoid(a, a.sum(reach, -limit)))
+    most, beyond = a.sum(arb(1), a.step("exponential", limit.exp())), a.sum(reach, -limit)
+    logarithm = a.sum(softplus(a, limit), -softplus(a, -beyond))
+    return hull([a.product(most, sigmoid(a, beyond)), a.step("exponential", logarithm.exp())])
 
 
 def sigmoid(a: Exact, exponent: Ball) -> Ball:
@@ -30,6 +31,12 @@ def sigmoid(a: Exact, exponent: Ball) -> Ball:
     share = hull([logistic(exponent.lower()), logistic(exponent.upper())])
     powered = a.spread("exponential", share, size(share * (1 - share)))
     return a.step("product", a.step("sum", powered))
+
+
+def softplus(a: Exact, x: Ball) -> Ball:
+    """Return ``ln(1 + e^x)``: it rises, so its ends bound it; an error of the power counts by its part of the sum."""
+    whole = hull([end.exp().log1p() for end in (x.lower(), x.upper())])
+    return a.step("softplus", arb(whole, a.error("exponential", size(logistic(x.upper())))))
 
 
 def factors(a: Exact, inputs: Inputs) -> Callable[[int, int, int], Ball]:
