@@ -2,20 +2,25 @@
 
 import inspect
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from conformance import judge, laws, targets
+from conformance import golden_checks, judge, laws, targets
 from conformance.adapter import Implementation
 from conformance.declarations import features, operations
 from conformance.frameworks import NumPy
+from conformance.golden import answers
+from conformance.journal import Task
 from conformance.session import Session
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 
+LEVEL = "core"
 EXAMPLES = 20
 PASSES = 5
 SEED = 0
@@ -55,6 +60,50 @@ class Cost:
 
 
 NOTHING = Cost(0, 0.0, 0.0, 0.0)
+
+
+@dataclass
+class Golden:
+    """Seconds that the golden cases drawn of a target take, those of them that the oracle takes, and those in which it is called."""
+
+    cases: int = 0
+    total: float = 0.0
+    oracle: float = 0.0
+    calls: float = 0.0
+
+
+def golden(target: str) -> Golden:
+    """Return what the drawn cases of a target's first dtypes cost, small and large."""
+    cost = Golden()
+    with Session(target) as session:
+        for descriptor in session.implementations:
+            dtype = descriptor.dtypes[0]
+            task = Task(descriptor, dtype, descriptor.profile[dtype])
+            _add_golden(cost, session.subject(descriptor, dtype, task.profile), task)
+    return cost
+
+
+def _add_golden(cost: Golden, subject: Subject, task: Task) -> None:
+    mannered = None if subject.call_in is None else _clocked(subject.call_in, cost, "calls")
+    timed = replace(subject, call=_clocked(subject.call, cost, "calls"), call_in=mannered)
+    started = time.perf_counter()
+    with patch.object(answers, "golden", _clocked(answers.golden, cost, "oracle")):
+        small = golden_checks.run(timed, task, golden_checks.drawn(task, SEED), enough=golden_checks.enough(task, LEVEL))
+        cost.cases += sum(1 for _ in small) + sum(1 for _ in golden_checks.at_real_sizes(timed, task, SEED, LEVEL))
+    cost.total += time.perf_counter() - started
+
+
+def _clocked(function: Callable[..., Any], cost: Golden, name: str) -> Callable[..., Any]:
+    """Return the function with its seconds added to a cost."""
+
+    def clocked(*arguments: Any, **keywords: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            setattr(cost, name, getattr(cost, name) + time.perf_counter() - started)
+
+    return clocked
 
 
 def costs(target: str) -> tuple[Cost, Cost]:
@@ -131,10 +180,26 @@ def _dtype(subject: Subject, implementation: Implementation, framework: NumPy) -
 
 def lines(target: str) -> Iterator[str]:
     """Yield what a case costs, in words."""
+    yield f"reading the vectors  {_loading(target):.2f} s of {target}'s operations"
     vectors, examples = costs(target)
     yield f"harness per vector   {_words(vectors)} vectors)"
     yield f"harness per example  {_words(examples)} examples)"
     yield f"drawing per example  {_milliseconds(examples.drawing, examples):.2f} ms, by Hypothesis"
+    yield f"golden cases drawn   {_golden_words(golden(target))}"
+
+
+def _loading(target: str) -> float:
+    """Return the seconds that the vectors of a target take to be read: a process reads each file once, so this comes first."""
+    offered = {implementation.operation for implementation in targets.load(target).implementations}
+    started = time.perf_counter()
+    load(offered)
+    return time.perf_counter() - started
+
+
+def _golden_words(cost: Golden) -> str:
+    total = cost.total or 1.0
+    shares = f"the oracle {cost.oracle / total:.0%}, calls {cost.calls / total:.0%}"
+    return f"{cost.total:.2f} s for {cost.cases} cases in the first dtypes: {shares}"
 
 
 def _words(cost: Cost) -> str:
