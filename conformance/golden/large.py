@@ -19,9 +19,15 @@ Parameters = Mapping[str, object]
 #: No array holds more numbers; a call with wider heads gets fewer of them.
 MOST, MOST_AT_FULL = 1 << 22, 1 << 24
 #: How many elements of a result are judged, at least and at most, and of one row that weighs all keys.
-FEWEST, ELEMENTS, EACH = 3, 320, 3
+FEWEST, ELEMENTS, EACH = 12, 320, 3
+#: How wide queries are at most whose positions are projected: every distance takes the square of it.
+PROJECTED = 16
+#: How many channels of a judged query aren't zero, where all keys are weighed.
+LIVE = 1
+#: Axes of queries, and of a matrix.
+FULL, MATRIX = 4, 2
 #: How many products of channels the oracle is asked for in one call.
-PRODUCTS = 6_000
+PRODUCTS = 800
 #: Real inputs repeat after so many numbers: a prime, so that no two rows are alike.
 POOL = 65_521
 GROWING = frozenset({"token", "query", "key", "offset", "distance", "..."})
@@ -113,12 +119,14 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
         return
     core, full = _plans(operation)
     most = MOST_AT_FULL if level == "full" else MOST
-    for number, room in enumerate({"smoke": core[:1], "core": core, "full": core + full}[level]):
+    for number, planned in enumerate({"smoke": core[:1], "core": core, "full": core + full}[level]):
         rng = np.random.default_rng((seed, number, *operation.name.encode()))
+        room = replace(planned, width=min(planned.width, PROJECTED)) if _projected(operation) else planned
         parameters = _parameters(operation, restrictions, room, rng)
         if parameters is not None:
             call = _call(operation, parameters, _fitting(operation, parameters, room, takes, most), takes, dtype, rng)
-            yield Large(call, _judged(operation, call, rng), strided=number % 2 == 0 and not takes.contiguous)
+            at = _judged(operation, call, rng)
+            yield Large(_thinned(operation, call, at, rng), at, strided=number % 2 == 0 and not takes.contiguous)
 
 
 def _axes(operation: Operation) -> set[str]:
@@ -139,6 +147,11 @@ def _apart(operation: Operation) -> bool:
 def weighs(operation: Operation) -> bool:
     """Whether each element takes the logits of all keys, as a softmax does: these operations may be causal."""
     return "causal" in operation.parameters
+
+
+def _projected(operation: Operation) -> bool:
+    """Whether queries meet encodings of positions, which have a width of their own."""
+    return "q" in operation.arrays and "dim" in operation.parameters
 
 
 def _plans(operation: Operation) -> Plans:
@@ -244,14 +257,37 @@ def _elements(operation: Operation, call: Arguments, name: str, rng: Generator) 
     axes = axis_names(operation.results[name], len(shape)) or ()
     cost = _cost(operation, call)
     if weighs(operation):
-        return sampling.rows(shape, 3, max(PRODUCTS // cost, FEWEST), EACH, rng)
+        return sampling.rows(shape, 3, min(max(PRODUCTS // cost, 1), FEWEST), EACH, rng)
     at = sampling.elements(axes, shape, max(min(ELEMENTS, PRODUCTS // cost), FEWEST), rng)
     return sampling.with_anchors(at, shape[-1]) if axes[-1:] == ("key",) else at
+
+
+def _thinned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray], rng: Generator) -> Arguments:
+    """Leave few channels in judged queries, and few weights: what is zero costs the oracle nothing, and is nothing special to code."""
+    if "q" not in call.arrays or _apart(operation):
+        return call
+    weights = {name: _few(a, rng) for name, a in call.arrays.items() if "head" in operation.arrays[name].split()[:2] and a.ndim < FULL}
+    q = call.arrays["q"].copy()
+    for name, flat in at.items():
+        judged = np.unique(np.stack(np.unravel_index(flat, result_shape(operation, call, name))[:3]), axis=1)
+        for batch, head, query in judged.T:
+            q[batch, head, query, rng.permutation(q.shape[-1])[LIVE:]] = 0.0
+    return call.with_arrays(q=q, **weights)
+
+
+def _few(weights: np.ndarray, rng: Generator) -> np.ndarray:
+    """Leave few rows, or columns where there are no more than two axes, that aren't zero."""
+    kept = weights.copy()
+    if kept.ndim > MATRIX:
+        kept[rng.permutation(kept.shape[0])[LIVE:]] = 0.0
+    elif kept.ndim == MATRIX:
+        kept[:, rng.permutation(kept.shape[1])[LIVE:]] = 0.0
+    return kept
 
 
 def _cost(operation: Operation, call: Arguments) -> int:
     """Return how many products one element takes: one for each channel of a query, and for each key where it weighs all of them."""
     if _apart(operation) or "q" not in call.arrays:
         return 1
-    channels: int = call.arrays["q"].shape[-1] * int(str(call.parameters.get("dim", 1)))
+    channels = LIVE * (call.arrays["q"].shape[-1] if _projected(operation) else 1)
     return channels * call.arrays["k"].shape[2] if weighs(operation) else channels

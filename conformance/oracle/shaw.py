@@ -29,8 +29,8 @@ def edges(inputs: Inputs, table: str, **parameters: Any) -> Edge:
 
 
 def inner(x: Vector, y: Vector) -> Ball:
-    """Return ``<x, y>``."""
-    return sum((arb(p) * arb(r) for p, r in zip(x, y, strict=True)), arb(0))
+    """Return ``<x, y>``; what meets a zero of ``x`` contributes nothing, here as in its error."""
+    return sum((arb(p) * arb(r) for p, r in zip(x, y, strict=True) if p), arb(0))
 
 
 def missed(a: Exact, step: str, x: Ball) -> Ball:
@@ -40,7 +40,7 @@ def missed(a: Exact, step: str, x: Ball) -> Ball:
 
 def apart(a: Exact, q: Vector, x: Vector) -> Ball:
     """Return the error of ``<q, x> / sqrt(d)`` as a dot product of its own, in any order, and its scale."""
-    reach = sum((size(arb(p) * arb(r)) for p, r in zip(q, x, strict=True)), arb(0))
+    reach = sum((size(arb(p) * arb(r)) for p, r in zip(q, x, strict=True) if p), arb(0))
     if reach == 0:
         return arb(0)
     whole, root = size(inner(q, x)), arb(len(q)).sqrt()
@@ -51,7 +51,7 @@ def apart(a: Exact, q: Vector, x: Vector) -> Ball:
 def together(a: Exact, q: Vector, k: Vector, edge: Vector) -> Ball:
     """Return the error of rounding ``q / sqrt(d)`` before the product, and ``k + a`` where the edge is added to the key."""
     root, strayed = arb(len(q)).sqrt(), arb(0)
-    for p, x, e in zip(q, k, edge, strict=True):
+    for p, x, e in ((p, x, e) for p, x, e in zip(q, k, edge, strict=True) if p):
         scaled, moved = arb(p) / root, arb(x) + arb(e)
         off, gone = missed(a, "product", scaled), missed(a, "sum", moved)
         strayed += size(scaled) * gone + off * size(moved) + off * gone
