@@ -1,6 +1,7 @@
 """Attention biases of transformers: buckets and tables as T5 and others have them, and ALiBi as BLOOM, MPT and Falcon build it."""
 
 import functools
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,25 +17,18 @@ from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.wavlm.modeling_wavlm import WavLMAttention
 
-from conformance.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
-LARGEST = 1 << 24
-LARGEST_ROW = 1 << 20
-LARGEST_SQUARE = 1 << 11
+#: How far the code is asked for a key of its own, for a row per query, and for a whole matrix.
+FARTHEST, FARTHEST_ROW, FARTHEST_SQUARE = 1 << 20, 131_071, 2047
+#: With so many heads a bias of the farthest key has 40 million numbers.
+MOST_HEADS = 40
 FULL_AND_BFLOAT16 = ("float32", "bfloat16")
 
 
-def extent(positions: torch.Tensor, heads: int, largest: int = LARGEST) -> int:
-    """Return the length that reaches the last position, if a tensor of that length is reasonable."""
-    if int(positions.min()) < 0:
-        message = "the model counts positions from 0"
-        raise Unsupported(message)
-    length = int(positions.max()) + 1
-    if length * heads > largest:
-        message = f"{heads} heads by {length} positions are more than this adapter builds"
-        raise Unsupported(message)
-    return length
+def extent(*positions: torch.Tensor) -> int:
+    """Return the length that reaches the last position."""
+    return max(int(each.max()) for each in positions) + 1
 
 
 @adapter.implements("t5.bucket", label="t5", convention="t5", dtypes=("float32",))
@@ -79,7 +73,7 @@ def _configuration(heads: int, buckets: int, distance: int, *, decoder: bool) ->
     )
 
 
-@adapter.implements("t5.bias", label="t5", convention="t5", dtypes=FULL_AND_BFLOAT16)
+@adapter.implements("t5.bias", label="t5", convention="t5", dtypes=FULL_AND_BFLOAT16, lowest=0, highest=FARTHEST_ROW)
 def t5_bias(
     table: torch.Tensor,
     query_positions: torch.Tensor,
@@ -91,7 +85,7 @@ def t5_bias(
     **_: object,
 ) -> torch.Tensor:
     """Return one row per query, each the bias of a decoding step with that many tokens seen."""
-    length = extent(torch.cat((query_positions, key_positions)), table.shape[1], LARGEST_ROW)
+    length = extent(query_positions, key_positions)
     configuration = _configuration(table.shape[1], num_buckets, max_distance, decoder=not bidirectional)
     layer = T5Attention(configuration, has_relative_attention_bias=True, layer_idx=0)
     layer.relative_attention_bias.weight = torch.nn.Parameter(table, requires_grad=False)
@@ -99,31 +93,27 @@ def t5_bias(
     return torch.stack(rows, dim=1)
 
 
-def _square(query_positions: torch.Tensor, key_positions: torch.Tensor) -> int:
-    """Return the length of the whole matrix that reaches both, if it is small enough to build."""
-    return extent(torch.cat((query_positions, key_positions)), 1, LARGEST_SQUARE)
+square = functools.partial(adapter.implements, dtypes=FULL_AND_BFLOAT16, lowest=0)
 
 
-@adapter.implements("t5.bias", label="phi4-multimodal", convention="clamped", bidirectional=True, dtypes=FULL_AND_BFLOAT16)
+@square("t5.bias", label="phi4-multimodal", convention="clamped", bidirectional=True, highest=FARTHEST_SQUARE)
 def phi4_bias(
     table: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor, *, num_buckets: int, **_: object
 ) -> torch.Tensor:
     """Return the bias of the audio encoder, which is built for a whole sequence."""
-    length = _square(query_positions, key_positions)
+    length = extent(query_positions, key_positions)
     settings = SimpleNamespace(bias_max_distance=num_buckets // 2, bias_symmetric=False, num_attention_heads=table.shape[1])
     layer = Phi4MultimodalAudioRelativeAttentionBias(settings)
     layer.bias_values.weight = torch.nn.Parameter(table, requires_grad=False)
     return layer(torch.zeros(1, length, 1))[0][:, query_positions][:, :, key_positions]
 
 
-@adapter.implements("relative_bias.bias", label="swin", sign="query_minus_key", dtypes=FULL_AND_BFLOAT16)
+# A window of so many tokens ends at the smallest of these distances; the model has no offsets beyond its window.
+@square("relative_bias.bias", label="swin", sign="query_minus_key", max_distance=(257, 320, 511), highest=257)
 def swin_bias(
     table: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor, *, max_distance: int, **_: object
 ) -> torch.Tensor:
-    """Return Swin's bias of a window that is one row high; the model has no offsets beyond its window."""
-    if _square(query_positions, key_positions) > max_distance + 1:
-        message = f"a window of {max_distance + 1} tokens ends at position {max_distance}"
-        raise Unsupported(message)
+    """Return Swin's bias of a window that is one row high."""
     layer = SwinRelativePositionBias(table.shape[1], (1, max_distance + 1))
     layer.relative_position_bias_table = torch.nn.Parameter(table, requires_grad=False)
     return layer()[0][:, query_positions][:, :, key_positions]
@@ -143,23 +133,28 @@ def column(
     **_: object,
 ) -> torch.Tensor:
     """Return the slopes times the key's index, which the model adds to every query's logits."""
-    mask = torch.ones(1, extent(key_positions, num_heads), dtype=torch.int64)
+    mask = torch.ones(1, extent(key_positions), dtype=torch.int64)
     return _rows(build(mask, num_heads, dtype), query_positions, key_positions)
 
 
-adapter.implements("alibi.bias", label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(
+def _few(parameters: Mapping[str, Any]) -> bool:
+    return bool(parameters["num_heads"] <= MOST_HEADS)
+
+
+per_key = functools.partial(adapter.implements, "alibi.bias", when=_few, lowest=0, highest=FARTHEST)
+per_key(label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(
     functools.partial(column, bloom.build_alibi_tensor)
 )
-adapter.implements("alibi.bias", label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(
+per_key(label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(
     functools.partial(column, falcon.build_alibi_tensor)
 )
 
 
-@adapter.implements("alibi.bias", label="mpt", form="reversed", dtypes=("float32",))
+@per_key(label="mpt", form="reversed", dtypes=("float32",))
 def mpt_bias(query_positions: torch.Tensor, key_positions: torch.Tensor, *, num_heads: int, max_bias: float, **_: object) -> torch.Tensor:
     """Return the slopes times the key's distance to the last key."""
-    per_key = mpt.build_mpt_alibi_tensor(num_heads, extent(key_positions, num_heads), alibi_bias_max=max_bias)
-    return _rows(per_key, query_positions, key_positions)
+    biases = mpt.build_mpt_alibi_tensor(num_heads, extent(key_positions), alibi_bias_max=max_bias)
+    return _rows(biases, query_positions, key_positions)
 
 
 @adapter.implements("alibi.slopes", label="bloom", max_bias=8.0, dtypes=("float32",))

@@ -10,15 +10,14 @@ from transformers.models.marian.modeling_marian import MarianSinusoidalPositiona
 from transformers.models.musicgen.modeling_musicgen import MusicgenSinusoidalPositionalEmbedding
 from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
 
-from conformance.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
 Build = Callable[[int, int], torch.Tensor]
 #: Marian and XLM fill their tables in a Python loop, the others by tensor operations.
-SLOW, FAST = 1 << 16, 1 << 24
-FEWEST = 4
+SLOW, FAST = 8191, 131_071
+FEWEST, WIDEST = 4, 128
 
-offers = functools.partial(adapter.implements, "sinusoidal.encode", dtypes=("float32",), base=10_000.0, scale=1.0)
+offers = functools.partial(adapter.implements, "sinusoidal.encode", positions="from_zero", dtypes=("float32",), base=10_000.0, scale=1.0)
 
 
 @functools.lru_cache(maxsize=32)
@@ -26,16 +25,10 @@ def _table(build: Build, length: int, dim: int) -> torch.Tensor:
     return build(length, dim)
 
 
-def encode(build: Build, largest: int, positions: torch.Tensor, *, dim: int, **_: object) -> torch.Tensor:
-    """Return the rows of a table long enough for the positions."""
-    if positions.is_floating_point() or int(positions.min()) < 0:
-        message = "a table has rows for the integers from 0 only"
-        raise Unsupported(message)
-    length = 1 << max(6, int(positions.max()).bit_length())
-    if length * dim > largest:
-        message = f"a table of {length} positions by {dim} is larger than this adapter builds"
-        raise Unsupported(message)
-    return _table(build, length, dim)[positions]
+def encode(build: Build, positions: torch.Tensor, *, dim: int, **_: object) -> torch.Tensor:
+    """Return the first rows of a table."""
+    length = len(positions)
+    return _table(build, 1 << max(6, (length - 1).bit_length()), dim)[:length]
 
 
 def marian(length: int, dim: int) -> torch.Tensor:
@@ -59,15 +52,17 @@ def musicgen(length: int, dim: int) -> torch.Tensor:
 
 
 def _even(parameters: Mapping[str, Any]) -> bool:
-    return bool(parameters["dim"] % 2 == 0)
+    return bool(parameters["dim"] % 2 == 0 and parameters["dim"] <= WIDEST)
 
 
 def _two_pairs(parameters: Mapping[str, Any]) -> bool:
     # With one pair the library divides by zero.
-    return bool(parameters["dim"] >= FEWEST) and (_even(parameters) or parameters["odd"] == "zero_column")
+    return bool(FEWEST <= parameters["dim"] <= WIDEST and (_even(parameters) or parameters["odd"] == "zero_column"))
 
 
-offers(label="marian", layout="halves", spacing="paper", when=_even)(functools.partial(encode, marian, SLOW))
-offers(label="xlm", layout="interleaved", spacing="paper", when=_even)(functools.partial(encode, xlm, SLOW))
-offers(label="m2m-100", layout="halves", spacing="endpoint", when=_two_pairs)(functools.partial(encode, m2m_100, FAST))
-offers(label="musicgen", layout="halves_cosine_first", spacing="endpoint", when=_two_pairs)(functools.partial(encode, musicgen, FAST))
+offers(label="marian", layout="halves", spacing="paper", when=_even, highest=SLOW)(functools.partial(encode, marian))
+offers(label="xlm", layout="interleaved", spacing="paper", when=_even, highest=SLOW)(functools.partial(encode, xlm))
+offers(label="m2m-100", layout="halves", spacing="endpoint", when=_two_pairs, highest=FAST)(functools.partial(encode, m2m_100))
+offers(label="musicgen", layout="halves_cosine_first", spacing="endpoint", when=_two_pairs, highest=FAST)(
+    functools.partial(encode, musicgen)
+)

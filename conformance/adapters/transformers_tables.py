@@ -10,10 +10,11 @@ from transformers.models.bert.modeling_bert import BertEmbeddings
 from transformers.models.opt.modeling_opt import OPTLearnedPositionalEmbedding
 from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
-from conformance.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
 OFFSET = 2
+#: -1 marks padding, which has a row before the offset.
+COUNTED = {"lowest": 0}
 
 
 def offers(label: str, **restrictions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -27,28 +28,19 @@ def holding(module: torch.nn.Embedding, table: torch.Tensor) -> torch.nn.Embeddi
     return module
 
 
-def counted(positions: torch.Tensor) -> torch.Tensor:
-    """Return positions, or say that the model has none below 0: -1 marks padding there, and reads a row before the offset."""
-    if int(positions.min()) < 0:
-        message = "a negative position marks padding, which has a row before the offset"
-        raise Unsupported(message)
-    return positions
-
-
-@offers("opt", offset=OFFSET)
+@offers("opt", offset=OFFSET, **COUNTED)
 def opt(positions: torch.Tensor, table: torch.Tensor, **_: object) -> torch.Tensor:
     """Return the rows of position ids; the attention mask counts only where there are none."""
     module = holding(OPTLearnedPositionalEmbedding(len(table) - OFFSET, table.shape[1]), table)
-    ids = counted(positions)[None]
+    ids = positions[None]
     return module(torch.ones_like(ids), position_ids=ids)[0]
 
 
-@offers("bart", offset=OFFSET)
+@offers("bart", offset=OFFSET, **COUNTED)
 def bart(positions: torch.Tensor, table: torch.Tensor, **_: object) -> torch.Tensor:
     """Return the rows of position ids, which BART gives no batch."""
     module = holding(BartLearnedPositionalEmbedding(len(table) - OFFSET, table.shape[1]), table)
-    ids = counted(positions)
-    return module(ids[None], position_ids=ids)[0]
+    return module(positions[None], position_ids=positions)[0]
 
 
 @offers("bert", offset=0)
@@ -62,10 +54,10 @@ def _has_padding(parameters: Mapping[str, Any]) -> bool:
     return bool(parameters["offset"] >= 1)
 
 
-@offers("roberta", when=_has_padding)
+@offers("roberta", when=_has_padding, **COUNTED)
 def roberta_rows(positions: torch.Tensor, table: torch.Tensor, *, offset: int, **_: object) -> torch.Tensor:
     """Return the rows that RoBERTa counts to, over tokens none of which is padding."""
-    padding, length = offset - 1, int(counted(positions).max()) + 1
+    padding, length = offset - 1, int(positions.max()) + 1
     ids = RobertaEmbeddings.create_position_ids_from_input_ids(torch.full((1, length), offset), padding)
     shape = {"hidden_size": table.shape[1], "max_position_embeddings": len(table)}
     configuration = RobertaConfig(vocab_size=offset + 1, pad_token_id=padding, **shape)
