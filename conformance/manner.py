@@ -23,8 +23,9 @@ class Manner:
 
     def as_header(self) -> dict[str, object]:
         """Return what a request says of it; the cotangents travel behind the arrays."""
-        told = {"strided": self.strided, "repeats": self.repeats, "seconds": self.seconds if math.isfinite(self.seconds) else None}
-        return {name: value for name, value in told.items() if value}
+        seconds = None if self.seconds == math.inf else self.seconds
+        told = {"strided": self.strided or None, "repeats": self.repeats or None, "seconds": seconds}
+        return {name: value for name, value in told.items() if value is not None}
 
     @classmethod
     def of(cls, request: Mapping[str, Any], cotangents: Sequence[np.ndarray]) -> "Manner":

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from conformance.manner import Manner
+from conformance.manner import PLAIN, Manner
 from conformance.outcomes import Outcome
 from conformance.takes import Takes, is_bias
 from refimpl.spec import Operation
@@ -16,7 +16,7 @@ class Reply:
     """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was.
 
     ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
-    gave other bits, says where in ``unlike``.
+    gave other bits, says so in ``unlike``.
     """
 
     values: Mapping[str, np.ndarray]
@@ -71,7 +71,9 @@ class Subject:
 
     def ask(self, arrays: Sequence[np.ndarray], parameters: Mapping[str, object], manner: Manner) -> Reply:
         """Make a call in a manner; plainly where there is no other."""
-        return self.call(arrays, parameters) if self.call_in is None else self.call_in(arrays, parameters, manner)
+        if manner is PLAIN or self.call_in is None:
+            return self.call(arrays, parameters)
+        return self.call_in(arrays, parameters, manner)
 
     def always(self, manner: Manner) -> "Subject":
         """Return the subject with every call made in a manner."""

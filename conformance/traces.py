@@ -65,12 +65,12 @@ def equal(one: np.ndarray, other: np.ndarray) -> bool:
     return np.array_equal(one, other) or bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
 
 
-def difference(one: np.ndarray, other: np.ndarray) -> str:
-    """Return in words where two unequal results differ first."""
+def difference(name: str, one: np.ndarray, other: np.ndarray) -> str:
+    """Return in words that a result came out unequal, and where first."""
     if one.shape != other.shape:
-        return f"of shapes {one.shape} and {other.shape}"
+        return f"{name} must be the same for the same call, got shapes {one.shape} and {other.shape}"
     where = tuple(int(i) for i in np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))[0])
-    return f"{one[where]} and then {other[where]} at {where}"
+    return f"{name} must be the same for the same call, got {one[where]} and then {other[where]} at {where}"
 
 
 def _quietly(look: Callable[[], object]) -> object:

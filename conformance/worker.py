@@ -165,7 +165,7 @@ def _repeatedly(make: Callable[[], dict[str, np.ndarray]], manner: Manner) -> tu
         again, count = make(), count + 1
         unlike = next((name for name, value in first.items() if not traces.equal(value, again[name])), None)
         if unlike is not None:
-            return first, count, f"{unlike} {traces.difference(first[unlike], again[unlike])} when repeated {count} times"
+            return first, count, f"{traces.difference(unlike, first[unlike], again[unlike])} when repeated {count} times"
     return first, count, ""
 
 

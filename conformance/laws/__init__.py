@@ -64,9 +64,9 @@ def checker(operation: Operation, law: Law) -> Checker:
     return SPECIAL.get((operation.name, law), LAWS[law])
 
 
-def run(subject: Subject, laws: Sequence[Law], *, examples: int, seed: int) -> Iterator[Finding]:
+def run(subject: Subject, laws: Sequence[Law], *, examples: int, seed: int, patience: int = 0) -> Iterator[Finding]:
     """Put drawn examples to a subject and yield one finding per law, the universal ones first."""
-    yield from run_checks(subject, checks(subject.operation, laws), examples=examples, seed=seed)
+    yield from run_checks(subject, checks(subject.operation, laws), examples=examples, seed=seed, patience=patience)
 
 
 def checks(operation: Operation, laws: Sequence[Law]) -> list[Check]:

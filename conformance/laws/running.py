@@ -12,7 +12,7 @@ from conformance.draw import Arguments
 from conformance.laws.examples import by_seed_alone, example_for, leaving_nothing, silent
 from conformance.laws.judging import Check, Verdict, judge
 from conformance.laws.shrinking import smallest
-from conformance.laws.trial import Example, Trial
+from conformance.laws.trial import Example, Patience, Trial
 from conformance.outcomes import FATAL, Outcome, Reason
 from conformance.subject import Subject
 
@@ -79,10 +79,10 @@ class Clock:
         return time.perf_counter() - self.started - self.checking
 
 
-def run_checks(subject: Subject, checks: Sequence[Check], *, examples: int, seed: int) -> Iterator[Finding]:
+def run_checks(subject: Subject, checks: Sequence[Check], *, examples: int, seed: int, patience: int = 0) -> Iterator[Finding]:
     """Put every example to all laws that are not broken yet, then shrink for each broken one."""
     tallies, clock = [Tally(check) for check in checks], Clock()
-    _survey(subject, tallies, clock, examples=examples, seed=seed)
+    _survey(subject, tallies, clock, Patience(patience), examples=examples, seed=seed)
     drawing = clock.drawing() / max(len(tallies), 1)
     fickle, small = _fickle(tallies), list[Example]()
     for tally in tallies:
@@ -95,13 +95,13 @@ def _fickle(tallies: Sequence[Tally]) -> bool:
     return any(tally.broken and tally.broken[1].reason in (Reason.HISTORY, Reason.NOT_DETERMINISTIC) for tally in tallies)
 
 
-def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, *, examples: int, seed: int) -> None:
+def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, patience: Patience, *, examples: int, seed: int) -> None:
     @seeded(seed)
     @silent(examples, Phase.generate)
     @given(example_for(subject))
     def put(example: Example) -> None:
         begun = time.perf_counter()
-        trial = Trial(subject, example)
+        trial = Trial(subject, example, patience)
         for tally in tallies:
             if _ended(tallies):
                 break
@@ -173,7 +173,7 @@ def _replay(example: Example, check: Check) -> Callable[[Subject], float]:
     """Return what puts the example to another subject: its ratio, or 0 where that one refuses it."""
 
     def again(subject: Subject) -> float:
-        verdict = judge(Trial(subject, example), check)
+        verdict = judge(Trial(subject, example, Patience(1)), check)
         return 0.0 if verdict is None else verdict.ratio
 
     return again

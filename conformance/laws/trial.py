@@ -9,6 +9,7 @@ import numpy as np
 from conformance.draw import Arguments
 from conformance.judge import holds
 from conformance.laws.budget import UNITS, Units, rounding
+from conformance.manner import PLAIN, Manner
 from conformance.outcomes import Reason
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from refimpl.spec import Operation, axis_names, bind, fixed_size
@@ -55,11 +56,19 @@ class Checker(Protocol):
 
 
 @dataclass
+class Patience:
+    """How often laws may still have a call repeated many times."""
+
+    left: int = 0
+
+
+@dataclass
 class Trial:
     """An example and the implementation that answers; equal calls are made once unless a law asks again."""
 
     subject: Subject
     example: Example
+    patience: Patience = field(default_factory=Patience)
     answers: dict[bytes, Reply | CallFailedError | CallRefusedError] = field(default_factory=dict)
     calls: dict[bytes, Arguments] = field(default_factory=dict)
     shapes: dict[tuple[object, ...], tuple[int, ...]] = field(default_factory=dict)
@@ -88,7 +97,7 @@ class Trial:
         """Return an integer parameter of the drawn call."""
         return int(str(self.arguments.parameters[name]))
 
-    def ask(self, arguments: Arguments) -> Reply:
+    def ask(self, arguments: Arguments, manner: Manner = PLAIN) -> Reply:
         """Call the implementation, again if it was asked before."""
         self.calls.setdefault(arguments.key, arguments)
         if not all(holds(self.subject.dtype, array) for array in arguments.arrays.values() if array.dtype.kind == "f"):
@@ -98,7 +107,7 @@ class Trial:
             message = "masked elements are for golden values to judge"
             raise CallRefusedError(message, declared=True)
         copies = [array.copy() for array in arguments.arrays.values()]
-        return self.subject.call(copies, dict(arguments.parameters))
+        return self.subject.ask(copies, dict(arguments.parameters), manner)
 
     def reply(self, arguments: Arguments) -> Reply:
         """Return the answer to a call, the one from before if it was asked before."""
