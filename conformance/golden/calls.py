@@ -136,13 +136,8 @@ class _Call:
             return room, replace(self.takes, positions="any")
         if not (self.takes.counted and apart):
             return room, self.takes
-        return places.nearer(room, self._reach(), self.takes), replace(self.takes, positions="any", queries="any")
-
-    def _reach(self) -> int:
-        """Return how far longer inputs may reach and stay small: tables of queries and keys grow with the square."""
-        beside = math.prod(size for axis, size in self.sizes.items() if axis in BESIDE_TOKENS)
-        paired = any({"query", "key"} <= set(axes.split()) for axes in self.operation.results.values())
-        return math.isqrt(LONGER // beside) - 1 if paired else min(SWEPT, LONGER // beside)
+        reach = longest(self.operation, self.sizes, self.takes) - 1
+        return places.nearer(room, reach, self.takes), replace(self.takes, positions="any", queries="any")
 
     def _two(self, names: list[str], room: Room, pattern: Pattern, takes: Takes, batched: tuple[bool, bool]) -> dict[str, np.ndarray]:
         """Draw the positions of queries and keys, with a batch on both sides, one, or none."""
@@ -172,11 +167,11 @@ class _Call:
         if name == "saturation":
             limit = self._largest_saturation()
             return np.asarray(self.rng.choice([value for value in SATURATIONS if value <= limit], shape))
-        plain = features.dyadic(self.rng, shape) if self.number % 2 else features.full(self.rng, shape, self.dtype)
+        plain = features.dyadic(self.rng, shape) if self.number // 2 % 2 else features.full(self.rng, shape, self.dtype)
         if name == "distance_weight":
-            return plain * np.exp2(-self.rng.integers(0, 8, shape))
+            return np.asarray(plain * np.exp2(-self.rng.integers(0, 8, shape)))
         if name.endswith("factors"):
-            return plain * np.exp2(self.rng.integers(0, 6))
+            return np.asarray(plain * np.exp2(self.rng.integers(0, 6)))
         return self._mannered(name, plain, manner)
 
     def _largest_saturation(self) -> float:
@@ -208,6 +203,13 @@ class _Call:
         layout = str(self.parameters["layout"])
         read = "half" if layout == "interleaved_to_half" and name == "cotangent" else layout
         return np.ascontiguousarray(np.moveaxis(features.sparse(turned, read), -1, axes.index(width)))
+
+
+def longest(operation: Operation, sizes: Sizes, takes: Takes) -> int:
+    """Return how many positions from 0 on a call may hold that stays small; where code counts, tables of queries and keys are square."""
+    beside = math.prod(size for axis, size in sizes.items() if axis in BESIDE_TOKENS)
+    paired = any({"query", "key"} <= set(axes.split()) for axes in operation.results.values())
+    return min(SWEPT + 1, math.isqrt(LONGER // beside) if paired and takes.counted else LONGER // beside)
 
 
 def laws(operation: Operation) -> tuple[Law, ...]:

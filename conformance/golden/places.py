@@ -106,7 +106,7 @@ def negative(rng: Generator, count: int, room: Room) -> np.ndarray:
     """Draw from edges of which most are negative, the first always."""
     signs = np.where(rng.random(count) < 0.75, -1, 1)
     signs[0] = -1
-    return -1 + signs * np.abs(listed(rng, count, room))
+    return np.asarray(-1 + signs * np.abs(listed(rng, count, room)))
 
 
 def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:

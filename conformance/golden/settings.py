@@ -35,7 +35,7 @@ def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.r
     conventions = {name: every[name] for name, parameter in operation.parameters.items() if parameter.choices or parameter.kind is bool}
     numbers = {name: values for name, values in every.items() if name not in conventions}
     hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}
-    models = dealt([together for together in TOGETHER if _inside(together, numbers)], rng)
+    models = dealt([together for together in TOGETHER if _inside(together, numbers, restrictions)], rng)
     rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
     for number in count():
         came = False
@@ -54,10 +54,10 @@ def shuffled(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:
     return [items[int(i)] for i in rng.permutation(len(items))]
 
 
-def _inside(together: Mapping[str, object], numbers: Candidates) -> bool:
+def _inside(together: Mapping[str, object], numbers: Candidates, restrictions: Mapping[str, object]) -> bool:
     """Whether a model's parameters say something of two or more that may be chosen, and nothing that is declared otherwise."""
     named = [name for name in together if name in numbers]
-    return len(named) > 1 and all(len(numbers[name]) > 1 or together[name] in numbers[name] for name in named)
+    return len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
 
 
 def _agreeing(operation: Operation, chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings) -> Settings | None:

@@ -13,11 +13,15 @@ from refimpl.spec import Operation, fixed_size
 Generator = np.random.Generator
 Sizes = dict[str, int]
 
-#: How many values the results of a call have together where a row is short, how many products lie behind them, and the numbers of a table.
-VALUES, WORK, TABLE = 260, 16_384, 1 << 17
-#: How many whole rows a call has where rows are long, and how many values have room for more than one.
+#: How many values the results of a call have together where a row is short, and the numbers of a table.
+VALUES, TABLE = 260, 1 << 17
+#: How many whole rows a call has where rows are long, and how many values leave room for more than one.
 ROWS = (2, 1, 4, 1, 3, 6)
-WIDE = 1_024
+WIDE = 768
+#: How many products lie behind a call in which queries meet keys; where one axis is long there may be more.
+WORK, LONG_WORK = 1_024, 4_096
+#: What a pair of a query and a key costs besides its products, in products.
+PAIRING = 3
 #: What is long in a call: nothing in particular, the sequence, the batch, the heads; decoding has one query, or one token.
 SCENES = ("any", "decoding", "long", "batch", "heads")
 LONG = ("token", "key", "offset", "...")
@@ -61,7 +65,8 @@ class Sizing:
         whole = self._derived(sizes)
         if self.scene == "decoding" and any(sizes.get(axis, 1) > 1 for axis in ALONE):
             return False
-        return self._possible(whole) and self._values(whole) <= self._budget() and _work(whole) <= WORK and self._table(whole) <= TABLE
+        work = LONG_WORK if self.scene == "long" else WORK
+        return self._possible(whole) and self._values(whole) <= self._budget() and self._work(whole) <= work and self._table(whole) <= TABLE
 
     def _budget(self) -> int:
         fixed = [math.prod(fixed_size(axis, self.parameters) or 1 for axis in _words(axes)) for axes in self.operation.results.values()]
@@ -80,6 +85,17 @@ class Sizing:
 
     def _size(self, axis: str, sizes: Sizes) -> int:
         return sizes[axis] if axis in sizes else fixed_size(axis, self.parameters) or 1
+
+    def _work(self, sizes: Sizes) -> int:
+        """Return how many products a call takes, each channel of a query met by that of each key."""
+        if "q" not in self.operation.arrays or not self._pairs():
+            return 0
+        pairs = math.prod(sizes.get(axis, 1) for axis in ("batch", "head", "query_head", "query", "key"))
+        return pairs * (sizes["head_dim"] * sizes.get("dim", 1) + PAIRING)
+
+    def _pairs(self) -> bool:
+        """Whether queries meet keys in a result, or on the way to it."""
+        return "causal" in self.parameters or any({"query", "key"} <= {*_words(axes)} for axes in self.operation.results.values())
 
     def _table(self, sizes: Sizes) -> int:
         return max((math.prod(self._size(axis, sizes) for axis in _words(axes)) for axes in self.operation.arrays.values()), default=1)
@@ -100,11 +116,3 @@ class Sizing:
 
 def _words(axes: str) -> Iterator[str]:
     yield from axes.replace("[", "").replace("]", "").split()
-
-
-def _work(sizes: Sizes) -> int:
-    """Return how many products a call takes where everything meets everything."""
-    return math.prod(size for axis, size in sizes.items() if axis in WORKING)
-
-
-WORKING = frozenset(("batch", "head", "query_head", "token", "query", "key", "head_dim", "dim"))

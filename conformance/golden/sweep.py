@@ -1,0 +1,91 @@
+"""Draw one call that holds every position from 0 on: a mistake at a single one shows nowhere else."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from conformance.draw import Arguments, is_position
+from conformance.golden import features, places, sampling
+from conformance.golden.calls import generator, longest
+from conformance.golden.large import Large
+from conformance.golden.settings import Settings, settings
+from conformance.laws.trial import result_shape
+from conformance.suited import suited
+from conformance.takes import Takes
+from refimpl.spec import Operation, axis_names, fixed_size
+
+#: What is narrow in a sweep, and far enough, where the declaration leaves it open.
+WISHED: Mapping[str, object] = {
+    "head_dim": 8,
+    "dim": 8,
+    "num_heads": 3,
+    "bits": 13,
+    "length": 131_072,
+    "original_length": 4_096,
+    "max_distance": 128,
+    "num_buckets": 32,
+}
+#: Axes along which positions run; those of a table of queries and keys run along its keys.
+RUNNING = ("token", "key", "query", "offset", "...")
+
+
+def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Large]:
+    """Yield a call with every position from 0 to 4,096 that is taken, and an element of every one; none where queries meet keys."""
+    axes = {*" ".join(operation.arrays.values()).replace("[", "").replace("]", "").split()}
+    rng = generator(operation, dtype, seed, "sweep")
+    wished = {name: value for name, value in WISHED.items() if name in operation.parameters and name not in restrictions}
+    parameters = next(settings(operation, {**restrictions, **wished}, rng), None)
+    alone = any(map(is_position, operation.arrays)) and not (_paired(operation) and "q" in operation.arrays)
+    if parameters is None or not alone or "causal" in operation.parameters:
+        return
+    sizes = _sizes(operation, parameters, takes, axes)
+    arrays = {name: _array(operation, name, sizes, parameters, takes, dtype, rng) for name in operation.arrays}
+    fitted = suited(operation.name, arrays, parameters)
+    call = Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
+    yield Large(call, {name: _elements(operation, call, name, rng) for name in operation.results})
+
+
+def _sizes(operation: Operation, parameters: Settings, takes: Takes, axes: set[str]) -> dict[str, int]:
+    """Return one of everything but tokens; of a table of queries and keys, one query."""
+    sizes = {axis: fixed_size(axis, parameters) or 1 for axis in axes}
+    sizes |= {"head_dim": 2} if "head_dim" in axes and "head_dim" not in parameters else {}
+    sizes |= {"row": 2 * int(str(parameters["max_distance"])) + 1} if "row" in axes else {}
+    sizes |= {"length": longest(operation, sizes, takes)} if "length" in axes else {}
+    count = min(longest(operation, sizes, takes), places.room(parameters, sizes, takes).size)
+    sizes |= {axis: count for axis in RUNNING if axis in axes}
+    return sizes | ({"query": 1} if _paired(operation) else {})
+
+
+def _paired(operation: Operation) -> bool:
+    return any({"query", "key"} <= set(axes.split()) for axes in operation.results.values())
+
+
+def _array(
+    operation: Operation, name: str, sizes: Mapping[str, int], parameters: Settings, takes: Takes, dtype: str, rng: np.random.Generator
+) -> np.ndarray:
+    axes = operation.arrays[name]
+    rank = len(axes.split()) - axes.count("[")
+    shape = (sizes["..."],) if axes == "..." else tuple(sizes[axis] for axis in axis_names(axes, rank) or ())
+    if not is_position(name):
+        return features.full(rng, shape, dtype)
+    room = places.room(parameters, sizes, takes)
+    if axes == "query" and _paired(operation):
+        return np.array([max(room.lowest, 0) + sizes["key"] - 1])
+    first = max(room.lowest, -(shape[-1] // 2)) if axes == "..." else max(room.lowest, 0)
+    counted = first + np.arange(shape[-1])
+    return counted if takes.counted or takes.queries == "at_end" else rng.permutation(counted)
+
+
+def _elements(operation: Operation, call: Arguments, name: str, rng: np.random.Generator) -> np.ndarray:
+    """Return an element of every position by flat index: any head, any channel."""
+    shape = result_shape(operation, call, name)
+    axes = ("...",) if operation.results[name] == "..." else axis_names(operation.results[name], len(shape)) or ()
+    along = next(axes.index(axis) for axis in RUNNING if axis in axes)
+    if _paired(operation):
+        rest = [int(rng.integers(size)) for size in shape]
+        indices = [np.full(shape[along], index) for index in rest]
+    else:
+        indices = [rng.integers(size, size=shape[along]) for size in shape]
+    indices[along] = np.arange(shape[along])
+    at = np.unique(np.ravel_multi_index(tuple(indices), shape))
+    return sampling.with_anchors(at, shape[-1]) if _paired(operation) else at
