@@ -189,6 +189,10 @@ class Result:
         return isinstance(self.outcome, CONVICTIONS)
 
 
+#: What is missing where nothing was drawn at all.
+NOTHING_DRAWN = "no golden case was drawn: the stored vectors alone never suffice"
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What a verdict on one operation of one implementation at one dtype rests on.
@@ -235,5 +239,21 @@ class Report:
         if any(result.convicts for result in self.results):
             return Status.DIFFERS
         if any(isinstance(outcome, Passed) for outcome in outcomes):
-            return Status.CONFORMS
+            return Status.NOT_JUDGED if self.lacking else Status.CONFORMS
         return Status.NOT_JUDGED if outcomes else Status.NOTHING_RAN
+
+    @property
+    def selected(self) -> bool:
+        """Whether single cases were asked for by their names: these are answered, and no evidence is asked for."""
+        return "cases" in self.header
+
+    @property
+    def lacking(self) -> tuple[Evidence, ...]:
+        """The evidence that isn't enough for a verdict, also of what passed checks without any."""
+        if self.selected:
+            return ()
+        known = {(each.implementation, each.operation): each for each in self.evidence}
+        passed = (result for result in self.results if isinstance(result.outcome, Passed))
+        bare = {(r.implementation, r.operation): r.dtype for r in passed if (r.implementation, r.operation) not in known}
+        without = (Evidence(*names, dtype, golden=0, values=0, missing=(NOTHING_DRAWN,)) for names, dtype in bare.items())
+        return (*(each for each in self.evidence if each.missing), *without)

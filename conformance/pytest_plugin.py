@@ -1,4 +1,4 @@
-"""``pytest --posenc my_adapter.py``: one test per case and per law. Nothing heavy is imported until a target is named."""
+"""``pytest --posenc my_adapter.py``: a test per case, per law and for the evidence. Nothing heavy is imported until a target is named."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ class Wrong(Exception):  # noqa: N818  a verdict on somebody else's code
         self.result, self.diagnosis, self.saved = result, diagnosis, saved
 
 
+class NotEnough(Exception):  # noqa: N818  no verdict on somebody else's code
+    """What was judged is no evidence enough for a verdict."""
+
+
 class HarnessFailed(Exception):  # noqa: N818  nobody's code is wrong but ours
     """The harness itself failed."""
 
@@ -34,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("posenc", "conformance of positional encodings")
     group.addoption("--posenc", action="append", default=[], metavar="TARGET", help="Judge TARGET: a file, module:object, ...")
     group.addoption("--posenc-examples", type=int, default=20, metavar="N", help="How many examples each law gets (default 20).")
-    group.addoption("--posenc-seed", type=int, default=0, metavar="N", help="What laws draw their inputs from (default 0).")
+    group.addoption("--posenc-seed", type=int, default=None, metavar="N", help="What is drawn; without it every run draws anew.")
     group.addoption("--save-failures", type=Path, metavar="DIR", help="Write the counterexamples of laws there, as candidates for vectors.")
     parser.addini("posenc", type="args", default=[], help="Targets to judge in every run.")
 
@@ -47,13 +51,32 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, where there is something to mark."""
     config.stash[JUDGES] = []
     if _targets(config):
+        from conformance.run import any_seed
         from refimpl.schemes import SCHEMES
 
+        if config.option.posenc_seed is None:  # processes that share the tests are given the options
+            config.option.posenc_seed = any_seed()
         config.addinivalue_line("markers", "posenc: a check of an implementation's conformance")
         for level in ("smoke", "core"):
             config.addinivalue_line("markers", f"level_{level}: posenc checks of level {level}")
         for scheme in SCHEMES:
             config.addinivalue_line("markers", f"scheme_{scheme}: posenc checks of {scheme}")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say what is judged, and what is drawn."""
+    return [f"posenc: {_seeded(config)}"] if _targets(config) else []
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say again what was drawn, also where no header is shown."""
+    if _targets(config):
+        terminalreporter.write_line(f"posenc: {_seeded(config)}")
+
+
+def _seeded(config: pytest.Config) -> str:
+    seed = config.getoption("posenc_seed")
+    return f"seed {seed} (--posenc-seed {seed} draws the same again)"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -98,7 +121,7 @@ class Target(pytest.Collector):
 
 
 class Check(pytest.Item):
-    """One vector or law of one implementation."""
+    """One question to one implementation."""
 
     def __init__(self, *, question: Question, **settings: Any) -> None:
         """Take the marks of the question."""
@@ -109,10 +132,13 @@ class Check(pytest.Item):
             self.add_marker(mark)
 
     def runtest(self) -> None:
-        """Judge; unsupported and not judged are skips with their reason."""
+        """Judge; unsupported and not judged are skips with their reason, but that evidence isn't enough is no skip."""
+        from conformance.one_by_one import EVIDENCE
         from conformance.outcomes import HarnessError, NotJudged, Unsupported
 
         result = self.judge.answer(self.question)
+        if isinstance(result.outcome, NotJudged) and result.kind == EVIDENCE:
+            raise NotEnough(result.outcome.reason)
         if isinstance(result.outcome, Unsupported | NotJudged):
             pytest.skip(result.outcome.reason)
         if isinstance(result.outcome, HarnessError):
@@ -122,6 +148,8 @@ class Check(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Say what, where, how bad, and which mistake; a traceback of ours only where the fault is ours."""
+        if isinstance(excinfo.value, NotEnough):
+            return f"{excinfo.value}\nNo verdict: that what was asked passes is not enough to say that it conforms (docs/conforms.md)."
         if not isinstance(excinfo.value, Wrong):
             return super().repr_failure(excinfo, style)
         return "\n".join(told(excinfo.value))

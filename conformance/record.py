@@ -29,6 +29,7 @@ def document(report: Report) -> dict[str, Any]:
             "counts": {"total": len(report.results), **_counts(report)},
             "wrong": [_conviction(conviction) for conviction in convictions(report)],
             "precision": [_precision(row) for row in precision(report)],
+            "evidence": [asdict(evidence) for evidence in report.evidence],
             "results": [_result(result) for result in report.results],
         }
     )

@@ -4,12 +4,14 @@ import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 
+from conformance.evidence.told import told
 from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
 from conformance.precision.words import WORDS
 from conformance.profiles import FORMATS, PROFILES
 from conformance.status import Status
 from conformance.summary import (
     CLEAR,
+    GOLDEN,
     Conviction,
     Precision,
     Rotation,
@@ -53,6 +55,7 @@ def text(report: Report, *, verbose: bool = False, width: int = WIDTH) -> str:
 def lines(report: Report, *, verbose: bool = False, width: int = WIDTH) -> Iterator[Line]:
     """Yield the screen as lines, each with its style (``good``, ``bad``, ``head``, ``quiet`` or none)."""
     yield from _verdict(report)
+    yield from _evidence(report, width, verbose=verbose)
     yield from _harness_errors(report, width)
     yield from _convictions(report, width, verbose=verbose)
     yield from _precision(report, width, verbose=verbose)
@@ -63,6 +66,12 @@ def lines(report: Report, *, verbose: bool = False, width: int = WIDTH) -> Itera
 def _verdict(report: Report) -> Iterator[Line]:
     style = {Status.CONFORMS: "good", Status.DIFFERS: "bad"}.get(report.status, "head")
     yield style, f"{clean(report.target)} {verdict(report)}"
+
+
+def _evidence(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    """Say below the verdict what it rests on; what is wrong needs no evidence, and comes first."""
+    for label, words in told(report, verbose=verbose) if verbose or report.status is not Status.DIFFERS else ():
+        yield from _field(label, words, width, style="head" if label == "missing" else "", column=12)
 
 
 def _errors(report: Report) -> list[Result]:
@@ -81,7 +90,7 @@ def _convictions(report: Report, width: int, *, verbose: bool) -> Iterator[Line]
         yield from _title(conviction, width)
         if verbose or index < IN_FULL:
             yield from _named(conviction, width, verbose=verbose)
-            yield from _shown(conviction, report.target, width, verbose=verbose)
+            yield from _shown(conviction, report, width, verbose=verbose)
         else:
             yield from _in_short(conviction, report.target, width)
 
@@ -118,7 +127,7 @@ def _unnamed(conviction: Conviction, width: int) -> Iterator[Line]:
         yield from _field("known" if index == 0 else "", known, width)
 
 
-def _shown(conviction: Conviction, target: str, width: int, *, verbose: bool) -> Iterator[Line]:
+def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     shown = conviction.smallest
     yield from _field("shown by", f"{shown.check} in {shown.dtype}", width)
     yield from _field("look for", _hints(conviction), width) if _hints(conviction) else ()
@@ -126,7 +135,7 @@ def _shown(conviction: Conviction, target: str, width: int, *, verbose: bool) ->
     yield from _field("got", message(shown.outcome), width)
     yield from _field("how bad", _badness(conviction), width) if conviction.worst not in {None, shown} else ()
     yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
-    yield from _reproduction(shown, target, verbose=verbose)
+    yield from _reproduction(shown, report, verbose=verbose)
     yield from _others(conviction, shown, width, verbose=verbose)
 
 
@@ -182,14 +191,15 @@ def _number(ratio: float | None) -> str:
     return "?" if ratio is None else f"{ratio:.2f}" if ratio < CLEAR else f"{ratio:.3g}"
 
 
-def _reproduction(shown: Result, target: str, *, verbose: bool) -> Iterator[Line]:
+def _reproduction(shown: Result, report: Report, *, verbose: bool) -> Iterator[Line]:
     source = (shown.reproduction or "").rstrip("\n").split("\n") if shown.reproduction else []
     if source and (verbose or _fits(source) or _kind(shown.outcome) == Reason.HISTORY.value):
         yield "", "  reproduce:"
         yield from (("quiet", f"    {clean(line)}".rstrip()) for line in source)
         return
-    selector = f"--case {shown.check}" if shown.kind == "vector" else f"--operation {shown.operation}"
-    yield "", f"  reproduce  posenc check {clean(target)} {selector} --verbose"
+    selector = f"--case {shown.check}" if shown.kind in GOLDEN else f"--operation {shown.operation}"
+    seed = "" if shown.kind == "vector" else f" --seed {report.header.get('seed', 0)}"
+    yield "", f"  reproduce  posenc check {clean(report.target)} {selector}{seed} --verbose"
 
 
 def _fits(source: list[str]) -> bool:
@@ -293,7 +303,7 @@ def _advisories(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 
 def _counts(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     yield "", ""
-    for kind, noun in (("vector", "vectors"), ("law", "laws"), ("baseline", "known deviations")):
+    for kind, noun in (("vector", "vectors"), ("drawn", "drawn"), ("law", "laws"), ("baseline", "known deviations")):
         results = [result for result in report.results if result.kind == kind]
         if results:
             yield from _wrapped(f"{noun}: {_tally(results, examples=kind == 'law')}", width)
@@ -335,10 +345,10 @@ def _header(report: Report) -> str:
     return ", ".join(f"{key} {value}" for key, value in shown.items())
 
 
-def _field(name: str, words: str, width: int, *, style: str = "") -> Iterator[Line]:
-    body = textwrap.wrap(clean(words), max(width - 13, 20), break_long_words=False, break_on_hyphens=False) or [""]
-    yield style, f"  {name:<10} {body[0]}"
-    yield from ((style, f"             {line}") for line in body[1:])
+def _field(name: str, words: str, width: int, *, style: str = "", column: int = 10) -> Iterator[Line]:
+    body = textwrap.wrap(clean(words), max(width - column - 3, 20), break_long_words=False, break_on_hyphens=False) or [""]
+    yield style, f"  {name:<{column}} {body[0]}"
+    yield from ((style, f"{'':<{column + 3}}{line}") for line in body[1:])
 
 
 def _row(name: str, words: str, width: int) -> Iterator[Line]:

@@ -11,6 +11,10 @@ from conformance.profiles import PROFILES, REQUIRED
 from conformance.status import Status
 
 CLEAR = 10.0
+#: What golden values judge: the stored ones, and those computed for this run; the first are repeated more simply.
+GOLDEN = ("vector", "drawn")
+PASSES = "passes the cases that were asked for, which says nothing about others"
+NOT_ENOUGH = "no verdict: not enough evidence"
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
 
 
@@ -59,8 +63,9 @@ class Precision:
         return self.required != REQUIRED[self.dtype]
 
 
-def _by_size(result: Result) -> tuple[bool, bool, int]:
-    return result.kind != "vector", not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
+def _by_size(result: Result) -> tuple[int, bool, int]:
+    kind = GOLDEN.index(result.kind) if result.kind in GOLDEN else len(GOLDEN)
+    return kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
 
 
 def _operation(result: Result) -> tuple[str, str]:
@@ -79,11 +84,23 @@ def _grouped(results: Iterable[Result], key: object) -> Iterator[tuple[tuple[str
 
 def verdict(report: Report) -> str:
     """Return what the run came to, in words: where nothing could be judged, why; what an interrupted one has found, it has found."""
-    if report.status is Status.NOT_JUDGED:
-        return f"{report.status.words} ({_reasons(report)})"
-    if report.status is Status.INTERRUPTED and any(result.convicts for result in report.results):
+    status = report.status
+    if status is Status.CONFORMS:
+        return PASSES if report.selected else f"{status.words}{_qualified(report)}"
+    if status is Status.NOT_JUDGED:
+        enough = not any(isinstance(result.outcome, Passed) for result in report.results)
+        return f"{status.words} ({_reasons(report)})" if enough else NOT_ENOUGH
+    if status is Status.INTERRUPTED and any(result.convicts for result in report.results):
         return f"{Status.DIFFERS.words} (interrupted before everything was run)"
-    return report.status.words
+    return status.words
+
+
+def _qualified(report: Report) -> str:
+    """Say what a person must know of the word *conforms*: what was waived, and that smoke is a first look."""
+    deviations = sum(isinstance(result.outcome, Waived) for result in report.results)
+    smoke = ["as far as smoke looks"] if report.header.get("level") == "smoke" else []
+    waived = [f"{deviations} known {'deviation' if deviations == 1 else 'deviations'} waived"] if deviations else []
+    return f" ({', '.join(smoke + waived)})" if smoke or waived else ""
 
 
 def _reasons(report: Report) -> str:
@@ -122,8 +139,8 @@ def _named_or_described(known: Sequence[Diagnosis]) -> tuple[Diagnosis | None, t
 
 def precision(report: Report) -> list[Precision]:
     """Return the strongest profile met, the worst ratio and the reach, per implementation, operation and dtype."""
-    vectors = [result for result in report.results if result.kind == "vector" and judged(result)]
-    return [_precision(results) for _, results in _grouped(vectors, _dtype)]
+    golden = [result for result in report.results if result.kind in GOLDEN and judged(result)]
+    return [_precision(results) for _, results in _grouped(golden, _dtype)]
 
 
 def _precision(results: list[Result]) -> Precision:

@@ -97,12 +97,25 @@ def test_a_deviation_expires_after_its_day(tmp_path: Path, expires: str, expecte
     ],
 )
 def test_conditions_are_compared_with_the_header(tmp_path: Path, when: dict[str, str], *, waived: bool) -> None:
-    told = Report("mine.py", {"torch": "2.13.0+cpu", "platform": "Linux-6.1", "device": "cpu"}, (wrong(), right()))
+    told = a_report(wrong(), right(), header={"torch": "2.13.0+cpu", "platform": "Linux-6.1", "device": "cpu"})
 
     done = judged(tmp_path, told, Deviation(FAR, "failed", "known", when=when))
 
     assert done.status == (0 if waived else 1)
     assert stale(done) == []
+
+
+def test_drawn_cases_are_one_deviation_whatever_their_numbers(tmp_path: Path) -> None:
+    known = Deviation("mine:rope.rotate/drawn:float32", "failed", "known")
+    failing = [wrong(f"rope.rotate/drawn-{number}", kind="drawn") for number in (3, 17)]
+
+    assert judged(tmp_path, a_report(right(), *failing), known).status == 0
+    assert judged(tmp_path, a_report(right(), right("rope.rotate/drawn-1", kind="drawn")), known).status == 0
+    assert baseline.updated([a_report(right(), *failing)], []).count("match:") == 1
+
+
+def test_evidence_is_asked_for_whatever_is_waived(tmp_path: Path) -> None:
+    assert judged(tmp_path, a_report(wrong(), right(), evidence=()), Deviation(FAR, "failed", "known")).status == 5
 
 
 def test_a_glob_covers_many_and_a_literal_one(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from conformance.outcomes import (
     Crashed,
     Diagnosis,
     Errored,
+    Evidence,
     Exhausted,
     Failed,
     HarnessError,
@@ -61,9 +62,17 @@ def right(check: str = "rope.rotate/near", **changes: object) -> Result:
     return result(Passed(), check, **{"ratio": 0.4, "profile_met": "float32", "farthest": 9, **changes})
 
 
+def enough(of: Result, **changes: object) -> Evidence:
+    """Return evidence that is enough for what a result is about, changed as told."""
+    said: dict[str, object] = {"golden": 24, "values": 9_000, "excluded": ("degrees", "not-turned")}
+    return Evidence(of.implementation, of.operation, of.dtype, **{**said, **changes})  # type: ignore[arg-type]  # keywords of Evidence
+
+
 def a_report(*results: Result, **changes: object) -> Report:
-    """Return a report on ``mine.py``."""
-    return Report("mine.py", {"posenc": "0.1.0", "seed": 7}, results, **changes)  # type: ignore[arg-type]  # keywords of Report
+    """Return a report on ``mine.py``, with evidence enough for whatever is in it."""
+    known = {(each.implementation, each.operation, each.dtype): each for each in map(enough, results)}
+    said: dict[str, object] = {"header": {"posenc": "0.1.0", "seed": 7}, "evidence": tuple(known.values())}
+    return Report("mine.py", results=results, **{**said, **changes})  # type: ignore[arg-type]  # keywords of Report
 
 
 def screen(*results: Result, verbose: bool = False, **changes: object) -> str:

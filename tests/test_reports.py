@@ -10,13 +10,14 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_report import DIAGNOSIS, a_report, result, right, wrong
+from test_report import DIAGNOSIS, a_report, enough, result, right, wrong
 
 from conformance.cli import main
 from conformance.outcomes import (
     Advisory,
     Crashed,
     Errored,
+    Evidence,
     Exhausted,
     Failed,
     HarnessError,
@@ -72,7 +73,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_every_line_of_a_record_is_one_json_object_with_finite_numbers() -> None:
     said = [json.loads(line, parse_constant=pytest.fail) for line in lines.text([everything()]).splitlines()]
 
-    assert [line["line"] for line in said] == ["header", *["result"] * (len(OUTCOMES) + 1), "diagnosis", "footer"]
+    assert [line["line"] for line in said] == ["header", *["result"] * (len(OUTCOMES) + 1), "diagnosis", "evidence", "footer"]
 
 
 @pytest.mark.parametrize("kept", [1, 4, 12])
@@ -100,6 +101,12 @@ def test_a_record_that_lost_a_result_is_incomplete(tmp_path: Path) -> None:
     assert not lines.read(written(tmp_path, "".join(whole[:3] + whole[4:])))[0].complete
 
 
+def test_a_record_that_lost_its_evidence_is_incomplete(tmp_path: Path) -> None:
+    kept = [line for line in lines.text([everything()]).splitlines(keepends=True) if '"line": "evidence"' not in line]
+
+    assert not lines.read(written(tmp_path, "".join(kept)))[0].complete
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -111,9 +118,7 @@ def test_a_record_that_lost_a_result_is_incomplete(tmp_path: Path) -> None:
     ],
     ids=["empty", "text", "list", "other-format", "no-header"],
 )
-def test_what_is_no_record_is_refused_by_file_and_line(
-    tmp_path: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_record_is_refused_by_file_and_line(tmp_path: Path, text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, text)
 
     assert main(["report", "render", str(path)]) == 2
@@ -151,7 +156,7 @@ def test_junit_counts_what_failed_erred_and_was_skipped() -> None:
     (suite,) = ET.fromstring(junit.text([everything()]).split("\n", 1)[1])  # noqa: S314  our own document
 
     assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
-        "tests": str(len(OUTCOMES) + 1),
+        "tests": str(len(OUTCOMES) + 2),
         "failures": str(len(Reason) + 5),
         "errors": "1",
         "skipped": "3",
@@ -163,6 +168,17 @@ def test_junit_groups_checks_by_implementation_operation_and_dtype() -> None:
     document = junit.text([a_report(right(), right(dtype="float16"), right("t5.bucket/a", operation="t5.bucket"))])
 
     assert document.count("<testsuite ") == 3
+
+
+def test_junit_has_a_case_for_the_evidence_that_is_an_error_where_it_lacks() -> None:
+    lacking = enough(right(dtype="float16"), missing=("all 24 drawn calls were refused: 'no'",))
+    text = junit.text([a_report(right(), right(dtype="float16"), evidence=(enough(right()), lacking))])
+
+    suites = {suite.get("name", ""): suite for suite in ET.fromstring(text.split("\n", 1)[1])}  # noqa: S314  our own document
+    assert suites["mine.py: mine: rope.rotate in float32"].get("errors") == "0"
+    assert suites["mine.py: mine: rope.rotate in float16"].get("errors") == "1"
+    assert "not enough evidence: all 24 drawn calls were refused: 'no'" in text
+    assert "covered: rope.rotate: 24 golden cases" in text
 
 
 def test_hostile_words_stay_words_in_every_format() -> None:
@@ -195,6 +211,7 @@ def test_markdown_says_verdict_mistake_fix_and_thread() -> None:
     [
         ((right(), right("b")), "conforms (2 of 2)"),
         ((right(), wrong()), "does not conform (1 of 2)"),
+        ((right(), result(Waived("known", "", "so"))), "conforms (1 known deviation waived) (1 of 1)"),
         ((), "no verdict: nothing ran (0 of 0)"),
     ],
 )
@@ -202,6 +219,10 @@ def test_a_badge_says_the_verdict_and_its_denominator(results: tuple[Result, ...
     root = ET.fromstring(badge.text([a_report(*results)]))  # noqa: S314  our own document
 
     assert root.get("aria-label") == f"posenc: {words}"
+
+
+def test_a_badge_says_conforms_only_with_evidence() -> None:
+    assert "no verdict: not enough evidence (1 of 1)" in badge.text([a_report(right(), evidence=())])
 
 
 def test_changes_tell_regressions_fixes_new_and_gone() -> None:
@@ -216,6 +237,57 @@ def test_changes_tell_regressions_fixes_new_and_gone() -> None:
     assert [result.check for result in found.new] == ["d"]
     assert [result.check for result in found.gone] == ["c"]
     assert found.worse
+
+
+@pytest.mark.parametrize("now", [Unsupported("x"), NotJudged("y"), Errored("z"), HarnessError("ours")], ids=lambda now: type(now).__name__)
+def test_what_passed_and_is_lost_is_worse(now: Outcome) -> None:
+    found = changes.between([a_report(right("a"), right("b"))], [a_report(result(now, "a"), right("b"))])
+
+    assert [after.check for _, after in found.regressions] == ["a"]
+    assert found.worse
+
+
+def test_a_check_that_passed_and_is_gone_is_worse() -> None:
+    assert changes.between([a_report(right("a"), right("b"))], [a_report(right("b"))]).worse
+    assert not changes.between([a_report(result(Unsupported("x"), "a"), right("b"))], [a_report(right("b"))]).worse
+
+
+def test_drawn_cases_are_compared_by_operation_since_every_run_draws_its_own() -> None:
+    old = a_report(*(right(f"rope.rotate/drawn-{number}", kind="drawn") for number in (1, 2, 3)))
+    same = a_report(*(right(f"rope.rotate/drawn-{number}", kind="drawn") for number in (2, 7)))
+    worse = a_report(right("rope.rotate/drawn-1", kind="drawn"), wrong("rope.rotate/drawn-9", kind="drawn"))
+
+    assert not changes.between([old], [same]).worse
+    assert [now.check for _, now in changes.between([old], [worse]).regressions] == ["rope.rotate/drawn"]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        ((), "no evidence any more"),
+        ((enough(right(), golden=0, missing=("all refused",)),), "24 golden cases -> none"),
+        ((enough(right(), missing=("9 of 24 refused",)),), "enough evidence -> 9 of 24 refused"),
+        ((enough(right(), excluded=("degrees",), not_excluded=("not-turned",)),), "not excluded any more: not-turned"),
+    ],
+    ids=["gone", "none", "not-enough", "a-mistake"],
+)
+def test_less_evidence_is_worse(evidence: tuple[Evidence, ...], words: str) -> None:
+    found = changes.between([a_report(right())], [a_report(right(), evidence=evidence)])
+
+    assert found.less == (f"mine: rope.rotate in float32: {words}",)
+    assert found.worse
+    assert ("bad", f"less   {found.less[0]}") in list(changes.lines(found))
+
+
+def test_more_evidence_is_no_change() -> None:
+    assert not changes.between([a_report(right())], [a_report(right(), evidence=(enough(right(), golden=99, excluded=()),))]).worse
+
+
+def test_an_incomplete_record_is_compared_with_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, lines.text([a_report(right(), complete=False)]))
+
+    assert main(["report", "diff", str(path), str(path)]) == 2
+    assert capsys.readouterr().err == "posenc: record must be complete, got one that was interrupted\n"
 
 
 def test_the_same_twice_is_no_change() -> None:

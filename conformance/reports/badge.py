@@ -1,11 +1,11 @@
-"""A report as a badge: the verdict, and of how many checks."""
+"""A report as a badge: the verdict of the worst, and of how many checks."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from conformance.outcomes import Report
-from conformance.status import Status, worst
-from conformance.summary import judged
+from conformance.status import ORDER, Status
+from conformance.summary import judged, verdict
 
 COLOURS = {Status.CONFORMS: "#2c7a2c", Status.DIFFERS: "#b3261e"}
 GREY = "#6b6b6b"
@@ -16,10 +16,11 @@ LABEL = "posenc"
 
 def text(reports: Sequence[Report]) -> str:
     """Return an SVG that says what the worst of the reports says."""
-    status = worst(report.status for report in reports)
+    worst = max(reports, key=lambda report: ORDER.index(report.status), default=None)
+    status, words = (Status.NOTHING_RAN, Status.NOTHING_RAN.words) if worst is None else (worst.status, verdict(worst))
     every = [result for report in reports for result in report.results if judged(result)]
     colour = COLOURS.get(status, GREY)
-    words = f"{status.words} ({sum(not result.convicts for result in every)} of {len(every)})"
+    words = f"{words} ({sum(not result.convicts for result in every)} of {len(every)})"
     left, right = (round(len(part) * LETTER) + PADDING for part in (LABEL, words))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{LABEL}: {escape(words)}">'

@@ -1,45 +1,94 @@
-"""What changed between two records: regressions, fixes, checks that are new or gone."""
+"""What changed between two records: regressions, fixes, checks that are new or gone, and evidence that is less."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
-from conformance.outcomes import Passed, Report, Result
+from conformance.evidence.told import counted
+from conformance.outcomes import Evidence, HarnessError, NotJudged, Passed, Report, Result, Unsupported
 from conformance.report import Line, clean, message
+from conformance.reports.lines import RecordError
 
 Key = tuple[str, str, str, str, str]
+#: What is no failure, and worse than to pass.
+LOST = (Unsupported, NotJudged, HarnessError)
+NAMED = 3
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The checks whose outcome changed, each as it was and as it is."""
+    """The checks whose outcome changed, each as it was and as it is, and in words what evidence was lost."""
 
     regressions: tuple[tuple[Result, Result], ...]
     fixes: tuple[tuple[Result, Result], ...]
     others: tuple[tuple[Result, Result], ...]
     new: tuple[Result, ...]
     gone: tuple[Result, ...]
+    less: tuple[str, ...] = ()
 
     @property
     def worse(self) -> bool:
-        """Whether something fails that didn't: a check that passed, or one that wasn't there."""
-        return bool(self.regressions) or any(result.convicts for result in self.new)
+        """Whether something fails that didn't, passed and doesn't or isn't asked any more, or rests on less."""
+        failing, lost = any(result.convicts for result in self.new), any(isinstance(result.outcome, Passed) for result in self.gone)
+        return bool(self.regressions or self.less) or failing or lost
 
 
 def between(old: Sequence[Report], new: Sequence[Report]) -> Changes:
-    """Compare two records, check by check."""
+    """Compare two whole records, check by check; the drawn cases of an operation, which every run draws anew, together."""
+    if not all(report.complete for report in (*old, *new)):
+        message = "record must be complete, got one that was interrupted"
+        raise RecordError(message)
     before, after = _keyed(old), _keyed(new)
     both = [(before[key], after[key]) for key in after if key in before]
     changed = [(was, now) for was, now in both if type(was.outcome) is not type(now.outcome)]
-    regressions = tuple((was, now) for was, now in changed if now.convicts and not was.convicts)
+    regressions = tuple((was, now) for was, now in changed if _worse(was, now))
     fixes = tuple((was, now) for was, now in changed if was.convicts and isinstance(now.outcome, Passed))
     others = tuple(pair for pair in changed if pair not in regressions and pair not in fixes)
     came, went = ([one[key] for key in one if key not in other] for one, other in ((after, before), (before, after)))
-    return Changes(regressions, fixes, others, tuple(came), tuple(went))
+    return Changes(regressions, fixes, others, tuple(came), tuple(went), tuple(_less(old, new)))
+
+
+def _worse(was: Result, now: Result) -> bool:
+    return (now.convicts and not was.convicts) or (isinstance(was.outcome, Passed) and isinstance(now.outcome, LOST))
 
 
 def _keyed(reports: Sequence[Report]) -> Mapping[Key, Result]:
     checks = [result for report in reports for result in report.results if result.kind != "advisory"]
-    return {(result.implementation, result.operation, result.dtype, result.kind, result.check): result for result in checks}
+    drawn = (result for result in checks if result.kind == "drawn")
+    named = [*(result for result in checks if result.kind != "drawn"), *_together(drawn)]
+    return {(result.implementation, result.operation, result.dtype, result.kind, result.check): result for result in named}
+
+
+def _together(drawn: Iterable[Result]) -> Iterator[Result]:
+    """Yield one result for the drawn cases of an implementation, operation and dtype: what fails, else what passes, else the first."""
+    ordered = sorted(drawn, key=_of)
+    for (_, operation, _), group in groupby(ordered, key=_of):
+        worst = min(group, key=lambda result: (not result.convicts, not isinstance(result.outcome, Passed)))
+        yield replace(worst, check=f"{operation}/drawn")
+
+
+def _of(each: Result | Evidence) -> tuple[str, str, str]:
+    return each.implementation, each.operation, each.dtype
+
+
+def _less(old: Sequence[Report], new: Sequence[Report]) -> Iterator[str]:
+    """Yield in words what evidence was lost."""
+    before, after = ({_of(each): each for report in reports for each in report.evidence} for reports in (old, new))
+    for key, was in before.items():
+        now = after.get(key)
+        found = "no evidence any more" if now is None else _lost(was, now)
+        if found:
+            yield f"{was.implementation}: {was.operation} in {was.dtype}: {found}"
+
+
+def _lost(was: Evidence, now: Evidence) -> str:
+    if was.golden and not now.golden:
+        return f"{counted(was.golden, 'golden case', 'golden cases')} -> none"
+    if now.missing and not was.missing:
+        return f"enough evidence -> {'; '.join(now.missing)}"
+    names = [name for name in now.not_excluded if name in was.excluded]
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"not excluded any more: {', '.join(names[:NAMED])}{rest}" if names else ""
 
 
 def lines(changes: Changes) -> Iterator[Line]:
@@ -47,12 +96,14 @@ def lines(changes: Changes) -> Iterator[Line]:
     for title, style, pairs in (("worse", "bad", changes.regressions), ("fixed", "good", changes.fixes), ("other", "", changes.others)):
         for was, now in pairs:
             yield style, f"{title:<6} {_name(now)}: {_words(was)} -> {_words(now)}"
+    yield from (("bad", f"{'less':<6} {clean(words)}") for words in changes.less)
     for title, results in (("new", changes.new), ("gone", changes.gone)):
         for result in results:
-            yield "bad" if title == "new" and result.convicts else "quiet", f"{title:<6} {_name(result)}: {_words(result)}"
-    counted = (("worse", changes.regressions), ("fixed", changes.fixes), ("otherwise changed", changes.others))
-    news = (("new", changes.new), ("gone", changes.gone))
-    yield "head", ", ".join(f"{len(found)} {title}" for title, found in (*counted, *news))
+            bad = result.convicts if title == "new" else isinstance(result.outcome, Passed)
+            yield "bad" if bad else "quiet", f"{title:<6} {_name(result)}: {_words(result)}"
+    counts = (("worse", changes.regressions), ("fixed", changes.fixes), ("otherwise changed", changes.others))
+    news = (("new", changes.new), ("gone", changes.gone), *([("with less evidence", changes.less)] if changes.less else []))
+    yield "head", ", ".join(f"{len(found)} {title}" for title, found in (*counts, *news))
 
 
 def _name(result: Result) -> str:

@@ -1,11 +1,14 @@
-"""A report as JUnit XML: one suite per implementation, operation and dtype, one case per check."""
+"""A report as JUnit XML: one suite per implementation, operation and dtype, one case per check and one for the evidence."""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from conformance.outcomes import HarnessError, NotJudged, Report, Result, Unsupported, Waived
+from conformance.evidence.told import told
+from conformance.outcomes import Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
 from conformance.report import message
 
 #: What XML 1.0 can't hold, not even escaped.
@@ -17,26 +20,31 @@ def text(reports: Sequence[Report]) -> str:
     """Return the document."""
     root = Element("testsuites", name="posenc")
     for report in reports:
+        evidence = {_name(report, each): each for each in (*report.evidence, *report.lacking)}
         for name, results in _suites(report):
-            _suite(root, report, name, results)
+            _suite(root, report, name, results, evidence.get(name))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _suites(report: Report) -> Iterator[tuple[str, list[Result]]]:
-    def name(result: Result) -> str:
-        return f"{report.target}: {result.implementation}: {result.operation} in {result.dtype}"
+def _name(report: Report, of: Result | Evidence) -> str:
+    """Return the name of the suite that a result or evidence belongs to."""
+    return f"{report.target}: {of.implementation}: {of.operation} in {of.dtype}"
 
+
+def _suites(report: Report) -> Iterator[tuple[str, list[Result]]]:
+    name = partial(_name, report)
     judged = [result for result in report.results if result.kind != "advisory"]
     for suite, results in groupby(sorted(judged, key=name), key=name):
         yield suite, list(results)
 
 
-def _suite(root: Element, report: Report, name: str, results: Sequence[Result]) -> None:
+def _suite(root: Element, report: Report, name: str, results: Sequence[Result], evidence: Evidence | None) -> None:
+    lacks = evidence is not None and bool(evidence.missing)
     counts = {
-        "tests": len(results),
+        "tests": len(results) + (evidence is not None),
         "failures": sum(result.convicts for result in results),
-        "errors": sum(isinstance(result.outcome, HarnessError) for result in results),
+        "errors": sum(isinstance(result.outcome, HarnessError) for result in results) + lacks,
         "skipped": sum(isinstance(result.outcome, SKIPPED) for result in results),
     }
     seconds = f"{sum(result.seconds for result in results):.3f}"
@@ -46,6 +54,17 @@ def _suite(root: Element, report: Report, name: str, results: Sequence[Result]) 
         SubElement(properties, "property", name=_safe(str(key)), value=_safe(str(value)))
     for result in results:
         _case(suite, result)
+    if evidence is not None:
+        _evidence(suite, report, evidence)
+
+
+def _evidence(suite: Element, report: Report, evidence: Evidence) -> None:
+    """Add a case that is an error where evidence isn't enough, and says in its output what was covered."""
+    case = SubElement(suite, "testcase", classname=_safe(f"{evidence.operation}.evidence"), name="evidence", time="0.000")
+    if evidence.missing:
+        SubElement(case, "error", message=_safe(f"not enough evidence: {'; '.join(evidence.missing)}"), type="NotEnoughEvidence")
+    alone = replace(report, results=(), evidence=(replace(evidence, missing=()),))
+    SubElement(case, "system-out").text = _safe("\n".join(f"{label}: {words}" for label, words in told(alone, verbose=True)))
 
 
 def _case(suite: Element, result: Result) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from conformance.outcomes import Diagnosis, Failed, Outcome, Reason, Report, Result
+from conformance.outcomes import Diagnosis, Evidence, Failed, Outcome, Reason, Report, Result
 from conformance.record import finite, outcome
 from conformance.summary import verdict
 
@@ -37,9 +37,12 @@ def _lines(report: Report) -> Iterator[dict[str, Any]]:
         yield _said(result)
     for name, diagnosis in report.diagnoses.items():
         yield finite({"line": "diagnosis", "of": name, **asdict(diagnosis)})
+    for evidence in report.evidence:
+        yield finite({"line": "evidence", **asdict(evidence)})
     yield {
         "line": "footer",
         "results": len(report.results),
+        "evidence": len(report.evidence),
         "verdict": verdict(report),
         "exit_status": int(report.status),
         "complete": report.complete,
@@ -123,6 +126,7 @@ class _Unfinished:
         self.header = header
         self.results: list[Result] = []
         self.diagnoses: dict[str, Diagnosis] = {}
+        self.evidence: list[Evidence] = []
         self.footer: Mapping[str, Any] = {}
 
     def add(self, said: Mapping[str, Any]) -> None:
@@ -130,14 +134,18 @@ class _Unfinished:
         if said["line"] == "result":
             self.results.append(_result(said))
         elif said["line"] == "diagnosis":
-            self.diagnoses[said["of"]] = _diagnosis(said)
+            self.diagnoses[said["of"]] = Diagnosis(**_fields(Diagnosis, said))
+        elif said["line"] == "evidence":
+            self.evidence.append(Evidence(**_fields(Evidence, said)))
         else:
             self.footer = said
 
     def report(self) -> Report:
         """Return the report; it is complete only if its footer says so and counts what is there."""
-        complete = bool(self.footer.get("complete")) and self.footer.get("results") == len(self.results)
-        return Report(self.header["target"], dict(self.header["header"]), tuple(self.results), self.diagnoses, complete)
+        counted = (len(self.results), len(self.evidence)) == (self.footer.get("results"), self.footer.get("evidence", 0))
+        complete = bool(self.footer.get("complete")) and counted
+        header = dict(self.header["header"])
+        return Report(self.header["target"], header, tuple(self.results), self.diagnoses, complete, tuple(self.evidence))
 
 
 def _result(said: Mapping[str, Any]) -> Result:
@@ -157,9 +165,7 @@ def _outcome(said: Mapping[str, Any]) -> Outcome:
     return made
 
 
-def _diagnosis(said: Mapping[str, Any]) -> Diagnosis:
-    values: dict[str, Any] = {field.name: said[field.name] for field in fields(Diagnosis) if field.name in said}
-    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    return Diagnosis(**values)
-
-
+def _fields(kind: type[Diagnosis | Evidence], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a line says, for the type that it was written from."""
+    values: dict[str, Any] = {field.name: said[field.name] for field in fields(kind) if field.name in said}
+    return values | {name: tuple(value) for name, value in values.items() if isinstance(value, list)}

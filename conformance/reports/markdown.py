@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from conformance.evidence.told import told
 from conformance.outcomes import Report
 from conformance.report import clean, message
 from conformance.status import Status
@@ -22,6 +23,7 @@ def _document(report: Report) -> Iterator[str]:
     mark = {Status.CONFORMS: "✅", Status.DIFFERS: "❌"}.get(report.status, "⚠️")
     yield f"## {mark} {plain(report.target)} {verdict(report)}"
     yield ""
+    yield from _evidence(report)
     found = convictions(report)
     for conviction in found[:WRONG_SHOWN]:
         yield from _conviction(conviction)
@@ -29,6 +31,11 @@ def _document(report: Report) -> Iterator[str]:
         yield f"… and {len(found) - WRONG_SHOWN} more operations that are wrong.\n"
     yield from _precision(report)
     yield from _counts(report)
+
+
+def _evidence(report: Report) -> Iterator[str]:
+    said = [f"- **{plain(label)}**: {plain(words)}" for label, words in told(report)]
+    yield from (*said, "") if said else ()
 
 
 def _conviction(conviction: Conviction) -> Iterator[str]:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from importlib import resources
 
+from conformance.evidence.told import told
 from conformance.outcomes import Failed, HarnessError, NotJudged, Passed, Report, Result, Unsupported, Waived
 from conformance.report import clean, message
 from conformance.reports import curve
@@ -37,12 +38,19 @@ def _report(report: Report, index: int) -> Iterator[str]:
     yield f'<section class="report" aria-labelledby="report-{index}">'
     yield f'<h1 id="report-{index}" class="verdict status-{int(report.status)}">{_plain(report.target)} {_plain(verdict(report))}</h1>'
     yield f"<p class=counts>{_counted(report)}</p>"
+    yield from _evidence(report)
     for number, conviction in enumerate(convictions(report)):
         yield from _conviction(conviction, f"wrong-{index}-{number}")
     yield from _precision(report)
     yield from _checks(report, index)
     yield from _header(report)
     yield "</section>"
+
+
+def _evidence(report: Report) -> Iterator[str]:
+    said = [_entry(label, words) for label, words in told(report, verbose=True)]
+    if said:
+        yield f'<h2>What this rests on</h2><dl class="evidence">{"".join(said)}</dl>'
 
 
 def _counted(report: Report) -> str:

@@ -1,0 +1,147 @@
+"""What reports say of the evidence: enough or not, covered, waived, not excluded; in short, and in full."""
+
+import pytest
+from test_report import a_report, enough, result, right, screen, wrong
+
+from conformance import record
+from conformance.outcomes import Evidence, Passed, Report, Unsupported, Waived
+from conformance.reports import markdown, page
+from conformance.status import Status
+from conformance.summary import precision, verdict
+
+COVERED = {"layout": "half", "head_dim": "6 to 512", "base": "100 to 1e+08", "positions": "-4,097 to 1,048,576", "token": "1 to 9"}
+
+
+def lacking(*words: str) -> Evidence:
+    return enough(right(), golden=0, excluded=(), missing=words)
+
+
+def evidence(**changes: object) -> Evidence:
+    said = {"golden": 38, "values": 6_120, "covered": COVERED, "not_excluded": ("fast-sine", "degrees"), "alike": ("fast-sine",)}
+    return enough(right(), **{**said, **changes})
+
+
+def test_stored_vectors_alone_never_suffice() -> None:
+    bare = a_report(right(), evidence=())
+
+    assert bare.status is Status.NOT_JUDGED
+    assert verdict(bare) == "no verdict: not enough evidence"
+    assert "the stored vectors alone never suffice" in screen(right(), evidence=())
+
+
+def test_an_operation_that_lacks_evidence_leaves_the_whole_without_a_verdict() -> None:
+    other = right("t5.bias/far", operation="t5.bias")
+    report = a_report(right(), other, evidence=(enough(right()), enough(other, golden=2, missing=("2 of 24 drawn calls were judged",))))
+
+    assert report.status is Status.NOT_JUDGED
+    assert [each.operation for each in report.lacking] == ["t5.bias"]
+
+
+def test_a_conviction_goes_before_missing_evidence() -> None:
+    assert a_report(right(), wrong(), evidence=()).status is Status.DIFFERS
+    assert a_report(right(), wrong(), evidence=(lacking("all refused"),)).status is Status.DIFFERS
+
+
+def test_an_interruption_goes_before_missing_evidence() -> None:
+    assert a_report(right(), evidence=(), complete=False).status is Status.INTERRUPTED
+
+
+def test_cases_that_were_asked_for_pass_and_nothing_conforms() -> None:
+    report = a_report(right(), evidence=(), header={"cases": "rope.rotate/near"})
+
+    assert report.status is Status.CONFORMS
+    assert verdict(report) == "passes the cases that were asked for, which says nothing about others"
+
+
+def test_a_waived_failure_is_counted_and_asks_for_evidence_all_the_same() -> None:
+    known = result(Waived("known", "", "so"))
+
+    assert verdict(a_report(right(), known)) == "conforms (1 known deviation waived)"
+    assert "waived 1 check fails as the known deviations say" in screen(right(), known)
+    assert verdict(a_report(right(), known, evidence=())) == "no verdict: not enough evidence"
+
+
+def test_smoke_says_that_it_is_a_first_look() -> None:
+    assert verdict(a_report(right(), header={"level": "smoke"})) == "conforms (as far as smoke looks)"
+
+
+def test_the_screen_says_what_was_covered_and_not_excluded() -> None:
+    shown = screen(right(), evidence=(evidence(),))
+
+    assert "covered rope.rotate: 38 golden cases, 6,120 values; head_dim 6 to 512, base 100 to 1e+08, token 1 to 9, " in shown
+    assert "positions -4,097 to 1,048,576; 2 of 4 known mistakes excluded" in shown
+    assert "not excluded rope.rotate: degrees would not have been noticed; fast-sine shows nothing within this declaration" in shown
+
+
+def test_what_is_wrong_is_told_without_what_was_covered() -> None:
+    assert "covered" not in screen(wrong(), evidence=(evidence(),))
+    assert "covered" in screen(wrong(), evidence=(evidence(),), verbose=True)
+
+
+def many() -> Report:
+    results = [right(f"rope.op{number}/a", operation=f"rope.op{number}") for number in range(7)]
+    made = [enough(each, not_excluded=("fast-sine",), alike=("fast-sine",)) for each in results[:-1]]
+    return a_report(*results, evidence=(*made, enough(results[-1], not_excluded=("degrees",))))
+
+
+def test_many_operations_are_summed_up_and_told_apart_in_full() -> None:
+    short = screen(*many().results, evidence=many().evidence)
+    full = screen(*many().results, evidence=many().evidence, verbose=True)
+
+    assert "covered 7 operations: 168 golden cases, 63,000 values; 14 of 21 known mistakes excluded" in short
+    assert "not excluded rope.op6/degrees would not have been noticed; 6 show nothing within the declarations (--verbose)" in short
+    assert full.count("24 golden cases") == 7
+
+
+def test_dtypes_of_an_operation_are_one_line() -> None:
+    half = right(dtype="float16")
+    shown = screen(right(), half, evidence=(evidence(), enough(half, golden=8, values=100, excluded=())))
+
+    assert "covered rope.rotate: 46 golden cases, 6,220 values; head_dim" in shown
+
+
+def test_what_is_missing_is_told_first_and_not_for_every_operation() -> None:
+    results = [right(f"rope.op{number}/a", operation=f"rope.op{number}") for number in range(9)]
+    made = tuple(enough(each, golden=0, excluded=(), missing=("all refused",)) for each in results)
+
+    shown = screen(*results, evidence=made)
+
+    assert shown.startswith("mine.py no verdict: not enough evidence missing mine: rope.op0 in float32: all refused missing")
+    assert shown.count("all refused") == 4
+    assert "missing 5 other operations (--verbose)" in shown
+    assert screen(*results, evidence=made, verbose=True).count("all refused") == 9
+
+
+@pytest.mark.parametrize("render", [markdown.text, page.text])
+def test_every_report_says_what_was_covered_and_what_is_missing(render: object) -> None:
+    enough_, missing = (render([a_report(right(), evidence=(each,))]) for each in (evidence(), lacking("all refused")))  # type: ignore[operator]  # one of two functions
+
+    assert "38 golden cases" in enough_.replace("\\", "")
+    assert "all refused" in missing
+    assert "no verdict: not enough evidence" in missing
+
+
+def test_the_document_lists_the_evidence() -> None:
+    (said,) = record.document(a_report(right(), evidence=(evidence(),)))["evidence"]
+
+    assert said["golden"] == 38
+    assert said["not_excluded"] == ["fast-sine", "degrees"]
+    assert said["covered"]["head_dim"] == "6 to 512"
+
+
+def test_drawn_cases_count_for_precision() -> None:
+    drawn = result(Passed(), "rope.rotate/drawn-1", kind="drawn", ratio=0.9, farthest=99)
+    (row,) = precision(a_report(right(), drawn))
+
+    assert (row.met, row.worst, row.reach) == ("float32", 0.9, 99)
+    assert "drawn: 1 of 1 passed" in screen(right(), drawn)
+
+
+def test_a_drawn_failure_is_repeated_by_its_name_and_seed() -> None:
+    assert "posenc check mine.py --case rope.rotate/drawn-7 --seed 7" in screen(wrong("rope.rotate/drawn-7", kind="drawn"))
+
+
+def test_an_operation_that_is_unsupported_everywhere_lacks_evidence_too() -> None:
+    other = result(Unsupported("no"), "t5.bias/far", operation="t5.bias")
+
+    assert a_report(right(), other, evidence=(enough(right()), enough(other, golden=0, missing=("refused",)))).status is Status.NOT_JUDGED
