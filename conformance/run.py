@@ -263,6 +263,7 @@ class _Run:
             "level": self.selection.level,
             "seed": self.selection.seed,
             **({} if self.session.under is None else {"under": self.session.under}),
+            **({} if self.selection.cases is None else {"cases": ", ".join(self.selection.cases)}),
             "limits": self.session.limits.words(),
             "isolation": self.isolation,
             **({} if self.selection.shard is None else {"shard": f"{self.selection.shard.number}/{self.selection.shard.of}"}),
