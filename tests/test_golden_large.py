@@ -1,0 +1,262 @@
+"""Calls at real sizes convict kernels that go wrong from somewhere on, and acquit the right ones."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+
+from conformance.declarations import operations
+from conformance.draw import Arguments
+from conformance.golden.answers import golden
+from conformance.golden.large import MOST, Large, large
+from conformance.golden.sampling import edges
+from conformance.judge import compare, holds
+from conformance.laws.trial import result_shape
+from conformance.outcomes import Failed, Outcome, Passed
+from conformance.subject import Reply
+from conformance.takes import Takes
+from conformance.vectors import Vector
+
+Kernel = Callable[[Arguments], np.ndarray]
+HALF = {"layout": "half", "direction": "positive"}
+NARROW: dict[str, dict[str, object]] = {
+    "rope.rotate": {"base": 10_000.0, **HALF},
+    "alibi.bias": {"max_bias": 8.0, "form": "symmetric"},
+    "rope.attend": {"base": 10_000.0, "causal": True, **HALF},
+}
+
+
+@cache
+def cases(operation: str) -> tuple[Vector, ...]:
+    """Return the large calls of an operation at core, with their golden values."""
+    calls = large(operations()[operation], restrictions=NARROW[operation], takes=Takes(), dtype="float32", seed=1, level="core")
+    return tuple(
+        golden(operation, call.arguments, identity=f"large-{n}", exposes="", profiles=("float32",), at=call.at)
+        for n, call in enumerate(calls)
+    )
+
+
+def judged(operation: str, kernel: Kernel) -> Iterator[Outcome]:
+    for vector in cases(operation):
+        values = kernel(Arguments(vector.inputs, vector.parameters)).astype(np.float32).astype(np.float64)
+        yield compare(vector, Reply({"result": values}, {"result": "float32"}), "float32", "float32").outcome
+
+
+def float32(values: object) -> np.ndarray:
+    return np.asarray(values, dtype=np.float32)
+
+
+def angles(call: Arguments, positions: str = "positions") -> np.ndarray:
+    """Return angles by batch row (or one for all), head (one for all), token and pair, in float32."""
+    width = int(str(call.parameters["head_dim"]))
+    theta = float32(10_000.0) ** float32(-2 * np.arange(width // 2) / width)
+    return np.atleast_2d(call.arrays[positions])[:, None, :, None].astype(np.float32) * theta
+
+
+def rotated(x: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Turn halves as pairs, as models do."""
+    cos, sin = (np.concatenate([f(angle), f(angle)], axis=-1) for f in (np.cos, np.sin))
+    first, second = np.split(x, 2, axis=-1)
+    return np.asarray(x * cos + np.concatenate([-second, first], axis=-1) * sin)
+
+
+def rotate(call: Arguments) -> np.ndarray:
+    return rotated(float32(call.arrays["x"]), angles(call))
+
+
+def rotate_as_complex(call: Arguments) -> np.ndarray:
+    first, second = np.split(float32(call.arrays["x"]), 2, axis=-1)
+    turned = (first + 1j * second) * np.exp(1j * angles(call))
+    return np.concatenate([turned.real, turned.imag], axis=-1)
+
+
+def slopes(call: Arguments) -> np.ndarray:
+    heads = int(str(call.parameters["num_heads"]))
+    power = 2 ** int(np.log2(heads))
+    own = 2.0 ** (-8.0 * np.arange(1, power + 1) / power)
+    more = 2.0 ** (-8.0 * np.arange(1, 2 * (heads - power) + 1, 2) / (2 * power))
+    return float32(np.concatenate([own, more]))
+
+
+def bias(call: Arguments) -> np.ndarray:
+    distance = np.abs(call.arrays["query_positions"][:, None] - call.arrays["key_positions"])
+    return -slopes(call)[:, None, None] * float32(distance)
+
+
+def bias_row_by_row(call: Arguments) -> np.ndarray:
+    keys = float32(call.arrays["key_positions"])
+    return np.stack([-np.abs(float32(p) - keys) * slopes(call)[:, None] for p in call.arrays["query_positions"]], axis=1)
+
+
+def logits(call: Arguments) -> np.ndarray:
+    q, k = (
+        rotated(float32(call.arrays["q"]), angles(call, "query_positions")),
+        rotated(float32(call.arrays["k"]), angles(call, "key_positions")),
+    )
+    z = q @ np.repeat(k, q.shape[1] // k.shape[1], axis=1).swapaxes(-1, -2) / np.sqrt(float32(q.shape[-1]))
+    query, key = (np.atleast_2d(call.arrays[name])[:, None] for name in ("query_positions", "key_positions"))
+    return np.where(key[:, :, None, :] > query[..., None], -np.inf, z)
+
+
+def values(call: Arguments) -> np.ndarray:
+    v = float32(call.arrays["v"])
+    return np.repeat(v, call.arrays["q"].shape[1] // v.shape[1], axis=1)
+
+
+def attend(call: Arguments) -> np.ndarray:
+    z = logits(call)
+    weights = np.exp(z - z.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ values(call)
+
+
+def attend_in_blocks(call: Arguments, block: int = 64, *, forgets: bool = False) -> np.ndarray:
+    """Attend with running maxima and sums, as flash attention does."""
+    z, v = logits(call), values(call)
+    top, total, mean = np.full((*z.shape[:3], 1), -np.inf, np.float32), float32(0.0), float32(0.0)
+    for start in range(0, z.shape[-1], block):
+        part = z[..., start : start + block]
+        now = np.maximum(top, part.max(axis=-1, keepdims=True))
+        shrunk = float32(1.0) if forgets else np.exp(np.where(now == -np.inf, 0.0, top - now))
+        weights = np.exp(np.where(now == -np.inf, -np.inf, part - np.where(now == -np.inf, 0.0, now)))
+        total = total * shrunk + weights.sum(axis=-1, keepdims=True)
+        mean, top = mean * shrunk + weights @ v[..., start : start + block, :], now
+    return np.asarray(mean / total)
+
+
+RIGHT: dict[str, tuple[Kernel, ...]] = {
+    "rope.rotate": (rotate, rotate_as_complex),
+    "alibi.bias": (bias, bias_row_by_row),
+    "rope.attend": (attend, attend_in_blocks),
+}
+
+
+@pytest.mark.parametrize(("operation", "kernel"), [(operation, kernel) for operation, kernels in RIGHT.items() for kernel in kernels])
+def test_right_code_passes_every_large_call(operation: str, kernel: Kernel) -> None:
+    assert set(judged(operation, kernel)) == {Passed()}
+
+
+ALL = slice(None)
+ROTATIONS = [
+    *((ALL, ALL, slice(token, None)) for token in (32, 64, 128, 256, 1_024, 2_048, 4_096)),
+    *((ALL, slice(head, None)) for head in (8, 9, 32, 40, 64)),
+    *((slice(row, None),) for row in (1, 2, 3, 4, 5, 6)),
+    *((ALL, ALL, ALL, slice(channel, None)) for channel in (64, 80, 96, 128)),
+    *((ALL, ALL, token) for token in (-1, 31, 32, 127, 128, 1_023, 1_024)),
+    *((ALL, head) for head in (5, 8, 31, 32, 70)),
+]
+BIASES = [
+    *((head,) for head in (slice(8, None), slice(12, None), slice(40, None), slice(128, None), 39, 159)),
+    *((ALL, query) for query in (slice(32, None), slice(64, None), slice(256, None), slice(1_024, None), -1)),
+    *((ALL, ALL, key) for key in (slice(32, None), slice(257, None), slice(2_048, None), slice(4_096, None), -1, 128, 1_024)),
+]
+ATTENDED = [
+    *((ALL, head) for head in (slice(6, None), slice(8, None), slice(32, None))),
+    *((row,) for row in (slice(1, None), slice(3, None), 4)),
+    *((ALL, ALL, query) for query in (slice(8, None), slice(32, None), slice(64, None), -1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("operation", "where"),
+    [(operation, where) for operation, places in zip(RIGHT, (ROTATIONS, BIASES, ATTENDED), strict=True) for where in places],
+    ids=str,
+)
+def test_code_that_is_wrong_from_somewhere_on_is_convicted(operation: str, where: tuple[object, ...]) -> None:
+    def kernel(call: Arguments) -> np.ndarray:
+        result = RIGHT[operation][0](call).copy()
+        if all(not isinstance(index, int) or index < size for index, size in zip(where, result.shape, strict=False)):
+            result[where] *= 2
+        return result
+
+    assert any(isinstance(outcome, Failed) for outcome in judged(operation, kernel))
+
+
+@pytest.mark.parametrize("room", [1, 3])
+def test_where_a_rotation_goes_wrong_is_told(room: int) -> None:
+    def kernel(call: Arguments) -> np.ndarray:
+        result = rotate(call)
+        result[:, room * 2 :] *= 2
+        return result
+
+    told = [outcome.message for outcome in judged("rope.rotate", kernel) if isinstance(outcome, Failed)]
+
+    assert any(f"wrong from head {room * 2} on" in message for message in told)
+
+
+@pytest.mark.parametrize("keys", [10, 64, 65, 128, 256, 1_024, 2_048])
+def test_attention_that_forgets_keys_is_convicted(keys: int) -> None:
+    def kernel(call: Arguments) -> np.ndarray:
+        k, v = (call.arrays[name].copy() for name in ("k", "v"))
+        v[:, :, keys - 1 :] = 0.0
+        return attend(call.with_arrays(k=k, v=v))
+
+    assert any(isinstance(outcome, Failed) for outcome in judged("rope.attend", kernel))
+
+
+def test_flash_attention_without_rescaling_is_convicted() -> None:
+    outcomes = list(judged("rope.attend", lambda call: attend_in_blocks(call, forgets=True)))
+
+    assert any(isinstance(outcome, Failed) for outcome in outcomes)
+
+
+@pytest.mark.parametrize(
+    "operation", ["rope.rotate", "t5.bias", "shaw.weights", "sinusoidal.encode", "longrope.rotate", "transformer_xl.shift"]
+)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_large_calls_are_numbers_of_the_dtype(operation: str, dtype: str) -> None:
+    calls = list(large(operations()[operation], restrictions={}, takes=Takes(), dtype=dtype, seed=3, level="core"))
+
+    assert all(holds(dtype, array) for call in calls for array in call.arguments.arrays.values() if array.dtype.kind == "f")
+    assert len(calls) > 1
+
+
+@pytest.mark.parametrize("operation", sorted(operations()))
+def test_what_is_judged_lies_in_results_that_are_not_too_large(operation: str) -> None:
+    declared = operations()[operation]
+    for call in large(declared, restrictions={}, takes=Takes(), dtype="float32", seed=2, level="core"):
+        for name, at in call.at.items():
+            shape = result_shape(declared, call.arguments, name)
+            assert np.prod(shape) <= MOST
+            assert 0 <= at.min() <= at.max() < np.prod(shape)
+            assert np.all(np.diff(at) > 0)
+
+
+def in_every(call: Large, axis: int) -> bool:
+    shape = result_shape(operations()["rope.rotate"], call.arguments, "result")
+    return np.unique(np.unravel_index(call.at["result"], shape)[axis]).size == shape[axis]
+
+
+def test_every_head_and_every_batch_row_is_judged() -> None:
+    calls = list(large(operations()["rope.rotate"], restrictions={}, takes=Takes(), dtype="float32", seed=2, level="core"))
+
+    assert all(in_every(call, axis) for call in calls for axis in (0, 1))
+
+
+def test_edges_are_the_ends_and_both_sides_of_tiles() -> None:
+    assert edges(5) == [0, 1, 3, 4]
+    assert {0, 1, 31, 32, 33, 63, 64, 65, 95, 96, 98, 99} <= set(edges(100))
+    assert max(edges(2_049)) == 2_048
+
+
+def test_a_declaration_is_honoured() -> None:
+    takes = Takes(positions="from_zero", queries="at_end", contiguous=True)
+    for call in large(operations()["rope.attend"], restrictions={"head_dim": 96}, takes=takes, dtype="float32", seed=4, level="core"):
+        keys, queries = (call.arguments.arrays[name] for name in ("key_positions", "query_positions"))
+        assert call.arguments.parameters["head_dim"] == call.arguments.arrays["q"].shape[-1] == 96
+        assert np.array_equal(keys, np.arange(keys.size))
+        assert np.array_equal(queries, keys[-queries.size :])
+        assert not call.strided
+
+
+def test_positions_stay_inside_of_what_is_declared() -> None:
+    takes = Takes(lowest=5, highest=300)
+    for call in large(operations()["rope.rotate"], restrictions={}, takes=takes, dtype="float32", seed=4, level="core"):
+        assert call.arguments.arrays["positions"].min() >= 5
+        assert call.arguments.arrays["positions"].max() <= 300
+
+
+def test_smoke_has_one_small_call() -> None:
+    calls = list(large(operations()["rope.rotate"], restrictions={}, takes=Takes(), dtype="float32", seed=4, level="smoke"))
+
+    assert [call.arguments.arrays["x"].shape for call in calls] == [(2, 3, 129, 64)]
