@@ -56,7 +56,7 @@ def widths(*values: int) -> list[Vector]:
     ],
 )
 def test_what_parts_failing_cases_from_passing_ones_is_told(passed: Sequence[Vector], failed: Sequence[Vector], words: str) -> None:
-    assert f"wrong only {words}" in conditions(passed, failed)
+    assert f"wrong only {words}" in conditions([*passed, *passed, *passed], failed)
 
 
 def test_heads_of_a_bias_are_told_by_their_number() -> None:
@@ -69,28 +69,32 @@ def test_heads_of_a_bias_are_told_by_their_number() -> None:
 
 
 def test_a_product_is_not_told_where_a_factor_parts_them() -> None:
-    told = conditions([rotation(heads=8)], [rotation(heads=32)])
+    told = conditions([rotation(heads=8)] * 3, [rotation(heads=32)])
 
     assert told == ("wrong only with more than 8 heads",)
 
 
 def test_nothing_is_told_where_a_passing_case_has_the_same() -> None:
-    assert conditions(widths(8, 64), widths(64, 8)) == ()
+    assert conditions(widths(8, 64, 8), widths(64, 8)) == ()
 
 
 def test_real_numbers_that_lie_between_others_are_no_condition() -> None:
-    cases = [rotation(base=value) for value in (100.0, 300.0, 500.0, 700.0)]
+    cases = [rotation(base=value) for value in (100.0, 300.0, 500.0, 700.0, 900.0)]
 
     assert conditions(cases[::2], cases[1::2]) == ()
+
+
+def test_nothing_is_told_where_hardly_any_case_passes() -> None:
+    assert conditions(widths(8), widths(64, 80, 96)) == ()
 
 
 @pytest.mark.parametrize("group", [0, 1])
 def test_nothing_is_told_where_all_pass_or_all_fail(group: int) -> None:
     groups: list[list[Vector]] = [[], []]
-    groups[group] = widths(8, 64)
+    groups[group] = widths(8, 64, 96)
 
     assert conditions(*groups) == ()
 
 
 def test_large_calls_whose_values_are_sampled_are_compared_like_others() -> None:
-    assert conditions([rotation()], [rotation(2049)])[0] == "wrong only with more than 4 tokens"
+    assert conditions([rotation()] * 3, [rotation(2049)])[0] == "wrong only with more than 4 tokens"

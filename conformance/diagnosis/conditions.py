@@ -12,7 +12,7 @@ from refimpl.spec import axis_names
 MOST = 4
 #: So many values are listed; more are no list of exceptions but all that was drawn.
 LISTED = 4
-#: So many different numbers on either side have a property by more than chance.
+#: So many different numbers on either side have a property, and so many passing cases lack one, by more than chance.
 ENOUGH = 3
 #: How many of an axis are called, and where an axis stands for the sequence.
 COUNTED = {
@@ -32,8 +32,11 @@ Values = Sequence[Value]
 
 
 def conditions(passed: Sequence[Vector], failed: Sequence[Vector]) -> tuple[str, ...]:
-    """Return what all failing cases have and no passing one, one sentence each: parameters, sizes, then where positions lie."""
-    if not (passed and failed):
+    """Return what all failing cases have and no passing one, one sentence each: parameters, sizes, then where positions lie.
+
+    Where hardly any case passes, there is nothing to be said.
+    """
+    if len(passed) < ENOUGH or not failed:
         return ()
     good, bad = ([_facts(vector) for vector in group] for group in (passed, failed))
     names = [name for name in bad[0] if all(name in facts for facts in chain(bad, good))]

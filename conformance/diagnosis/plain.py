@@ -52,9 +52,9 @@ def _unchanged(operation: str, name: str) -> Function:
 
 
 def _constant(everything: Sequence[Seen]) -> float | None:
-    """Return the finite number that all results consist of, though they should not."""
+    """Return the finite number, not 0, that all results consist of, though they should not."""
     elements = [element for one in everything for element in one.elements if element.got.size]
     came = {float(bound) for element in elements for bound in (element.got.min(), element.got.max())}
     right = {float(value) for element in elements for value in element.right.ravel()[:ENOUGH]}
     (constant,) = came if len(came) == 1 else (np.nan,)
-    return constant if np.isfinite(constant) and len(right) >= ENOUGH else None
+    return constant if constant and np.isfinite(constant) and len(right) >= ENOUGH else None

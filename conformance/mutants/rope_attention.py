@@ -222,6 +222,16 @@ GRADIENT_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
     ),
     (
         Mistake(
+            "gradient-by-rotation",
+            does="applies the rotation to the cotangent as to any features, forward and in its layout",
+            should="apply the transpose: back, by minus the angle",
+            fix="conjugate: negate the sine in the backward pass, and read pairs where the rotation writes them",
+            origin="in the style of Dao-AILab/flash-attention#569",
+        ),
+        lambda x, positions, cotangent, **p: rope.rotate(cotangent, positions, **p),  # noqa: ARG005  the operation's signature
+    ),
+    (
+        Mistake(
             "gradient-zero",
             does="has no gradient",
             should="return the cotangent, rotated back",

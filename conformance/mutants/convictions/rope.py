@@ -277,6 +277,7 @@ CONVICTED_BY: dict[str, tuple[str, ...]] = {
     "rope.attend/key-not-turned": ("rope.attend/first-positions",),
     "rope.attend/query-not-turned": ("rope.attend/first-positions",),
     "rope.attend/opposite-directions": ("rope.attend/negative-direction",),
+    "rope.gradient/gradient-by-rotation": ("rope.gradient/heads-equal-tokens",),
     "rope.gradient/gradient-forward": ("rope.gradient/heads-equal-tokens", "law:inverse"),
     "rope.gradient/gradient-zero": ("rope.gradient/heads-equal-tokens", "law:isometry"),
     "rope.gradient/gradient-unturned": ("rope.gradient/heads-equal-tokens",),
