@@ -1,34 +1,34 @@
 """Rotary encoding of GPT-J: one table of sines and cosines, adjacent pairs, and always base 10000."""
 
 import functools
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb, create_sinusoidal_positions
 
-from conformance.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
-#: Tables that a model might keep; the published one has 2,048 rows.
-LENGTHS = (2_048, 131_072, 1_048_577)
-LARGEST = 1 << 23
-
-offers = functools.partial(adapter.implements, label="gpt-j", base=10_000.0)
+#: Tables that a model might keep; the published one has 2,048 rows and 64 channels.
+LENGTHS = (2_048, 131_072)
+WIDEST = 256
 
 
-@functools.lru_cache(maxsize=8)
+def _narrow(parameters: Mapping[str, Any]) -> bool:
+    return bool(parameters["head_dim"] <= WIDEST)
+
+
+offers = functools.partial(adapter.implements, label="gpt-j", base=10_000.0, when=_narrow, lowest=0, highest=LENGTHS[-1] - 1)
+
+
+@functools.lru_cache(maxsize=4)
 def _table(length: int, head_dim: int) -> torch.Tensor:
     return create_sinusoidal_positions(length, head_dim)
 
 
 def looked_up(positions: torch.Tensor, head_dim: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the rows of sine and cosine that the attention layer gathers, in the dtype of the keys."""
-    if int(positions.min()) < 0:
-        message = "a table has no row for a negative position"
-        raise Unsupported(message)
-    length = next((length for length in LENGTHS if length > int(positions.max())), None)
-    if length is None or length * head_dim > LARGEST:
-        message = f"a table of that many positions by {head_dim} is larger than this adapter builds"
-        raise Unsupported(message)
+    length = next(length for length in LENGTHS if length > int(positions.max()))
     rows = positions if positions.ndim == 2 else positions[None]
     table = _table(length, head_dim).expand(rows.shape[0], -1, -1)
     both = torch.gather(table, 1, rows.unsqueeze(-1).repeat(1, 1, head_dim)).to(dtype)
