@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import psutil
 
@@ -49,12 +49,6 @@ class Tree:
         self.seen = {process for process in self.seen if runs(process)}
         return list(self.seen)
 
-    def memory(self) -> int:
-        """Return the bytes that the tree holds: what processes share is counted once where the system tells."""
-        processes = self.look()
-        together = sum(_resident(process) for process in processes)
-        return together if len(processes) < 2 else min(together, sum(_own(process) for process in processes))
-
     def kill(self) -> None:
         """End everything, and what is started meanwhile."""
         for _ in range(ROUNDS):
@@ -80,6 +74,12 @@ def runs(process: psutil.Process) -> bool:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except GONE:
         return False
+
+
+def memory(processes: Collection[psutil.Process]) -> int:
+    """Return the bytes that processes hold: what they share is counted once where the system tells."""
+    together = sum(_resident(process) for process in processes)
+    return together if len(processes) < 2 else min(together, sum(_own(process) for process in processes))
 
 
 def _resident(process: psutil.Process) -> int:

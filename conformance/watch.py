@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from conformance.control_group import ControlGroup
 from conformance.limits import MIB, Limits
 from conformance.outcomes import Exhausted
-from conformance.tree import GONE, Tree
+from conformance.tree import GONE, Tree, memory
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -67,10 +67,10 @@ class Watch:
 
     def _look(self) -> Exhausted | None:
         limits = self.limits
-        count = len(self.tree.look())
-        if limits.processes and count > limits.processes:
+        running = self.tree.look()
+        if limits.processes and len(running) > limits.processes:
             return Exhausted("processes", limits.processes)
-        if limits.memory and self.group is None and self.tree.memory() > limits.memory * MIB:
+        if limits.memory and self.group is None and memory(running) > limits.memory * MIB:
             return Exhausted("memory", limits.memory)
         return None
 
