@@ -173,13 +173,18 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], room: 
 
 def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Takes, most: int) -> Room:
     """Return a room whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
-    longest = places.room(parameters, {}, takes).size
+    longest = _bounds(operation, parameters, room, takes).size
     tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
     fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
     while _numbers(operation, parameters, fits) > most and fits.tokens > 1:
         heads = fits.heads // 2 // fits.group * fits.group
         fits = replace(fits, heads=heads) if heads else replace(fits, tokens=fits.tokens // 2 + 1, keys=fits.keys // 2 + 1)
     return fits
+
+
+def _bounds(operation: Operation, parameters: Parameters, room: Room, takes: Takes) -> places.Room:
+    """Return where positions may lie: in a table of as many rows as tokens, where the operation takes one."""
+    return places.room(parameters, {"length": room.size("length")} if "length" in _axes(operation) else {}, takes)
 
 
 def _numbers(operation: Operation, parameters: Parameters, room: Room) -> int:
@@ -198,7 +203,7 @@ def _shape(axes: str, parameters: Parameters, room: Room, *, optional: bool) -> 
 
 def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes, dtype: str, rng: Generator) -> Arguments:
     """Return the arrays of a call of that size."""
-    bounds = places.room(parameters, {}, takes)
+    bounds = _bounds(operation, parameters, room, takes)
     batched = room.runs == "rows" and not takes.one_row
     shapes = {name: _shape(axes, parameters, room, optional=batched) for name, axes in operation.arrays.items()}
     arrays = _positions(shapes, room.runs, bounds, takes, rng)
