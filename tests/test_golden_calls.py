@@ -1,0 +1,242 @@
+"""What is drawn at check time lies inside its declaration, is taken by the reference, and covers what must always be covered."""
+
+import functools
+from collections.abc import Mapping
+from itertools import islice, product
+
+import numpy as np
+import pytest
+
+from conformance.declarations import operations
+from conformance.draw import Arguments, agree, is_position
+from conformance.golden import features
+from conformance.golden.calls import drawn
+from conformance.golden.large import Large
+from conformance.golden.sweep import sweep
+from conformance.profiles import FORMATS
+from conformance.suited import agreed
+from conformance.takes import Takes
+from refimpl.spec import Operation
+
+NAMES = sorted(operations())
+PLACED = [name for name in NAMES if any(map(is_position, operations()[name].arrays))]
+PAIRED = [name for name in PLACED if "query_positions" in operations()[name].arrays]
+ENOUGH = 60
+Restrictions = Mapping[str, object]
+
+DECLARATIONS: tuple[tuple[Restrictions, Takes], ...] = (
+    ({}, Takes()),
+    ({}, Takes("from_zero")),
+    ({}, Takes("consecutive")),
+    ({}, Takes(queries="at_end")),
+    ({}, Takes("from_zero", queries="at_end", highest=31)),
+    ({}, Takes(rows="shared")),
+    ({}, Takes(lowest=0)),
+    ({}, Takes(lowest=0, highest=2_047)),
+    ({"head_dim": 128, "layout": "half", "base": [10_000.0, 500_000.0]}, Takes()),
+    ({"base": 500_000.0, "causal": True, "num_heads": 40, "layout": "interleaved"}, Takes()),
+)
+
+
+def calls(
+    name: str,
+    restrictions: Restrictions | None = None,
+    takes: Takes | None = None,
+    *,
+    dtype: str = "float32",
+    seed: int = 1,
+    count: int = ENOUGH,
+) -> list[Arguments]:
+    """Return the first drawn calls of an operation, of as much of a declaration as concerns it."""
+    operation = operations()[name]
+    stream = drawn(operation, restrictions=concerning(operation, restrictions or {}), takes=takes or Takes(), dtype=dtype, seed=seed)
+    return list(islice(stream, count))
+
+
+@functools.cache
+def declared(name: str) -> list[tuple[Restrictions, Takes, list[Arguments]]]:
+    """Return every declaration, as far as it concerns an operation, with what is drawn inside it."""
+    return [
+        (concerning(operations()[name], wide), takes, calls(name, wide, takes, count=ENOUGH if (wide, takes) == DECLARATIONS[0] else 24))
+        for wide, takes in DECLARATIONS
+    ]
+
+
+def concerning(operation: Operation, restrictions: Restrictions) -> dict[str, object]:
+    """Return the restrictions that have a meaning for an operation."""
+    choices = {name: parameter.choices for name, parameter in operation.parameters.items()}
+    return {name: value for name, value in restrictions.items() if name in choices and (not choices[name] or value in choices[name])}
+
+
+def reference(operation: Operation, call: Arguments) -> list[np.ndarray]:
+    """Return what the reference gives, or raise what it refuses."""
+    like = {"like": np.zeros(1)} if operation.takes_like else {}
+    results = operation.function(*call.arrays.values(), **call.parameters, **like)
+    return [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]
+
+
+def placed(call: Arguments) -> dict[str, np.ndarray]:
+    """Return the positions of a call."""
+    return {name: array for name, array in call.arrays.items() if is_position(name)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_takes_every_drawn_call_of_every_declaration(name: str) -> None:
+    for _, _, every in declared(name):
+        for call in every:
+            assert all(np.isfinite(result).all() for result in reference(operations()[name], call))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_drawn_calls_obey_restrictions(name: str) -> None:
+    for restrictions, _, every in declared(name):
+        for call, (parameter, value) in product(every, restrictions.items()):
+            assert call.parameters[parameter] in (value if isinstance(value, list) else [value])
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_drawn_positions_lie_inside_their_bounds(name: str) -> None:
+    for _, takes, every in declared(name):
+        low, high = takes.bounds
+        assert all(low <= array.min() <= array.max() <= high for call in every for array in placed(call).values())
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_code_with_one_row_of_positions_gets_no_batch_of_them(name: str) -> None:
+    for _, takes, every in declared(name):
+        if takes.one_row:
+            assert all(array.ndim == 1 for call in every for array in placed(call).values())
+
+
+@pytest.mark.parametrize("name", [name for name in PAIRED if "causal" in operations()[name].parameters])
+def test_attention_that_counts_positions_gets_counted_ones(name: str) -> None:
+    for takes in (Takes("from_zero"), Takes("consecutive"), Takes("consecutive", queries="at_end")):
+        for call in calls(name, takes=takes):
+            queries, keys = placed(call).values()
+            last = keys[keys.size - queries.size :] if takes.queries == "at_end" else keys[0] + np.arange(queries.size)
+            assert np.array_equal(queries, last)
+            assert np.array_equal(keys, keys[0] + np.arange(keys.size))
+            assert takes.positions == "consecutive" or keys[0] == 0
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_queries_at_the_end_are_the_last_of_the_keys(name: str) -> None:
+    for call in calls(name, takes=Takes(queries="at_end")):
+        queries, keys = placed(call).values()
+        assert np.array_equal(queries, keys[..., keys.shape[-1] - queries.shape[-1] :])
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_code_that_counts_gets_some_positions_inside_of_longer_inputs_but_none_in_attention(name: str) -> None:
+    if name == "t5.bucket":
+        return
+    counted = [bool(np.all(np.diff(array) == 1)) for call in calls(name, takes=Takes("from_zero")) for array in placed(call).values()]
+    assert all(counted) == ("causal" in operations()[name].parameters)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_drawn_depends_on_the_seed_and_on_nothing_else(name: str) -> None:
+    one, again, other = ([call.key for call in calls(name, seed=seed, count=8)] for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_combination_of_conventions_comes_within_24_calls(name: str) -> None:
+    operation = operations()[name]
+    every = {
+        parameter.name: parameter.choices or (False, True)
+        for parameter in operation.parameters.values()
+        if parameter.choices or parameter.kind is bool
+    }
+    came = {tuple(call.parameters[convention] for convention in every) for call in calls(name, count=24)}
+    defaults = {parameter: 32 if parameter == "num_buckets" else 128 for parameter in operation.parameters}
+    possible = [
+        combination
+        for combination in product(*every.values())
+        if agreeing(name, {**defaults, **dict(zip(every, combination, strict=True))})
+    ]
+    assert len(came) == min(len(possible), 24)
+
+
+def agreeing(name: str, parameters: Restrictions) -> bool:
+    """Whether such conventions go together at all."""
+    return agreed(name, parameters) and ("num_buckets" not in parameters or agree(parameters))
+
+
+@pytest.mark.parametrize("name", PLACED)
+@pytest.mark.parametrize("seed", range(5))
+def test_negative_positions_come_early_wherever_they_are_taken(name: str, seed: int) -> None:
+    if name == "binary.encode":
+        return
+    restrictions = {"outside": "wrap"}
+    first = calls(name, restrictions, seed=seed, count=12)
+    assert any(array.min() < 0 for call in first[:4] for array in placed(call).values())
+    assert any(array.min() < -512 for call in first for array in placed(call).values())
+
+
+@pytest.mark.parametrize("name", [name for name in PLACED if "[batch]" in " ".join(operations()[name].arrays.values())])
+def test_rows_of_a_batch_differ_and_positions_are_batched_on_one_side_only(name: str) -> None:
+    ranks = {tuple(array.ndim for array in placed(call).values()) for call in calls(name)}
+    assert ranks == set(product((1, 2), repeat=len(placed(calls(name, count=1)[0]))))
+    assert any(len(np.unique(array, axis=0)) > 2 for call in calls(name) for array in placed(call).values() if array.ndim == 2)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_decoding_with_a_cache_is_drawn(name: str) -> None:
+    sizes = [(queries.shape[-1], keys.shape[-1]) for queries, keys in (placed(call).values() for call in calls(name, count=24))]
+    assert any(query == 1 and key >= 9 for query, key in sizes)
+    assert any(query > 1 for query, _ in sizes)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_drawn_numbers_are_exact_in_their_dtype_and_half_of_the_calls_use_all_of_it(name: str, dtype: str) -> None:
+    drawn_calls = calls(name, dtype=dtype, count=14)
+    real = [array for call in drawn_calls for array in call.arrays.values() if array.dtype.kind == "f"]
+    assert all(np.array_equal(features.exact(array, dtype), array) for array in real)
+    whole = [
+        array
+        for call in drawn_calls
+        for array_name, array in call.arrays.items()
+        if array.dtype.kind == "f" and not is_position(array_name)
+    ]
+    shorter = [bool(np.array_equal(np.ldexp(array, 4) % 1, np.zeros(array.shape))) for array in whole]
+    assert not whole or 1 / 8 < np.mean(shorter) < 7 / 8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_of_drawn_calls_are_small(name: str) -> None:
+    sizes = [sum(result.size for result in reference(operations()[name], call)) for call in calls(name)]
+    assert max(sizes) <= 8_192
+    assert np.median(sizes) <= 400
+
+
+def swept(name: str, takes: Takes | None = None) -> list[Large]:
+    """Return the sweep of an operation, if it has one."""
+    return list(sweep(operations()[name], restrictions={}, takes=takes or Takes(), dtype="float32", seed=1))
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_a_sweep_holds_every_position_and_judges_an_element_of_each(name: str) -> None:
+    operation = operations()[name]
+    for one in swept(name):
+        assert any(np.array_equal(np.sort(array, axis=None) - array.min(), np.arange(4_097)) for array in placed(one.arguments).values())
+        for result, value in zip(operation.results, reference(operation, one.arguments), strict=True):
+            assert one.at[result].size == 4_097
+            assert one.at[result].max() < value.size
+
+
+def test_operations_without_attention_are_swept() -> None:
+    unswept = {name for name in PLACED if not swept(name)}
+    assert unswept == {name for name in PAIRED if "q" in operations()[name].arrays and name != "rope.rotate_query_key"}
+
+
+def test_a_sweep_stays_inside_its_bounds() -> None:
+    takes = Takes("consecutive", lowest=0, highest=2_047)
+    assert all(
+        0 <= array.min() <= array.max() <= 2_047
+        for name in PLACED
+        for one in swept(name, takes)
+        for array in placed(one.arguments).values()
+    )
