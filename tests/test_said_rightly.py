@@ -1,0 +1,143 @@
+"""What a diagnosis says of mistakes that look like conventions, of many that look alike, and of results that are no results."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.diagnose import HANDFUL, Observation, diagnose, explain
+from conformance.diagnosis.undeclared import Raised
+from conformance.mutants import MUTANTS
+from conformance.outcomes import Diagnosis
+from conformance.vectors import Vector, load
+from refimpl.schemes import rope, t5
+from tests.test_diagnose import observe, only
+
+Function = Callable[..., Any]
+
+
+def of(operation: str, function: Function, **parameters: object) -> Diagnosis:
+    found = diagnose(operation, only(observe(operation, function), **parameters), "float32")
+    assert found is not None
+    return found
+
+
+def raising(operation: str, words: str, **taken: object) -> tuple[list[Vector], list[Raised]]:
+    """Return the vectors that code answers which takes only these values, and those for which it raises."""
+    vectors = [vector for vector in load([operation]) if vector.error is None]
+    takes = [vector for vector in vectors if taken and taken.items() <= vector.parameters.items()]
+    return takes, [(vector, words) for vector in vectors if vector not in takes]
+
+
+def test_a_gradient_that_turns_forward_is_no_direction() -> None:
+    found = of(
+        "rope.gradient", lambda _, *given, **parameters: rope.rotate(given[1], given[0], **parameters), direction="positive", layout="half"
+    )
+
+    assert found.mutants[0].startswith("rope.gradient/gradient-")
+    assert "rope.gradient/direction=negative" in found.also_fits
+
+
+def test_a_gradient_that_turns_forward_is_named_whatever_is_declared() -> None:
+    found = of("rope.gradient", lambda _, *given, **parameters: rope.rotate(given[1], given[0], **parameters))
+
+    assert found.mutants == ("rope.gradient/gradient-by-rotation",)
+
+
+def test_a_convention_that_is_asked_for_somewhere_keeps_its_place() -> None:
+    found = of("rope.rotate", MUTANTS["rope.rotate/direction=negative"].function)
+
+    assert found.mutants == ("rope.rotate/direction=negative",)
+
+
+def test_what_is_zero_everywhere_is_called_that() -> None:
+    found = of("rope.rotate", lambda x, *_, **__: np.zeros_like(x))
+
+    assert (found.name, found.does) == ("rope.rotate/zeros", "returns zeros")
+
+
+def test_two_results_of_zeros_are_called_that() -> None:
+    found = of("rope.rotate_query_key", lambda q, k, *_, **__: rope.QueryKey(np.zeros_like(q), np.zeros_like(k)))
+
+    assert found.does == "returns zeros"
+
+
+def test_an_input_that_comes_back_is_named_where_no_mistake_is() -> None:
+    assert of("yarn.rotate", lambda x, *_, **__: x).does == "returns x unchanged"
+    assert of("rope.rotate", lambda x, *_, **__: x, layout="half").name == "rope.rotate/not-turned"
+
+
+def test_one_number_everywhere_is_called_that() -> None:
+    assert of("rope.rotate", lambda x, *_, **__: np.full_like(x, 0.375)).does == "returns 0.375 everywhere"
+
+
+def test_one_convention_of_buckets_is_told_as_declare_it() -> None:
+    found = of("t5.bucket", lambda offsets, **given: t5.bucket(offsets, **{**given, "convention": "t5"}))
+
+    assert found.kind == "convention"
+    assert found.does == 'computes convention="t5" whatever is asked for'
+    assert found.fix.startswith('declare convention="t5" in implements("t5.bucket", convention="t5")')
+
+
+@pytest.mark.parametrize(("operation", "taken"), [("rope.rotate", {"layout": "half"}), ("t5.bucket", {"convention": "t5"})])
+def test_code_that_raises_for_other_conventions_is_told_to_declare_its_own(operation: str, taken: dict[str, object]) -> None:
+    ((name, value),) = taken.items()
+    answered, raised = raising(operation, "ValueError: unknown", **taken)
+    right = [Observation(vector, dict(vector.expected or {}), "float32") for vector in answered]
+
+    found = explain(operation, right, "float32", raised)
+
+    assert found is not None
+    assert (found.kind, found.name) == ("convention", f"{operation}/{name}={value}")
+    assert "ValueError: unknown" in found.does
+    assert f'declare {name}="{value}" in implements("{operation}", {name}="{value}")' in found.fix
+
+
+def test_both_conventions_are_declared_where_one_is_ignored_and_another_raises() -> None:
+    answered, raised = raising("rope.rotate", "NotImplementedError: negative", direction="positive")
+    function = MUTANTS["rope.rotate/layout=half"].function
+    seen = [one for one in observe("rope.rotate", function) if one.vector.id in {vector.id for vector in answered}]
+
+    found = explain("rope.rotate", seen, "float32", raised)
+
+    assert found is not None
+    assert found.mutants == ("rope.rotate/layout=half", "rope.rotate/direction=positive")
+
+
+def test_a_keyword_that_is_missing_is_told_with_what_to_write() -> None:
+    _, raised = raising("t5.bucket", "TypeError: bucket() got an unexpected keyword argument 'convention'")
+
+    found = explain("t5.bucket", [], "float32", raised)
+
+    assert found is not None
+    assert found.does == "has no keyword convention, and every parameter is given by keyword, declared or not"
+    assert 'implements("t5.bucket", convention=...) with "t5" or "deberta" or "clamped"' in found.fix
+
+
+@pytest.mark.parametrize("words", ["ValueError: no", "TypeError: f() got an unexpected keyword argument 'other'"])
+def test_exceptions_that_have_nothing_to_do_with_parameters_name_nothing(words: str) -> None:
+    _, raised = raising("rope.rotate", words)
+
+    assert explain("rope.rotate", [], "float32", raised) is None
+
+
+def test_a_name_is_not_given_where_many_known_mistakes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = only(observe("rope.rotate", MUTANTS["rope.rotate/not-turned"].function), layout="interleaved")[:1]
+    monkeypatch.setattr("conformance.diagnose.HANDFUL", 1)
+
+    found = explain("rope.rotate", seen, "float32")
+
+    assert found is not None
+    assert not found.named
+    assert "it can't be told which: " in found.description[0]
+    assert "known mistakes give this" in found.description[0]
+    assert found.description[1].startswith(("what would tell: ", "they give the same"))
+
+
+def test_a_handful_is_named_with_what_also_fits() -> None:
+    seen = only(observe("rope.rotate", MUTANTS["rope.rotate/not-turned"].function), layout="interleaved")
+    found = diagnose("rope.rotate", seen, "float32")
+
+    assert found is not None
+    assert len(found.also_fits) < HANDFUL
