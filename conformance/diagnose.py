@@ -21,8 +21,8 @@ from conformance.diagnosis.undeclared import Raised, joined, undeclared
 from conformance.outcomes import Diagnosis, Errored, Passed
 from conformance.vector_checks import Checked
 
-#: How many explanations of the same rank a reader is ready to weigh. What all vectors show has at most five equals in every trial of
-#: ``tools/accuracy``; what more than that explain was seen by too few calls, and the first of them would be a guess.
+#: How many explanations of the same rank a reader is ready to weigh. At most five fitted in any of 401 trials of
+#: ``tools/accuracy``, which answer all vectors; what more than that explain was seen by too few calls, and the first would be a guess.
 HANDFUL = 5
 #: How well something fits, and what.
 Fit = tuple[Grade, Candidate]
