@@ -12,7 +12,7 @@ from conformance.evidence.gathered import CHEAP
 from conformance.golden import answers, calls, large, lookalikes
 from conformance.journal import Task
 from conformance.judge import Judgement
-from conformance.manner import STRIDED
+from conformance.manner import PLAIN, Manner
 from conformance.outcomes import NotJudged, Unsupported
 from conformance.subject import Subject
 from conformance.vector_checks import Checked, asked, judged
@@ -89,7 +89,8 @@ def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Co
     for number, each in enumerate(every, start=1):
         identity = name(task, number, "large")
         if cases is None or identity in cases:
-            checked = check(subject.always(STRIDED) if each.strided else subject, task, identity, each.arguments, each.at)
+            manner = Manner(strided=each.strided, repeats=1)
+            checked = check(subject, task, identity, each.arguments, each.at, manner=manner)
             small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
             yield checked if small or checked.failed else _slim(checked)
 
@@ -102,17 +103,17 @@ def _slim(checked: Checked) -> Checked:
 
 
 def check(
-    subject: Subject, task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None = None
+    subject: Subject, task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None = None, manner: Manner = PLAIN
 ) -> Checked:
     """Judge one drawn call, or the chosen elements of its results; the oracle is not asked where the implementation doesn't take it."""
-    came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters)
+    came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters, manner)
     if isinstance(came, Unsupported):
         return Checked(task, unanswered(task, identity, arguments), Judgement(came))
     try:
         vector = answers.golden(task.operation, arguments, identity=identity, exposes=EXPOSES, profiles=(task.profile,), at=at)
     except answers.UnprovableError as error:
         return Checked(task, unanswered(task, identity, arguments), Judgement(NotJudged(str(error))))
-    return judged(task, vector, came, seconds)
+    return judged(task, vector, came, seconds, manner)
 
 
 def unanswered(task: Task, identity: str, arguments: Arguments) -> Vector:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from conformance.manner import PLAIN, Manner
 from conformance.outcomes import Outcome, Unsupported
 from conformance.session import Descriptor, Session
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
@@ -33,10 +34,11 @@ class Call:
     task: Task
     arrays: tuple[np.ndarray, ...]
     parameters: Mapping[str, object]
+    manner: Manner = PLAIN
 
     def make(self, session: Session) -> Reply:
         """Make the call in a session."""
-        return session.request(self.task.descriptor, self.task.dtype, self.arrays, self.parameters)
+        return session.request(self.task.descriptor, self.task.dtype, self.arrays, self.parameters, self.manner)
 
     def outcome(self, session: Session) -> Reply | Outcome:
         """Make the call in a session, and return what came, or why nothing did."""

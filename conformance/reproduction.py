@@ -48,6 +48,8 @@ def _call(call: Call, indent: str) -> str:
     parameters = ", ".join(f"{name!r}: {value!r}" for name, value in call.parameters.items())
     parts = [repr(call.task.operation), _wrapped(f"[{arrays}]", inner), _wrapped(f"{{{parameters}}}", inner)]
     parts += [f"label={call.task.descriptor.label!r}, dtype={call.task.dtype!r}"]
+    parts += ["strided=True"] if call.manner.strided else []
+    parts += [f"cotangents=[{', '.join(map(_array, call.manner.cotangents))}]"] if call.manner.cotangents else []
     return "session.call(\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent})"
 
 

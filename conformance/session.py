@@ -107,10 +107,12 @@ class Session:
         label: str | None = None,
         dtype: str | None = None,
         strided: bool = False,
+        cotangents: Sequence[np.ndarray] = (),
     ) -> dict[str, np.ndarray]:
-        """Return what the implementation of an operation gives: for people who paste a reproduction."""
+        """Return what the implementation of an operation gives, or its gradient: for people who paste a reproduction."""
         found = next(d for d in self.implementations if d.operation == operation and label in (None, d.label))
-        return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters, Manner(strided=strided)).values)
+        manner = Manner(strided=strided, cotangents=tuple(cotangents))
+        return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters, manner).values)
 
     def request(
         self,

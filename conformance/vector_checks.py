@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from conformance import reproduction
 from conformance.journal import Call, Task
 from conformance.judge import Judgement, compare, exact_in
+from conformance.laws import universal
+from conformance.manner import PLAIN, Manner
 from conformance.outcomes import CONVICTIONS, FATAL, Advisory, Errored, Failed, NotJudged, Outcome, Passed, Reason, Result, Unsupported
 from conformance.precision.logits import in_logits
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
@@ -27,11 +29,12 @@ class Checked:
     judgement: Judgement
     reply: Reply | None = None
     seconds: float = 0.0
+    manner: Manner = PLAIN
 
     @property
     def call(self) -> Call:
         """The call that the vector makes."""
-        return Call(self.task, tuple(self.vector.inputs.values()), self.vector.parameters)
+        return Call(self.task, tuple(self.vector.inputs.values()), self.vector.parameters, self.manner)
 
     @property
     def failed(self) -> bool:
@@ -40,7 +43,7 @@ class Checked:
 
     def again(self, subject: Subject) -> bool:
         """Whether the vector passes on another subject."""
-        return not check(subject, self.task, self.vector).failed
+        return not check(subject, self.task, self.vector, self.manner).failed
 
     def result(self, opened: str, outcome: Outcome | None = None) -> Result:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""
@@ -82,19 +85,22 @@ def futile(checked: Sequence[Checked]) -> bool:
     return sum(isinstance(c.judgement.outcome, FATAL) for c in checked) >= FUTILE
 
 
-def check(subject: Subject, task: Task, vector: Vector) -> Checked:
+def check(subject: Subject, task: Task, vector: Vector, manner: Manner = PLAIN) -> Checked:
     """Judge one vector."""
     if not exact_in(vector, task.dtype) and vector.error is None:
         return Checked(task, vector, Judgement(Unsupported(f"an input is no {task.dtype} number")))
-    return judged(task, vector, *asked(subject, tuple(vector.inputs.values()), vector.parameters))
+    came, seconds = asked(subject, tuple(vector.inputs.values()), vector.parameters, manner)
+    return judged(task, vector, came, seconds, manner)
 
 
-def asked(subject: Subject, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> tuple[Reply | Outcome, float]:
+def asked(
+    subject: Subject, arrays: Sequence[np.ndarray], parameters: Mapping[str, object], manner: Manner = PLAIN
+) -> tuple[Reply | Outcome, float]:
     """Return what came of a call, and after how many seconds."""
     started = time.perf_counter()
     came: Reply | Outcome
     try:
-        came = subject.call(arrays, parameters)
+        came = subject.ask(arrays, parameters, manner)
     except CallRefusedError as refusal:
         came = Unsupported(str(refusal), raised=not refusal.declared)
     except CallFailedError as failure:
@@ -102,15 +108,38 @@ def asked(subject: Subject, arrays: Sequence[np.ndarray], parameters: Mapping[st
     return came, time.perf_counter() - started
 
 
-def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float) -> Checked:
+def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, manner: Manner = PLAIN) -> Checked:
     """Return the judgement of what came of a vector's call."""
+    if manner.cotangents and isinstance(came, Unsupported | Errored):
+        words = came.message if isinstance(came, Errored) else came.reason
+        return Checked(task, vector, Judgement(Advisory(f"gives no gradient: {words}")), manner=manner)
     if isinstance(came, Unsupported):
-        return Checked(task, vector, Judgement(came))
+        return Checked(task, vector, Judgement(came), manner=manner)
     if not isinstance(came, Reply):
-        return Checked(task, vector, _failed(vector, came), seconds=seconds)
+        return Checked(task, vector, _told_strided(_failed(vector, came), manner), seconds=seconds, manner=manner)
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
-    return Checked(task, vector, compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), came, seconds)
+    judgement = _told_strided(compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), manner)
+    if manner.repeats and not isinstance(judgement.outcome, Failed):
+        judgement = _universal(judgement, task, came)
+    return Checked(task, vector, judgement, came, seconds, manner)
+
+
+def _universal(judgement: Judgement, task: Task, reply: Reply) -> Judgement:
+    """Return what is wrong with a call whatever it computes, else the judgement."""
+    modified = "" if task.descriptor.modifies_inputs else universal.modification(reply)
+    if modified:
+        return Judgement(Failed(Reason.INPUT_MODIFIED, modified))
+    return Judgement(Failed(Reason.NOT_DETERMINISTIC, reply.unlike)) if reply.unlike else judgement
+
+
+def _told_strided(judgement: Judgement, manner: Manner) -> Judgement:
+    """Say of a failure with strided arrays that they were, and how an exception is declared."""
+    outcome = judgement.outcome
+    if not manner.strided or not isinstance(outcome, Failed | Errored):
+        return judgement
+    declared = " (contiguous=True declares that it takes no such arrays)" if isinstance(outcome, Errored) else ""
+    return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; its arrays were strided views{declared}"))
 
 
 def _failed(vector: Vector, outcome: Outcome) -> Judgement:
