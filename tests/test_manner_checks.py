@@ -1,0 +1,114 @@
+"""Strided arrays and gradients are judged by golden values; sharing memory is told."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import law_implementations as right
+import numpy as np
+import pytest
+from test_worker_manners import session, turning
+
+from conformance import golden_checks, manner_checks
+from conformance.in_process import InProcess
+from conformance.journal import Task
+from conformance.outcomes import Advisory, Errored, Failed, Passed
+
+HALF: dict[str, Any] = {"layout": "half", "head_dim": 8}
+
+
+def drawn(opened: InProcess, count: int = 6) -> tuple[Any, Task, list[Any]]:
+    (descriptor,) = opened.implementations
+    put, task = opened.subject(descriptor, "float32", "float32"), Task(descriptor, "float32", "float32")
+    return put, task, list(islice(golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=count), count))
+
+
+def strided(function: Callable[..., Any], framework: str = "numpy", **declared: Any) -> list[Any]:
+    put, task, checked = drawn(session(function, framework, **HALF, **declared))
+    return [each.judgement.outcome for each in manner_checks.strided(put, task, checked)]
+
+
+def gradients(function: Callable[..., Any]) -> list[Any]:
+    put, task, checked = drawn(session(function, "torch", **HALF))
+    return [each.judgement.outcome for each in manner_checks.gradients(put, task, checked, 0)]
+
+
+def by_pointer(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    buffer = x if x.base is None else x.base
+    return right.rotate(buffer.ravel()[: x.size].reshape(x.shape), positions, **parameters)
+
+
+def test_code_that_reads_the_buffer_is_convicted_and_right_code_is_not() -> None:
+    assert all(isinstance(outcome, Passed) for outcome in strided(right.rotate))
+    outcomes = strided(by_pointer)
+    assert any(isinstance(outcome, Failed) and outcome.message.endswith("its arrays were strided views") for outcome in outcomes)
+
+
+def test_an_exception_convicts_unless_contiguous_arrays_are_declared() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = turning(torch)
+
+    def viewing(x: Any, positions: Any, **parameters: Any) -> Any:
+        return rotate(x.view(-1).view(x.shape), positions, **parameters)
+
+    outcomes = strided(viewing, "torch")
+    assert any(isinstance(outcome, Errored) and "contiguous=True declares" in outcome.message for outcome in outcomes)
+    assert strided(viewing, "torch", contiguous=True) == []
+
+
+def test_the_right_gradient_passes_and_one_that_turns_the_wrong_way_fails() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = turning(torch)
+
+    class Forward(torch.autograd.Function):  # type: ignore[misc,name-defined]  # torch is imported when the test runs
+        @staticmethod
+        def forward(ctx: Any, x: Any, positions: Any, parameters: Any) -> Any:
+            ctx.kept = positions, parameters
+            return rotate(x, positions, **parameters)
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            return rotate(cotangent, ctx.kept[0], **ctx.kept[1]), None, None
+
+    def wrong(x: Any, positions: Any, **parameters: Any) -> Any:
+        return Forward.apply(x, positions, parameters)
+
+    rights, wrongs = gradients(batched(rotate)), gradients(batched(wrong))
+    assert rights
+    assert all(isinstance(outcome, Passed) for outcome in rights)
+    assert any(isinstance(outcome, Failed) for outcome in wrongs)
+
+
+def batched(rotate: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rotation that turns each row by its own positions."""
+
+    def rotated(x: Any, positions: Any, **parameters: Any) -> Any:
+        import torch
+
+        if positions.ndim == 1:
+            return rotate(x, positions, **parameters)
+        return torch.cat([rotate(x[row : row + 1], one, **parameters) for row, one in enumerate(positions)])
+
+    return rotated
+
+
+def test_code_that_gives_no_gradient_is_told_and_not_convicted() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = batched(turning(torch))
+    outcomes = gradients(lambda x, positions, **parameters: rotate(x.detach(), positions, **parameters))
+
+    assert outcomes
+    assert set(outcomes) == {Advisory("gives no gradient: no gradient reaches x")}
+
+
+def test_a_result_that_shares_memory_is_told_once() -> None:
+    def sharing(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+        x[...] = right.rotate(x, positions, **parameters)
+        return x
+
+    _, task, checked = drawn(session(sharing, **HALF), 2)
+    told = [result.outcome for result in manner_checks.aliases(task, checked)]
+
+    assert told == [Advisory("result shares memory with x: what is written to the one changes the other")]
+    _, task, checked = drawn(session(sharing, modifies_inputs=True, **HALF), 2)
+    assert list(manner_checks.aliases(task, checked)) == []
