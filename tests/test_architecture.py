@@ -81,7 +81,7 @@ def broken(function):
 
 refimpl.spec.operation = broken
 import conformance.diagnose
-conformance.diagnose.diagnose = lambda *_: None
+conformance.diagnose.of_checks = lambda *_: None
 from conformance.outcomes import Failed, Passed
 from conformance.run import check
 from refimpl.schemes import rope
