@@ -1,7 +1,8 @@
 """Choose the sizes of axes: few enough values that the oracle answers at once, and every axis long now and then."""
 
+import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,8 +67,9 @@ class Sizing:
         if self.scene == "decoding" and any(sizes.get(axis, 1) > 1 for axis in ALONE):
             return False
         work = LONG_WORK if self.scene == "long" else WORK
-        return self._possible(whole) and self._values(whole) <= self._budget() and self._work(whole) <= work and self._table(whole) <= TABLE
+        return self._possible(whole) and self._values(whole) <= self._budget and self._work(whole) <= work and self._table(whole) <= TABLE
 
+    @functools.cached_property
     def _budget(self) -> int:
         fixed = [math.prod(fixed_size(axis, self.parameters) or 1 for axis in _words(axes)) for axes in self.operation.results.values()]
         return max(VALUES, min(self.rows * sum(fixed), max(sum(fixed), WIDE)))
@@ -88,11 +90,12 @@ class Sizing:
 
     def _work(self, sizes: Sizes) -> int:
         """Return how many products a call takes, each channel of a query met by that of each key."""
-        if "q" not in self.operation.arrays or not self._pairs():
+        if "q" not in self.operation.arrays or not self._pairs:
             return 0
         pairs = math.prod(sizes.get(axis, 1) for axis in ("batch", "head", "query_head", "query", "key"))
         return pairs * (sizes["head_dim"] * sizes.get("dim", 1) + PAIRING)
 
+    @functools.cached_property
     def _pairs(self) -> bool:
         """Whether queries meet keys in a result, or on the way to it."""
         return "causal" in self.parameters or any({"query", "key"} <= {*_words(axes)} for axes in self.operation.results.values())
@@ -114,5 +117,6 @@ class Sizing:
         return found
 
 
-def _words(axes: str) -> Iterator[str]:
-    yield from axes.replace("[", "").replace("]", "").split()
+@functools.cache
+def _words(axes: str) -> tuple[str, ...]:
+    return tuple(axes.replace("[", "").replace("]", "").split())
