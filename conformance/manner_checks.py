@@ -52,7 +52,7 @@ def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: in
 
 
 def adjoint(operation: Operation, call: Arguments, cotangent: np.ndarray) -> tuple[str, Arguments] | None:
-    """Return the call that gives the gradient in ``x``: of the operation's twin, else of itself in the other direction, if either is one."""
+    """Return the call that gives the gradient in ``x``: of its twin, else of itself in the other direction, if either is one."""
     scheme = operation.name.split(".", 1)[0]
     twin = operations().get(f"{scheme}.gradient")
     if twin is not None and list(twin.arrays) == [*operation.arrays, "cotangent"]:
