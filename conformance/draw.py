@@ -100,7 +100,7 @@ def dyadic(shape: tuple[int, ...]) -> SearchStrategy[np.ndarray]:
 def parameters(operation: Operation, restrictions: Mapping[str, object] | None = None) -> SearchStrategy[dict[str, object]]:
     """Draw every parameter inside its rule and its restriction, so that together they are accepted; they shrink to the first candidates."""
     narrowed = restrictions or {}
-    every = {name: candidates(parameter, narrowed.get(name)) for name, parameter in operation.parameters.items()}
+    every = {name: candidates(parameter, narrowed.get(name, ...)) for name, parameter in operation.parameters.items()}
 
     def chosen(drawn: bytes) -> dict[str, object]:
         return {name: values[choice % len(values)] for choice, (name, values) in zip(drawn, every.items(), strict=True)}
@@ -110,12 +110,15 @@ def parameters(operation: Operation, restrictions: Mapping[str, object] | None =
 
 
 def candidates(
-    parameter: Parameter, restriction: object = None, typical: Mapping[str, tuple[object, ...]] = TYPICAL
+    parameter: Parameter, restriction: object = ..., typical: Mapping[str, tuple[object, ...]] = TYPICAL
 ) -> tuple[object, ...]:
-    """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule."""
+    """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule.
+
+    ``None`` is a value that a parameter may be restricted to; ``...`` is no restriction.
+    """
     if isinstance(restriction, set | frozenset | list | tuple):
         return tuple(sorted(restriction, key=repr))
-    if restriction is not None and not callable(restriction):
+    if restriction is not ... and not callable(restriction):
         return (restriction,)
     if parameter.choices:
         return parameter.choices

@@ -39,7 +39,7 @@ class Found:
         descriptor = self.task.descriptor
         if self.finding.law == OUTSIDE:
             parameter = operations()[self.task.operation].parameters["outside"]
-            return "raise" not in candidates(parameter, descriptor.restrictions.get("outside"))
+            return "raise" not in candidates(parameter, descriptor.restrictions.get("outside", ...))
         return self.finding.law == UNMODIFIED and descriptor.modifies_inputs
 
     def again(self, subject: Subject) -> bool:

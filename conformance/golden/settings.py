@@ -31,7 +31,7 @@ def dealt(items: Sequence[Item], rng: np.random.Generator) -> Iterator[Item]:
 
 def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Settings]:
     """Yield all parameters of a call, without end where any agree; within a round every combination of conventions comes once."""
-    every = {name: candidates(parameter, restrictions.get(name), VALUES) for name, parameter in operation.parameters.items()}
+    every = {name: candidates(parameter, restrictions.get(name, ...), VALUES) for name, parameter in operation.parameters.items()}
     conventions = {name: every[name] for name, parameter in operation.parameters.items() if parameter.choices or parameter.kind is bool}
     numbers = {name: values for name, values in every.items() if name not in conventions}
     hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}

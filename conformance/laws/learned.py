@@ -48,7 +48,7 @@ def outside(trial: Trial) -> Iterator[Sides]:
 
 def _asked(trial: Trial) -> object:
     """Return that positions outside are to be refused; where an implementation declares hazards only, the one that was drawn."""
-    declared = candidates(trial.operation.parameters["outside"], trial.subject.restrictions.get("outside"))
+    declared = candidates(trial.operation.parameters["outside"], trial.subject.restrictions.get("outside", ...))
     return "raise" if "raise" in declared else trial.arguments.parameters["outside"]
 
 
