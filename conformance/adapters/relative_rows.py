@@ -12,8 +12,8 @@ import torch
 
 from conformance.adapter import Adapter, Unsupported
 
-#: How many numbers of a table of pairs a module may be asked to build.
-LARGEST = 1 << 22
+#: The last position of which the modules are asked to build the table of all pairs.
+HIGHEST = 255
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,8 @@ class Row:
 
     @cached_property
     def length(self) -> int:
-        """How many tokens there are from the earliest position to the latest, if a table of their pairs is reasonable."""
-        length = max(int(self.query_positions.max()), int(self.key_positions.max())) - self.start + 1
-        if length * length * self.q.shape[-1] > LARGEST:
-            message = f"the model would build a table of {length} by {length} vectors"
-            raise Unsupported(message)
-        return length
+        """How many tokens there are from the earliest position to the latest."""
+        return max(int(self.query_positions.max()), int(self.key_positions.max())) - self.start + 1
 
     @property
     def tokens(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -129,11 +125,9 @@ def keys_only(row: Row) -> None:
 
 
 def each_row(model: Model, part: int, x: tuple[torch.Tensor, ...], positions: tuple[torch.Tensor, ...], **asked: Any) -> torch.Tensor:
-    """Return one part of a model's answer for all rows of a batch, each with its own positions."""
+    """Return one part of a model's answer for all rows of a batch, each with its own positions; shared key heads are repeated."""
     q, k, v, key_table, value_table = x
-    if q.shape[1] != k.shape[1]:
-        message = "the model has as many key heads as query heads"
-        raise Unsupported(message)
+    k, v = (each.repeat_interleave(q.shape[1] // k.shape[1], dim=1) for each in (k, v))
     answers = []
     for b in range(q.shape[0]):
         queries, keys = (at if at.ndim == 1 else at[b] for at in positions)
@@ -164,5 +158,6 @@ def attend(model: Model, *arrays: torch.Tensor, max_distance: int, causal: bool,
 
 def implement(adapter: Adapter, label: str, model: Model, **conventions: Any) -> None:
     """Offer a model's weights and output."""
-    adapter.implements("shaw.weights", label=label, **conventions)(partial(weights, model))
-    adapter.implements("shaw.attend", label=label, **conventions)(partial(attend, model))
+    offers = partial(adapter.implements, label=label, lowest=0, highest=HIGHEST, **conventions)
+    offers("shaw.weights")(partial(weights, model))
+    offers("shaw.attend")(partial(attend, model))

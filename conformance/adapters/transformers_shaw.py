@@ -59,5 +59,6 @@ def seamless(row: Row) -> Answer:
 
 
 implement(adapter, "speecht5", speecht5, sign="query_minus_key", clip="lower_closed")
-implement(adapter, "vits", vits, sign="key_minus_query", clip="symmetric")
-implement(adapter, "seamless-m4t-v2", seamless, sign="key_minus_query", clip="symmetric")
+# It doesn't clip, so its window is as wide as its sequences.
+implement(adapter, "vits", vits, sign="key_minus_query", clip="symmetric", positions="consecutive", max_distance=(64, 100, 128, 256))
+implement(adapter, "seamless-m4t-v2", seamless, sign="key_minus_query", clip="symmetric", positions="consecutive")
