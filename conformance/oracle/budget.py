@@ -148,6 +148,13 @@ ROWS: Mapping[str, Row] = {
         argument="logarithm, product and sum, each below its result (1.5 seen); a ratio rounds within the same; a root halves errors",
         needs="ggml 0.13.1: 1.0f + 0.1f * logf(1 / freq_scale)",
     ),
+    "handed factor": Row(
+        Stage.FREQUENCY,
+        5,
+        covers="w = (w / (0.1 ln s + 1)) (0.1 ln s + 1): a kernel that multiplies by the growth is handed the quotient",
+        argument="the growth as an attention factor (3), the quotient and the product one each; w = 1 is no exception",
+        needs="ggml 0.13.1: rope_yarn's mscale *= 1.0f + 0.1f * logf(1.0f / freq_scale)",
+    ),
     "logarithm": Row(
         Stage.FREQUENCY,
         4,

@@ -87,6 +87,12 @@ def number(
     return a.step("attention factor", growth(a, factor, 1.0))
 
 
+def handed(a: Exact, **parameters: Any) -> Ball:
+    """Return the attention factor as a kernel has it that multiplies by the growth itself, and is handed the quotient."""
+    wanted = number(a, **parameters)
+    return a.spread("handed factor", wanted) if parameters["factor"] > 1 else wanted
+
+
 def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return the radians per position of every pair."""
     del inputs
@@ -102,5 +108,5 @@ def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 
 def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
     """Turn by the blended frequencies and multiply by the attention factor."""
-    turns = rope.circles(a, thetas(a, **parameters), inputs["positions"], number(a, **parameters))
+    turns = rope.circles(a, thetas(a, **parameters), inputs["positions"], handed(a, **parameters))
     return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}
