@@ -117,7 +117,7 @@ def test_without_a_target_nothing_heavy_is_imported(tmp_path: Path) -> None:
 
 
 def test_the_counterexample_of_a_law_is_saved_as_a_candidate(tmp_path: Path) -> None:
-    done = run(tmp_path, "--posenc", WRONG, "--save-failures", "found", "-k", "law:isometry")
+    done = run(tmp_path, "--posenc", WRONG, "--save-failures", "found", "-k", "law:isometry", "--posenc-seed", "0")
 
     (path,) = (tmp_path / "found").iterdir()
     said = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -151,7 +151,7 @@ def test_a_function_that_refuses_everything_is_no_success() -> None:
         message = "not today"
         raise Unsupported(message)
 
-    with pytest.raises(AssertionError, match=r"must be judged at least once, got \d+ checks without a verdict"):
+    with pytest.raises(AssertionError, match=r"not enough evidence: all \d+ drawn calls were refused: 'not today'"):
         assert_conforms(refusing, "rope.rotate", level="smoke")
 
 

@@ -21,21 +21,25 @@ FURTHER = 4
 REFUSED = 0.25
 #: The share of the known mistakes that show within the declaration which may stay unnoticed, and of all that must show.
 UNNOTICED = 0.1
-SHOWN = 0.2
+SHOWN = 0.25
 NAMED = 3
 REASONS = 2
 DECLARABLE = "its parameters, positions, queries, rows, lowest or highest"
 
 
-def missing(evidence: Evidence, checked: Sequence[Checked], level: str, *, first: bool) -> Evidence:
-    """Return the evidence with what is missing of it; ``first`` says whether mistakes were looked for."""
-    found = [*_golden(evidence, checked, GOLDEN[level] if first else FURTHER), *_refused(evidence, checked)]
-    return replace(evidence, missing=tuple(found or ([*_unnoticed(evidence)] if first else [])))
+def missing(evidence: Evidence, checked: Sequence[Checked], level: str, *, first: bool, exhausted: bool) -> Evidence:
+    """Return the evidence with what is missing of it.
+
+    ``first`` says whether mistakes were looked for, ``exhausted`` that the declaration has no other calls: these are enough then.
+    """
+    needed = GOLDEN[level] if first else FURTHER
+    found = [*_golden(evidence, checked, min(needed, len(checked)) if exhausted else needed), *_refused(evidence, checked)]
+    return replace(evidence, missing=tuple(found or ([*_unnoticed(evidence, narrow=exhausted)] if first else [])))
 
 
 def _golden(evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iterator[str]:
     """Say which cases came to nothing, where too few were judged."""
-    if evidence.golden >= needed:
+    if evidence.golden >= max(needed, 1):
         return
     if evidence.golden == 0 and evidence.refused == len(checked) > 0:
         yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
@@ -56,15 +60,18 @@ def _refused(evidence: Evidence, checked: Sequence[Checked]) -> Iterator[str]:
     yield f"{evidence.refused} of {asked} drawn calls inside the declaration were refused: {_reasons(refused)}; {hint}, or take more"
 
 
-def _unnoticed(evidence: Evidence) -> Iterator[str]:
-    """Say which mistakes would have passed, where that are more than a few, or where the declaration lets hardly any show."""
+def _unnoticed(evidence: Evidence, *, narrow: bool) -> Iterator[str]:
+    """Say which mistakes would have passed, where that are more than a few, or where the declaration lets hardly any show.
+
+    Where it is so ``narrow`` that every call was judged, there is nothing more to see.
+    """
     unnoticed = [name for name in evidence.not_excluded if name not in evidence.alike]
     shown = len(evidence.excluded) + len(unnoticed)
     known = shown + len(evidence.alike)
     if len(unnoticed) > UNNOTICED * shown:
         named = _named(unnoticed)
         yield f"{len(unnoticed)} of {shown} known mistakes would not have been noticed: {named}; take the calls that show them"
-    elif shown < SHOWN * known:
+    elif shown < SHOWN * known and not narrow:
         yield f"{shown} of {known} known mistakes show within the declaration; declare more positions, or more values of parameters"
 
 

@@ -50,6 +50,7 @@ class Gathered:
         self.open: dict[str, Mutant] = {mutant.name: mutant for mutant in known.mistakes(task)} if self.first else {}
         self.excluded: list[str] = []
         self.unnoticed: set[str] = set()
+        self.exhausted = False
         self._seen = 0
 
     def add(self, checked: Checked) -> None:
@@ -59,7 +60,10 @@ class Gathered:
     def further(self, stream: Iterator[Numbered]) -> Iterator[Numbered]:
         """Yield calls that show a mistake which is not excluded yet; each is to be judged and added before the next is asked for."""
         self._exclude()
-        looked = self._looked_at(islice(stream, LOOK)) if self.open else []
+        wanted = LOOK if self.open else 1
+        calls = list(islice(stream, wanted))
+        self.exhausted = len(calls) < wanted
+        looked = self._looked_at(calls) if self.open else []
         came: dict[int, Checked | None] = {}
         for mutant in list(self.open.values()):
             showing = self._showing(mutant, looked)
@@ -86,7 +90,7 @@ class Gathered:
             alike=tuple(name.split("/", 1)[-1] for name in self.open if name not in self.unnoticed),
             covered=covered(operations()[self.task.operation], [checked.vector for checked in golden]),
         )
-        return missing(evidence, self.checked, self.level, first=self.first)
+        return missing(evidence, self.checked, self.level, first=self.first, exhausted=self.exhausted)
 
     def _exclude(self) -> None:
         """Ask of every mistake that is left whether a golden case convicts it: of small cases first, which convict most."""
@@ -100,7 +104,7 @@ class Gathered:
                     self.excluded.append(mutant.name)
                     del self.open[mutant.name]
 
-    def _looked_at(self, calls: Iterator[Numbered]) -> Looked:
+    def _looked_at(self, calls: Sequence[Numbered]) -> Looked:
         right = known.unaltered(self.task)
         return [(call, known.answer(self.task.operation, right, call[1].arrays, call[1].parameters)) for call in calls]
 
