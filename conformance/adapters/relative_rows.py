@@ -158,6 +158,6 @@ def attend(model: Model, *arrays: torch.Tensor, max_distance: int, causal: bool,
 
 def implement(adapter: Adapter, label: str, model: Model, **conventions: Any) -> None:
     """Offer a model's weights and output."""
-    offers = partial(adapter.implements, label=label, lowest=0, highest=HIGHEST, **conventions)
+    offers: Any = partial(adapter.implements, label=label, lowest=0, highest=HIGHEST, **conventions)
     offers("shaw.weights")(partial(weights, model))
     offers("shaw.attend")(partial(attend, model))

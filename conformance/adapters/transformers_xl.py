@@ -14,7 +14,7 @@ from conformance.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
 #: The model attends from every position to every position between the first and the last.
-LONGEST = 512
+HIGHEST = 511
 HIDDEN = 1.0
 
 
@@ -46,8 +46,8 @@ def rows(
         queries, keys = (at if at.ndim == 1 else at[batch] for at in (query_positions, key_positions))
         start = int(torch.cat((queries, keys)).min())
         length = int(torch.cat((queries, keys)).max()) - start + 1
-        if length > LONGEST or len(set(keys.tolist())) < len(keys):
-            message = f"a span of {length} positions, or two keys at one, is more than this adapter lays out"
+        if len(set(keys.tolist())) < len(keys):
+            message = "the model has one key at each position"
             raise Unsupported(message)
         laid_k, laid_v = (laid_out(x[batch], keys - start, length) for x in (k, v))
         for token, query in enumerate(queries.tolist()):
@@ -84,9 +84,6 @@ def xlnet(weight: torch.Tensor, u: torch.Tensor, v: torch.Tensor, *, dim: int, c
     model = XLNetModel(XLNetConfig(d_model=dim, n_head=1, d_head=dim, n_layer=0, clamp_len=clamp_length or -1, **small))
 
     def attend_to(row: Row) -> tuple[torch.Tensor, torch.Tensor]:
-        if clamp_length is not None and row.length - 1 - row.place > clamp_length:
-            message = "XLNet clamps negative distances too"
-            raise Unsupported(message)
         table = model.relative_positional_encoding(row.length, row.length, bsz=1)
         relative = torch.einsum("ijh,hnd->ijnd", table.to(weight.dtype), weight)
         first = (x.permute(2, 0, 1, 3) for x in (row.q, row.k, row.v))
@@ -141,8 +138,9 @@ def offer(label: str, build: Build, implements: Callable[..., Callable[[Function
         return outputs
 
 
-offers = partial(adapter.implements, base=10_000.0, sign="query_minus_key")
-offer("xlnet", xlnet, partial(offers, layout="halves"))
+offers = partial(adapter.implements, base=10_000.0, sign="query_minus_key", lowest=0, highest=HIGHEST)
+# XLNet clamps negative distances too, so only a length that no distance reaches clamps nothing more.
+offer("xlnet", xlnet, partial(offers, layout="halves", clamp_length=(None, 4096)))
 offer("wav2vec2-conformer", wav2vec2_conformer, partial(offers, layout="interleaved", clamp_length=None))
 
 
