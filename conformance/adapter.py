@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from conformance.declarations import operations
 from conformance.profiles import FORMATS, PROFILES, REQUIRED
 from conformance.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
 
@@ -129,6 +128,9 @@ def _one_of(thing: str, value: str, known: Collection[str]) -> None:
 
 
 def _takes(takes: Takes, operation: str) -> None:
+    # Imported here because it takes long, and the pytest plugin must import nothing heavy.
+    from conformance.declarations import operations
+
     wrong = list(nonsense(takes)) or (list(misplaced(takes, operations()[operation])) if operation in operations() else [])
     if wrong:
         message = f"{operation}: {wrong[0]}"
