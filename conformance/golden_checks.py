@@ -1,15 +1,17 @@
 """Judge one implementation by golden cases drawn inside its declaration: it is called, then compared with what the oracle proves."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
+from conformance import manner_checks
 from conformance.declarations import operations
-from conformance.draw import Arguments
-from conformance.evidence.gathered import CHEAP
-from conformance.golden import answers, calls, large, lookalikes
+from conformance.draw import Arguments, is_position
+from conformance.evidence.gathered import CHEAP, Gathered
+from conformance.golden import answers, calls, large, lookalikes, sweep
 from conformance.journal import Task
 from conformance.judge import Judgement
 from conformance.manner import PLAIN, Manner
@@ -32,18 +34,14 @@ Numbered = tuple[int, Arguments]
 
 def drawn(task: Task, seed: int) -> Iterator[Numbered]:
     """Yield the drawn calls of a task without end, each with its number."""
-    descriptor = task.descriptor
-    stream = calls.drawn(
-        operations()[task.operation], restrictions=descriptor.restrictions, takes=descriptor.takes, dtype=task.dtype, seed=seed
-    )
-    yield from enumerate(stream, start=1)
+    yield from enumerate(calls.drawn(**_inside(task), seed=seed), start=1)
 
 
 def named(task: Task, seed: int, cases: Collection[str]) -> Iterator[Numbered]:
     """Yield the drawn calls that are asked for by their names (``rope.rotate/drawn-7``)."""
-    wanted = {case for case in cases if case.startswith(f"{task.operation}/drawn-")}
-    if wanted:
-        yield from (each for each in islice(drawn(task, seed), FARTHEST) if name(task, each[0]) in wanted)
+    numbers = {int(case.split("-")[1]) for case in cases if case.startswith(f"{task.operation}/drawn-")}
+    if numbers:
+        yield from (each for each in islice(drawn(task, seed), min(max(numbers), FARTHEST)) if each[0] in numbers)
 
 
 def name(task: Task, number: int, kind: str = "drawn") -> str:
@@ -67,6 +65,50 @@ def run(subject: Subject, task: Task, stream: Iterator[Numbered], *, enough: int
             return
 
 
+def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered, *, seed: int, level: str) -> Iterator[Checked]:
+    """Yield every golden judgement of a task; each is to be gathered before the next is asked for.
+
+    What is called by ``subject`` is written down, to be blamed later; large calls are made by ``plain``.
+    """
+    stream = drawn(task, seed)
+    yield from run(subject, task, stream, enough=enough(task, level))
+    for number, arguments in gathered.further(stream):
+        yield check(subject, task, name(task, number), arguments)
+    if level != "smoke" and task.dtype == task.descriptor.dtypes[0]:
+        yield from (other for each in most_positions(gathered.checked) for other in alike(subject, task, each))
+        yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed))
+    yield from at_real_sizes(plain, task, seed, level)
+
+
+def otherwise(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
+    """Yield the judgement of some drawn calls that passed, made with strided arrays, and of their gradients."""
+    yield from manner_checks.strided(subject, task, checked)
+    yield from manner_checks.gradients(subject, task, checked, seed)
+
+
+def most_positions(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the call that was judged with the most positions, if any was."""
+    counts = {id(each): sum(array.size for name, array in each.vector.inputs.items() if is_position(name)) for each in checked}
+    return sorted((each for each in checked if each.reply is not None), key=lambda each: counts[id(each)])[-1:]
+
+
+def _inside(task: Task) -> dict[str, Any]:
+    """Return what calls are drawn inside of."""
+    descriptor = task.descriptor
+    operation = operations()[task.operation]
+    return {"operation": operation, "restrictions": descriptor.restrictions, "takes": descriptor.takes, "dtype": task.dtype}
+
+
+def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[str], *, seed: int, level: str) -> Iterator[Checked]:
+    """Yield the judgement of the drawn cases that are asked for by their names."""
+    for number, arguments in named(task, seed, cases):
+        whole = check(subject, task, name(task, number), arguments)
+        others = (*alike(subject, task, whole), *otherwise(subject, task, [whole], seed))
+        yield from (each for each in (whole, *others) if each.vector.id in cases)
+    yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed), cases)
+    yield from at_real_sizes(plain, task, seed, level, cases)
+
+
 def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
     """Yield the judgement of calls that a careless cache takes for one that was judged, made right after it."""
     arguments = Arguments(checked.vector.inputs, checked.vector.parameters)
@@ -77,17 +119,16 @@ def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
 
 def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:
     """Yield the judgement of large calls, by the elements that were chosen of each; of those that pass the arrays are let go."""
-    descriptor = task.descriptor
-    every = large.large(
-        operations()[task.operation],
-        restrictions=descriptor.restrictions,
-        takes=descriptor.takes,
-        dtype=task.dtype,
-        seed=seed,
-        level=level if task.dtype == descriptor.dtypes[0] else "smoke",
-    )
+    wanted = level if task.dtype == task.descriptor.dtypes[0] else "smoke"
+    yield from large_ones(subject, task, "large", large.large(**_inside(task), seed=seed, level=wanted), cases)
+
+
+def large_ones(
+    subject: Subject, task: Task, kind: str, every: Iterator[large.Large], cases: Collection[str] | None = None
+) -> Iterator[Checked]:
+    """Yield the judgement of calls of which chosen elements are judged; where some are asked for, of these."""
     for number, each in enumerate(every, start=1):
-        identity = name(task, number, "large")
+        identity = name(task, number, kind)
         if cases is None or identity in cases:
             manner = Manner(strided=each.strided, repeats=1)
             checked = check(subject, task, identity, each.arguments, each.at, manner=manner)

@@ -21,6 +21,11 @@ class Manner:
     seconds: float = math.inf
     cotangents: tuple[np.ndarray, ...] = ()
 
+    @property
+    def unlike_plain(self) -> bool:
+        """Whether the answer may be another than that of the same call made plainly."""
+        return self.strided or bool(self.cotangents)
+
     def as_header(self) -> dict[str, object]:
         """Return what a request says of it; the cotangents travel behind the arrays."""
         seconds = None if self.seconds == math.inf else self.seconds

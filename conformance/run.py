@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance import between_calls, golden_checks, history, law_checks, sharding, vector_checks
+from conformance import between_calls, golden_checks, history, law_checks, manner_checks, sharding, vector_checks
 from conformance.adapter import near_miss
 from conformance.declarations import features, operations
 from conformance.evidence.gathered import Gathered
@@ -194,25 +194,20 @@ class _Run:
         """Judge by drawn cases: as many as the level asks for, and those that show a known mistake which isn't excluded yet."""
         self.progress.step(f"drawn cases of {case.task.operation}")
         subject, seed = self.journal.subject(self.session, case.task), self.selection.seed
+        plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
         if self.selection.cases is not None:
-            named = golden_checks.named(case.task, seed, self.selection.cases)
-            case.checked.extend(golden_checks.run(subject, case.task, named, enough=len(self.selection.cases)))
-            case.checked.extend(golden_checks.at_real_sizes(subject, case.task, seed, self.selection.level, self.selection.cases))
+            asked = golden_checks.asked_for(subject, plain, case.task, self.selection.cases, seed=seed, level=self.selection.level)
+            case.checked.extend(asked)
             return
-        gathered, stream = Gathered(case.task, self.selection.level), golden_checks.drawn(case.task, seed)
+        gathered = Gathered(case.task, self.selection.level)
         self.gathered.append(gathered)
         if vector_checks.futile(case.checked):
             return
-        for checked in golden_checks.run(subject, case.task, stream, enough=golden_checks.enough(case.task, self.selection.level)):
+        for checked in golden_checks.judgements(subject, plain, case.task, gathered, seed=seed, level=self.selection.level):
             case.checked.append(checked)
             gathered.add(checked)
-        for number, arguments in gathered.further(stream):
-            case.checked.append(golden_checks.check(subject, case.task, golden_checks.name(case.task, number), arguments))
-            gathered.add(case.checked[-1])
-        plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
-        for checked in golden_checks.at_real_sizes(plain, case.task, seed, self.selection.level):
-            case.checked.append(checked)
-            gathered.add(checked)
+        if self.selection.level != "smoke" and case.task.dtype == case.task.descriptor.dtypes[0]:
+            case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
 
     def _laws(self, case: Case) -> None:
         self.progress.step(f"laws of {case.task.operation}")
@@ -236,6 +231,7 @@ class _Run:
             if case.blamed is not None:
                 yield case.blamed
             yield from vector_checks.advisories(case.checked)
+            yield from manner_checks.aliases(case.task, case.checked)
             yield from self._afterwards(case)
             if case.broken is not None:
                 yield law_checks.broken(case.task, case.broken)
@@ -335,11 +331,12 @@ def _diagnose(session: Session, case: Case) -> Diagnosis | None:
 
 def _of_values(case: Case) -> Diagnosis | None:
     """Return the known mistake that a case's wrong values show, if they do."""
-    if not any(diagnosable(checked) for checked in case.checked if checked not in case.affected):
+    told = [checked for checked in case.checked if checked not in case.affected and not checked.manner.unlike_plain]
+    if not any(map(diagnosable, told)):
         return None
     from conformance import diagnose
 
-    return diagnose.of_checks([checked for checked in case.checked if checked not in case.affected])
+    return diagnose.of_checks(told)
 
 
 def any_seed() -> int:

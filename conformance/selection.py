@@ -1,5 +1,6 @@
 """Check the names that a person types against what exists, and say the near miss."""
 
+import re
 from collections.abc import Collection, Sequence
 
 from conformance.adapter import near_miss
@@ -7,8 +8,8 @@ from conformance.declarations import operations as declared
 from conformance.profiles import PROFILES
 from refimpl.schemes import SCHEMES
 
-#: What the names of drawn cases begin with.
-DRAWN = ("drawn", "large")
+#: What drawn cases are called.
+DRAWN = re.compile(r"(drawn|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+(-[0-9]+)?)?")
 
 
 class SelectionError(Exception):
@@ -31,8 +32,7 @@ def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[st
 def is_drawn(case: str) -> bool:
     """Whether a case is one that a run draws (``rope.rotate/drawn-7``): which one that is depends on the run's seed."""
     operation, _, rest = case.partition("/")
-    kind, _, number = rest.partition("-")
-    return operation in declared() and kind in DRAWN and number.isdecimal()
+    return operation in declared() and DRAWN.fullmatch(rest) is not None
 
 
 def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> None:
