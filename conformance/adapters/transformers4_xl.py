@@ -1,5 +1,6 @@
 """Transformer-XL as transformers 4.57 still has it: the authors' layer, causal, with a memory before the segment."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from conformance.adapter import Unsupported
 from conformance.adapters.transformers4_adapter import adapter
 
 #: The layer attends over every position between the first and the last.
-LONGEST = 512
+HIGHEST = 511
 
 
 def projection(weight: torch.Tensor) -> torch.nn.Linear:
@@ -77,8 +78,8 @@ def line_of(query_positions: torch.Tensor, key_positions: torch.Tensor) -> Line:
     """Return where queries and keys stand, counted from the first position."""
     both = torch.cat((query_positions, key_positions))
     start, length = int(both.min()), int(both.max() - both.min()) + 1
-    if length > LONGEST or any(len(set(side.tolist())) < len(side) for side in (query_positions, key_positions)):
-        message = f"a span of {length} positions, or two tokens at one, is more than this adapter lays out"
+    if any(len(set(side.tolist())) < len(side) for side in (query_positions, key_positions)):
+        message = "the layer has one token at each position"
         raise Unsupported(message)
     return Line(query_positions - start, key_positions - start, length)
 
@@ -100,14 +101,25 @@ def run(
     return torch.stack(outputs), torch.stack(shares)
 
 
+offers = functools.partial(
+    adapter.implements,
+    label="transfo-xl",
+    base=10_000.0,
+    layout="halves",
+    sign="query_minus_key",
+    causal=True,
+    lowest=0,
+    highest=HIGHEST,
+)
 
-@adapter.implements("transformer_xl.weights", label="transfo-xl", base=10_000.0, layout="halves", sign="query_minus_key", causal=True)
+
+@offers("transformer_xl.weights")
 def weights(q: torch.Tensor, k: torch.Tensor, *arrays: torch.Tensor, **parameters: Any) -> torch.Tensor:
     """Return the probabilities that the layer gives out."""
     return run(q, k, k, *arrays, **parameters)[1]
 
 
-@adapter.implements("transformer_xl.attend", label="transfo-xl", base=10_000.0, layout="halves", sign="query_minus_key", causal=True)
+@offers("transformer_xl.attend")
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *arrays: torch.Tensor, **parameters: Any) -> torch.Tensor:
     """Return what the layer attends to."""
     return run(q, k, v, *arrays, **parameters)[0]
