@@ -65,6 +65,35 @@ def test_a_wrong_implementation_fails_and_the_test_names_the_mistake(tmp_path: P
     assert "conformance/pytest_plugin.py" not in done.stdout
 
 
+REFUSING = """
+from conformance import Adapter, Unsupported
+
+adapter = Adapter("refusing")
+
+
+@adapter.implements("alibi.slopes")
+def slopes(**_):
+    raise Unsupported("not today")
+"""
+
+
+def test_too_little_evidence_fails_a_test_of_its_own_and_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "refusing.py").write_text(REFUSING, encoding="utf-8")
+    done = run(tmp_path, "--posenc", "refusing.py", "-k", "evidence")
+
+    assert done.returncode == 1
+    assert "not enough evidence: all" in done.stdout
+    assert "drawn calls were refused: 'not today'" in " ".join(done.stdout.split())
+
+
+def test_drawn_cases_are_tests_and_their_seed_is_printed(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", RIGHT, "-k", "drawn-3[", "--posenc-seed", "11")
+
+    assert done.returncode == 0
+    assert "1 passed" in done.stdout
+    assert "seed 11 (--posenc-seed 11 draws the same again)" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
