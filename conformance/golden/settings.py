@@ -62,7 +62,8 @@ def _inside(together: Mapping[str, object], numbers: Candidates, restrictions: M
 
 def _agreeing(operation: Operation, chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings) -> Settings | None:
     for attempt in range(TRIES):
-        found = {**{name: next(hand) for name, hand in hands.items()}, **(model if attempt == 0 else {}), **chosen}
+        together = model if attempt == 0 else {}
+        found = {name: together[name] if name in together else next(hand) for name, hand in hands.items()} | chosen
         if agree(found) and agreed(operation.name, found):
             return found
     return None
