@@ -79,7 +79,8 @@ def at_tokens(positions: np.ndarray, rank: int) -> np.ndarray:
 def _of_bias(right: np.ndarray, got: np.ndarray, *, free: bool) -> np.ndarray:
     """Return the error of a bias; softmax doesn't see a constant per row, so where that is free the first key's is taken off."""
     difference = got - right
-    return np.asarray(np.abs(difference - difference[..., :1] if free else difference))
+    with np.errstate(invalid="ignore"):  # where masked elements are taken from one another there is no number, and none is kept
+        return np.asarray(np.abs(difference - difference[..., :1] if free else difference))
 
 
 def largest(places: np.ndarray, found: np.ndarray) -> dict[int, float]:
