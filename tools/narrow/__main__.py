@@ -1,0 +1,77 @@
+"""Put every known mistake in the place of code that declares little: ``python -m tools.narrow --jobs 2 --sample 1/20``."""
+
+import argparse
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from fractions import Fraction
+from pathlib import Path
+
+from conformance.declarations import operations
+from conformance.files import write
+from conformance.terminal import Progress
+from tools.narrow import record
+from tools.narrow.declaring import Declaration, declarations
+from tools.narrow.judging import Judged, Outcome, judge
+from tools.share import share_of_all
+
+#: How many declarations are drawn for every operation.
+COUNT = 30
+
+
+def chosen(only: Sequence[str], count: int, seed: int, share: Fraction) -> list[Declaration]:
+    """Return that share of the declarations, evenly spread, the same ones every time."""
+    every = [each for name in only or operations() for each in declarations(name, count, seed)]
+    return [each for index, each in enumerate(every) if int((index + 1) * share) > int(index * share)]
+
+
+def judged(wanted: Sequence[Declaration], jobs: int) -> Iterator[Judged]:
+    """Yield what became of every declaration, in order."""
+    progress = Progress("narrow")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) if jobs > 1 else nullcontext() as pool:
+        found = pool.map(judge, wanted) if pool else map(judge, wanted)
+        for done, each in enumerate(found, 1):
+            progress(done, len(wanted), each.declaration.words)
+            yield each
+    progress.clear()
+
+
+def shortcomings(found: Sequence[Judged]) -> Iterator[str]:
+    """Yield what must not be: a mistake that passes and isn't listed, and right code that is convicted."""
+    for each in found:
+        silent = [name for name, outcome in each.outcomes.items() if outcome is Outcome.SILENT]
+        yield from (f"{name} passes and isn't listed: {each.declaration.words}" for name in silent)
+        yield from (f"right code is convicted: {each.declaration.words}: {alarm}" for alarm in each.alarms)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 1 where a mistake passes silently, or where right code is convicted."""
+    options = _parser().parse_args(arguments)
+    started = time.perf_counter()
+    wanted = chosen(options.operation, COUNT, options.seed, options.sample)
+    found = list(judged(wanted, options.jobs))
+    wrong = list(shortcomings(found))
+    if options.record is not None:
+        write(options.record, record.page(found, options.seed))
+    print("\n".join([*record.told(found), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
+    return 1 if wrong else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tools.narrow", description=__doc__)
+    parser.add_argument("--operation", action="append", choices=list(operations()), metavar="NAME", help="only this one; may come again")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="what declarations and calls are drawn by (default: 1)")
+    parser.add_argument(
+        "--sample", type=share_of_all, default=Fraction(1), metavar="1/20", help="a share of the declarations (default: all)"
+    )
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

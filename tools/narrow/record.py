@@ -1,0 +1,100 @@
+"""The record: what became of known mistakes under narrow declarations, by operation, and the verdicts on right code."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from tools.narrow.judging import FURTHER, Judged, Outcome
+
+HEAD = """\
+# Known mistakes under narrow declarations
+
+Code that declares little could pass because nothing was drawn that shows what is wrong with it. For every operation, thirty declarations
+are drawn: one to four parameters at one value each, what the code takes of positions (from zero, consecutive, queries at the end, one row
+for the batch, no negative ones, none over 2,047), and one dtype. Every known mistake of the operation stands in for code that declares
+this, its float64 result rounded once, and is judged by drawn golden cases as at level core: those of the run, those that are further looked
+for, and the smallest large call. Stored vectors, laws and the other large calls, which a run has besides, are left out.
+
+| column | what it counts |
+|---|---|
+| mistakes | known mistakes and conventions of the operation |
+| trials | each of them under each declaration, without the conventions that are right code there |
+| convicted | a golden case convicts it |
+| shows nothing | it passes, and is listed as not excluded since it shows nothing within the declaration |
+| unnoticed | it passes, and is listed as not excluded since no case that shows it was judged |
+| missed | said to show nothing, and yet convicted by one of FURTHER further calls inside the declaration (those where it differs most) |
+| silent | it passes and isn't listed: must be 0 |
+| conforms | of how many declarations right code, rounded once, got evidence enough; the others got *not enough evidence* |
+| alarms | right code was convicted: must be 0 |
+"""
+COLUMNS = ("operation", "mistakes", "declarations", "trials", "convicted", "shows nothing", "unnoticed", "missed", "silent")
+VERDICTS = ("conforms", "alarms")
+
+
+def page(found: Sequence[Judged], seed: int) -> str:
+    """Return the record as Markdown."""
+    head, *rows = table(found)
+    parts = [
+        HEAD.replace("FURTHER", str(FURTHER)),
+        f"Written by `python -m tools.narrow --jobs 2 --seed {seed}` (`make narrow`).\n",
+        f"| {' | '.join(head)} |",
+        f"|---|{'---:|' * (len(head) - 1)}",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "\n## Missed\n",
+        *(_listed(missed(found)) or ["None."]),
+        "\n## Why right code got no verdict\n",
+        *(_listed(reasons(found)) or ["It always got one."]),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def told(found: Sequence[Judged]) -> Iterator[str]:
+    """Yield the record's lines for a screen."""
+    rows = list(table(found))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *counts in rows:
+        yield "  ".join([name.ljust(widths[0]), *(count.rjust(width) for count, width in zip(counts, widths[1:], strict=True))])
+    yield from (f"missed: {line}" for line in missed(found))
+    yield from (f"no verdict on right code: {line}" for line in reasons(found))
+
+
+def table(found: Sequence[Judged]) -> Iterator[list[str]]:
+    """Yield the head, a row for every operation, and the sum."""
+    yield [*COLUMNS, *VERDICTS]
+    rows = [_row(list(each)) for _, each in groupby(found, key=lambda one: one.declaration.operation)]
+    names = [each.declaration.operation for each in found]
+    for name, row in zip(dict.fromkeys(names), rows, strict=True):
+        yield [f"`{name}`", *(f"{row[column]:,}" for column in (*COLUMNS[1:], *VERDICTS))]
+    total = sum(rows, Counter[str]())
+    yield ["all", *(f"{total[column]:,}" for column in (*COLUMNS[1:], *VERDICTS))]
+
+
+def _row(found: Sequence[Judged]) -> Counter[str]:
+    """Return the counts of one operation, by column."""
+    counted = Counter(str(outcome) for each in found for outcome in each.outcomes.values())
+    counted["trials"] = counted.total() - counted.pop(Outcome.RIGHT, 0)
+    counted["mistakes"], counted["declarations"] = len(found[0].outcomes), len(found)
+    counted["conforms"] = sum(not each.missing and not each.alarms for each in found)
+    counted["alarms"] = sum(bool(each.alarms) for each in found)
+    return counted
+
+
+def missed(found: Iterable[Judged]) -> Iterator[str]:
+    """Yield each mistake that was missed, and where."""
+    where = defaultdict[str, list[str]](list)
+    for each in found:
+        for name, outcome in each.outcomes.items():
+            if outcome is Outcome.MISSED:
+                where[name].append(each.declaration.words.split(" ", 1)[1])
+    yield from (f"{name}: {'; '.join(declared)}" for name, declared in where.items())
+
+
+def reasons(found: Iterable[Judged]) -> Iterator[str]:
+    """Yield each kind of reason why right code got no verdict, the most frequent first, with an example."""
+    why = [(reason, each) for each in found for reason in each.reasons]
+    examples = {reason: f"{each.declaration.words}: {each.missing[0]}" for reason, each in reversed(why)}
+    yield from (f"{count} times: {reason} (such as {examples[reason]})" for reason, count in Counter(r for r, _ in why).most_common())
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
