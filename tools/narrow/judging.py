@@ -19,9 +19,11 @@ from conformance.journal import Task
 from conformance.judge import half_ulp
 from conformance.mutant import Mutant
 from conformance.mutants import for_operation
+from conformance.mutants.building import Function
 from conformance.outcomes import Errored, Evidence
-from conformance.subject import Reply, Subject
+from conformance.subject import CallFailedError, Reply, Subject
 from conformance.vector_checks import Checked
+from tools.accuracy.trials import conforms
 from tools.narrow.declaring import Declaration
 
 LEVEL = "core"
@@ -66,7 +68,8 @@ def judge(declaration: Declaration) -> Judged:
     cases = sorted((one for one in found.checked if gathered.judged(one) and one.reply is not None), key=_size)
     outcomes = {mutant.name: outcome(task, mutant, cases, evidence) for mutant in for_operation(task.operation)}
     passed = [mutant for mutant in for_operation(task.operation) if outcomes[mutant.name] is Outcome.ALIKE]
-    outcomes |= dict.fromkeys(missed(task, declaration.seed + OTHER_SEED, passed), Outcome.MISSED)
+    found_beside = list(missed(task, declaration.seed + OTHER_SEED, passed))
+    outcomes |= at_real_sizes(task, declaration.seed, found_beside)
     return Judged(declaration, outcomes, list(alarms(found.checked)), evidence.missing)
 
 
@@ -82,15 +85,14 @@ def gather(task: Task, seed: int) -> Gathered:
     return found
 
 
-def code(task: Task) -> Subject:
-    """Return right code: computed in float64, and rounded once."""
+def code(task: Task, function: Function | None = None) -> Subject:
+    """Return code that computes a function, right code else, in float64, and rounds once."""
 
     def call(arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
         named = dict(zip(operations()[task.operation].arrays, arrays, strict=True))
-        answer = known.answer(task.operation, known.unaltered(task), named, parameters)
+        answer = known.answer(task.operation, function or known.unaltered(task), named, parameters)
         if answer is None:
-            message = f"right code must answer, got nothing for {task.operation} with {parameters}"
-            raise AssertionError(message)
+            raise CallFailedError(Errored("no answer"))
         return known.reply(answer, task.dtype)
 
     return Subject(operations()[task.operation], task.dtype, task.profile, call, task.descriptor.restrictions, task.descriptor.takes)
@@ -105,7 +107,7 @@ def outcome(task: Task, mutant: Mutant, cases: Iterable[Checked], evidence: Evid
     """Return what becomes of one known mistake, by the cases of a run and by what its evidence says."""
     if any(convicts(task, mutant, case) for case in cases):
         return Outcome.CONVICTED
-    if mutant.name not in {mistake.name for mistake in known.mistakes(task)}:
+    if conforms(mutant, task.descriptor.restrictions):
         return Outcome.RIGHT
     name = mutant.name.split("/", 1)[-1]
     if name not in evidence.not_excluded:
@@ -115,13 +117,11 @@ def outcome(task: Task, mutant: Mutant, cases: Iterable[Checked], evidence: Evid
 
 def convicts(task: Task, mutant: Mutant, case: Checked) -> bool:
     """Whether a case of a run convicts a mistake, judged as any code is."""
-    vector = case.vector
-    found = known.answer(task.operation, mutant.function, vector.inputs, vector.parameters)
-    came = Errored("no answer") if found is None else known.reply(found, task.dtype)
-    return vector_checks.judged(task, vector, came, 0.0).failed
+    came, seconds = vector_checks.asked(code(task, mutant.function), tuple(case.vector.inputs.values()), case.vector.parameters)
+    return vector_checks.judged(task, case.vector, came, seconds).failed
 
 
-def missed(task: Task, seed: int, passed: Sequence[Mutant]) -> Iterator[str]:
+def missed(task: Task, seed: int, passed: Sequence[Mutant]) -> Iterator[Mutant]:
     """Yield the mistakes, of those said to show nothing, that other calls inside the declaration convict."""
     right = known.unaltered(task)
     calls = [call for _, call in islice(golden_checks.drawn(task, seed), FURTHER if passed else 0)]
@@ -129,7 +129,17 @@ def missed(task: Task, seed: int, passed: Sequence[Mutant]) -> Iterator[str]:
     for mutant in passed:
         others = [known.answer(task.operation, mutant.function, call.arrays, call.parameters) for call in calls]
         if any(_convicted(task, mutant, calls[index]) for index in _farthest(answers, others, task.dtype)):
-            yield mutant.name
+            yield mutant
+
+
+def at_real_sizes(task: Task, seed: int, mistakes: Sequence[Mutant]) -> dict[str, Outcome]:
+    """Return which mistakes are convicted by the large calls of a run, and which remain missed."""
+    convicted = {
+        mutant.name
+        for mutant in mistakes
+        if any(one.failed for one in golden_checks.at_real_sizes(code(task, mutant.function), task, seed, LEVEL))
+    }
+    return {mutant.name: Outcome.CONVICTED if mutant.name in convicted else Outcome.MISSED for mutant in mistakes}
 
 
 def _farthest(answers: Sequence[Answer], others: Sequence[Answer], dtype: str) -> Iterator[int]:

@@ -1,0 +1,104 @@
+"""Known mistakes in the place of code that declares little are convicted or listed, and what is neither is reported."""
+
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from conformance import golden_checks
+from conformance.declarations import operations
+from conformance.evidence import known
+from conformance.mutants import MUTANTS
+from conformance.outcomes import Evidence
+from conformance.takes import Takes, misplaced
+from tools.narrow import __main__ as command
+from tools.narrow import judging, record
+from tools.narrow.declaring import MOST, Declaration, declarations
+from tools.narrow.judging import Judged, Outcome, judge
+
+SLOPES = "alibi.slopes"
+DECLARED = Declaration(SLOPES, "float32", 3, {"num_heads": 40})
+
+
+@pytest.mark.parametrize("name", sorted(operations()))
+def test_declarations_are_narrow_and_leave_calls_to_draw(name: str) -> None:
+    drawn = list(declarations(name, 6, 1))
+
+    assert drawn == list(declarations(name, 6, 1))
+    for each in drawn:
+        assert len(each.restrictions) <= MOST
+        assert not any(misplaced(each.takes, operations()[name]))
+        calls = [call.parameters for _, call in islice(golden_checks.drawn(each.task, each.seed), 3)]
+        assert calls
+        assert all(each.restrictions.items() <= parameters.items() for parameters in calls)
+
+
+def test_every_mistake_is_convicted_or_listed_and_right_code_is_not_convicted() -> None:
+    for declared in declarations(SLOPES, 2, 1):
+        found = judge(declared)
+
+        assert set(found.outcomes) == {name for name in MUTANTS if name.startswith(f"{SLOPES}/")}
+        assert list(command.shortcomings([found])) == []
+        assert Outcome.CONVICTED in found.outcomes.values()
+
+
+def test_a_mistake_that_shows_nothing_within_the_declaration_is_listed() -> None:
+    found = judge(Declaration(SLOPES, "float32", 3, {"num_heads": 8, "max_bias": 8.0}))
+
+    assert found.outcomes[f"{SLOPES}/one-sequence-for-any-heads"] is Outcome.ALIKE
+    assert judge(DECLARED).outcomes[f"{SLOPES}/one-sequence-for-any-heads"] is Outcome.CONVICTED
+
+
+def test_a_mistake_that_passes_and_is_not_listed_is_silent() -> None:
+    task = DECLARED.task
+    found = judging.gather(task, DECLARED.seed)
+    made_up = replace(MUTANTS[f"{SLOPES}/one-sequence-for-any-heads"], name=f"{SLOPES}/made-up", function=known.unaltered(task))
+
+    assert judging.outcome(task, made_up, found.checked, found.evidence()) is Outcome.SILENT
+
+
+def test_a_mistake_that_is_listed_without_a_case_that_could_show_it_is_unnoticed() -> None:
+    evidence = Evidence("mine", SLOPES, "float32", 0, 0, not_excluded=("one-sequence-for-any-heads",))
+
+    assert judging.outcome(DECLARED.task, MUTANTS[f"{SLOPES}/one-sequence-for-any-heads"], [], evidence) is Outcome.UNNOTICED
+
+
+def test_a_convention_that_is_declared_is_right_code() -> None:
+    found = judge(Declaration("rope.apply", "float32", 3, {"layout": "half"}))
+
+    assert found.outcomes["rope.apply/layout=half"] is Outcome.RIGHT
+    assert found.outcomes["rope.apply/layout=interleaved"] is Outcome.CONVICTED
+
+
+def test_a_mistake_that_was_said_to_show_nothing_is_found_beside() -> None:
+    mistake = MUTANTS[f"{SLOPES}/one-sequence-for-any-heads"]
+
+    assert list(judging.missed(DECLARED.task, 5, [mistake])) == [mistake]
+    assert list(judging.missed(replace(DECLARED, restrictions={"num_heads": 8, "max_bias": 8.0}).task, 5, [mistake])) == []
+
+
+@pytest.mark.parametrize(
+    ("judged", "told"),
+    [
+        (Judged(DECLARED, {"x": Outcome.SILENT}, [], []), "x passes and isn't listed: alibi.slopes float32 num_heads=40"),
+        (Judged(DECLARED, {}, ["drawn-1: wrong"], []), "right code is convicted: alibi.slopes float32 num_heads=40: drawn-1: wrong"),
+    ],
+)
+def test_a_silent_pass_and_a_false_alarm_end_with_status_1(
+    judged: Judged, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "judge", lambda _: judged)
+
+    assert command.main(["--operation", SLOPES, "--sample", "1/30"]) == 1
+    assert told in capsys.readouterr().out
+
+
+def test_the_record_counts_every_outcome_and_says_what_was_missed_and_why_there_was_no_verdict() -> None:
+    outcomes = {"a": Outcome.CONVICTED, "b": Outcome.ALIKE, "c": Outcome.MISSED, "d": Outcome.RIGHT}
+    found = [Judged(DECLARED, outcomes, [], []), Judged(replace(DECLARED, takes=Takes(lowest=0)), outcomes, [], ["2 of 9 show: x"])]
+
+    text = record.page(found, 1)
+
+    assert "| `alibi.slopes` | 4 | 2 | 6 | 2 | 2 | 0 | 2 | 0 | 1 | 0 |" in text
+    assert "- c: float32 num_heads=40; float32 num_heads=40 lowest=0" in text
+    assert "- 1 times: N of N show (such as alibi.slopes float32 num_heads=40 lowest=0: 2 of 9 show: x)" in text
