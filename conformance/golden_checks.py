@@ -22,7 +22,7 @@ from conformance.vectors import Vector
 
 #: How many drawn cases are judged of an implementation's first dtype, and of each further one.
 ENOUGH = {"smoke": 6, "core": 24, "full": 200}
-FURTHER = {"smoke": 4, "core": 8, "full": 50}
+FURTHER = {"smoke": 4, "core": 4, "full": 50}
 #: Where an implementation refuses what is drawn, so many times more are tried.
 PATIENCE = 4
 #: How far a case that is asked for by name is looked for.

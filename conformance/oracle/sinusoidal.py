@@ -7,7 +7,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.rope import Inputs, Results, Turn, circle, turn
+from conformance.oracle.rope import Inputs, Results, Turn, turn
 from conformance.oracle.tensor import over
 
 
@@ -53,5 +53,10 @@ def encode(a: Exact, inputs: Inputs, *, dim: int, base: float, layout: str, spac
 def shift_matrix(a: Exact, inputs: Inputs, *, dim: int, base: float, spacing: str, **_: Any) -> Results:
     """Return ``[[cos, sin], [-sin, cos]]`` of every pair and offset."""
     offsets, omega = inputs["offsets"], omegas(a, dim, base, spacing)
-    turns = [turn for offset in offsets.values for turn in circle(a, omega, offset)]
-    return {"result": ((*offsets.shape, len(omega), 2, 2), [value for cos, sin in turns for value in (cos, sin, -sin, cos)])}
+    at = cache(lambda offset, pair: turn(a, omega[pair], offset))
+
+    def entry(token: int, pair: int, row: int, column: int) -> Ball:
+        cos, sin = at(offsets.at(token), pair)
+        return cos if row == column else -sin if row else sin
+
+    return {"result": over((*offsets.shape, len(omega), 2, 2), entry)}
