@@ -102,4 +102,5 @@ def _apart(found: np.ndarray, expected: np.ndarray, dtype: str) -> float:
         return math.inf
     largest: Any = np.abs(expected[finite]).max(initial=0.0)
     apart = np.abs(found[finite] - expected[finite]).max(initial=0.0)
-    return float(apart / half_ulp(np.asarray(largest), dtype))
+    with np.errstate(divide="ignore"):
+        return float(apart / half_ulp(np.asarray(largest), dtype)) if apart else 0.0

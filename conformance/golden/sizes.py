@@ -42,10 +42,10 @@ class Sizing:
     def draw(self, rng: Generator) -> Sizes:
         """Choose every axis that parameters leave open, in any order, as long as the whole stays small."""
         axes = self._axes()
-        sizes = {axis: fixed_size(axis, self.parameters) or 1 for axis in axes}
+        sizes = {axis: fixed_size(axis, self.parameters) or self._least(axis) for axis in axes}
         free = [axis for axis in axes if axis in SIZES and fixed_size(axis, self.parameters) is None]
         for axis in sorted(rng.permutation(np.array(free, dtype=object)), key=self._last):
-            fitting = [size for size in SIZES[axis] if self._fits({**sizes, axis: size})] or [1]
+            fitting = [size for size in SIZES[axis] if size >= sizes[axis] and self._fits({**sizes, axis: size})] or [sizes[axis]]
             sizes[axis] = max(fitting) if self._stretched(axis) else fitting[int(rng.integers(len(fitting)))]
         if self.takes.queries == "at_end" and {"query", "key"} <= sizes.keys():
             sizes["query"], sizes["key"] = sorted((sizes["query"], sizes["key"]))
@@ -54,6 +54,14 @@ class Sizing:
     def _axes(self) -> list[str]:
         words = " ".join(self.operation.arrays.values()).replace("[", "").replace("]", "").split()
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
+
+    def _least(self, axis: str) -> int:
+        """Return how many there must be: two keys, where a softmax of one would be 1 whatever the logit."""
+        return 2 if axis == "key" and "causal" in self.operation.parameters else 1
+
+    def _least(self, axis: str) -> int:
+        """Return 2 for keys that are weighed, in all scenes but one: a single key weighs 1, whatever is wrong with it."""
+        return 2 if axis == "key" and "causal" in self.operation.parameters and self.scene != "any" else 1
 
     def _last(self, axis: str) -> bool:
         return not self._stretched(axis)
