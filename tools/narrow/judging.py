@@ -30,7 +30,7 @@ LEVEL = "core"
 #: At what level large calls are made: the one that is small, since every mistake is put to it.
 LARGE = "smoke"
 #: In how many further calls, drawn by another seed, a mistake that passed is looked for; so many are judged by either measure.
-FURTHER, ASKED = 300, 2
+FURTHER, ASKED = 100, 2
 OTHER_SEED = 500_000
 
 
