@@ -58,18 +58,27 @@ def explain(operation: str, observations: Sequence[Observation], profile: str, r
 
 
 def of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
-    """Return what is known of the checks of one implementation that failed; without a name, also what these have in common."""
+    """Return what is known of the checks of one implementation that failed; without a name, also what these have in common.
+
+    Stored vectors are asked first: they were made to show mistakes, where drawn ones may amplify what rounding makes of a mistake.
+    """
     asked = [one for one in checked if one.vector.error is None]
-    answered = [one for one in asked if one.reply is not None]
-    raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
-    seen_of = [Observation(one.vector, dict(one.reply.values), one.task.dtype) for one in answered if one.reply is not None]
-    found = explain(asked[0].task.operation, seen_of, asked[0].task.profile, raised)
+    stored = [one for one in asked if not one.vector.drawn]
+    found = _explained_by(stored) if any(one.failed for one in stored) else None
+    found = found if found is not None and found.named else _explained_by(asked)
     if found is not None and found.named:
         return found
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
     common = conditions(passed, [one.vector for one in asked if one.failed])
     known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
+
+
+def _explained_by(asked: Sequence[Checked]) -> Diagnosis | None:
+    """Return what the answers to some vectors show."""
+    raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
+    answered = [Observation(one.vector, dict(one.reply.values), one.task.dtype) for one in asked if one.reply is not None]
+    return explain(asked[0].task.operation, answered, asked[0].task.profile, raised)
 
 
 def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:

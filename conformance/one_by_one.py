@@ -143,11 +143,8 @@ class Judge:
         subject = self.session.subject(task.descriptor, task.dtype, task.profile)
         vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
         stored = [vector_checks.check(subject, task, vector) for vector in vectors if vector.expected is not None]
-        drawn = list(self._drawn(task).values())
-        found = diagnose.of_checks(stored) if any(map(diagnosable, stored)) else None
-        if found is None and any(map(diagnosable, drawn)):
-            return diagnose.of_checks([*stored, *drawn])
-        return found
+        checked = [*stored, *self._drawn(task).values()]
+        return diagnose.of_checks(checked) if any(map(diagnosable, checked)) else None
 
 
 def _questions(task: Task, vectors: list[Vector], level: str) -> Iterator[Question]:
