@@ -2,11 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from conformance import laws, reproduction
 from conformance.declarations import operations
 from conformance.draw import candidates
+from conformance.golden import parts
+from conformance.golden.large import large
 from conformance.journal import Call, Task
+from conformance.laws import running
+from conformance.laws.judging import Check
+from conformance.laws.trial import Example
 from conformance.outcomes import Advisory, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Result
 from conformance.subject import CallFailedError, CallRefusedError, Subject
 from refimpl.schemes import SCHEMES
@@ -18,6 +24,7 @@ UNMODIFIED = "inputs unmodified"
 SHAPE = "shape"
 #: How many examples are enough to have one repeated many times.
 PATIENT = 20
+PARTS = "parts of a whole"
 OUTSIDE = laws.law_name(Law.OUTSIDE)
 
 
@@ -92,6 +99,15 @@ def declared(operation: str) -> tuple[Law, ...]:
     """Return the laws that the operation's scheme claims for it."""
     scheme, _, name = operation.partition(".")
     return tuple(SCHEMES[scheme].laws.get(name, ()))
+
+
+def whole_and_parts(subject: Subject, task: Task, seed: int) -> Iterator[Found]:
+    """Yield what comparing a large result with calls on parts of it gave."""
+    descriptor, operation = task.descriptor, operations()[task.operation]
+    every = large(operation, restrictions=descriptor.restrictions, takes=descriptor.takes, dtype=task.dtype, seed=seed, level="core")
+    for each in islice(every, 1, 2):
+        example = Example(each.arguments, {}, 0, (1, 1), each.arguments.parameters)
+        yield Found(task, running.once(subject, Check(PARTS, parts.compared, Reason.LAW), example))
 
 
 def run(subject: Subject, task: Task, *, examples: int, seed: int) -> Iterator[Found]:

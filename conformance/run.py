@@ -206,7 +206,7 @@ class _Run:
         for checked in golden_checks.judgements(subject, plain, case.task, gathered, seed=seed, level=self.selection.level):
             case.checked.append(checked)
             gathered.add(checked)
-        if self.selection.level != "smoke" and case.task.dtype == case.task.descriptor.dtypes[0]:
+        if self._thorough(case):
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
 
     def _laws(self, case: Case) -> None:
@@ -216,8 +216,15 @@ class _Run:
         subject = self.journal.subject(self.session, case.task)
         try:
             case.found.extend(law_checks.run(subject, case.task, examples=self._examples(case), seed=self.selection.seed))
+            if self._thorough(case):
+                plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
+                case.found.extend(law_checks.whole_and_parts(plain, case.task, self.selection.seed))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             case.broken = f"{type(error).__name__}: {error}"
+
+    def _thorough(self, case: Case) -> bool:
+        """Whether an implementation is asked for all that makes a difference: above level smoke, at its first dtype."""
+        return self.selection.level != "smoke" and case.task.dtype == case.task.descriptor.dtypes[0]
 
     def _examples(self, case: Case) -> int:
         plain = self.selection.level == "full" or case.task.dtype == case.task.descriptor.dtypes[0]

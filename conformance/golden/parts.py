@@ -50,6 +50,12 @@ def cut(axes: str, values: np.ndarray, along: Mapping[str, slice]) -> np.ndarray
     return values[tuple(along.get(name, slice(None)) for name in names)] if names else values
 
 
+def compared(trial: Trial) -> Iterator[Sides]:
+    """Yield the whole against every part."""
+    for part in parts(trial.operation, trial.arguments, trial.subject.takes):
+        yield from sides(trial, part)
+
+
 def sides(trial: Trial, part: Part) -> Iterator[Sides]:
     """Yield both sides wherever the bits of the whole and of a part differ, with what computing twice may differ by.
 

@@ -90,6 +90,13 @@ def run_checks(subject: Subject, checks: Sequence[Check], *, examples: int, seed
         yield _finding(tally, drawing, _as_met(tally) if as_met else _counterexample(subject, tally, small, examples=examples, seed=seed))
 
 
+def once(subject: Subject, check: Check, example: Example) -> Finding:
+    """Put one example to one law."""
+    tally = Tally(check)
+    tally.count(example, judge(Trial(subject, example), check))
+    return _finding(tally, 0.0, _as_met(tally))
+
+
 def _fickle(tallies: Sequence[Tally]) -> bool:
     """Whether the same call does not always give the same: then nothing else can be shrunk."""
     return any(tally.broken and tally.broken[1].reason in (Reason.HISTORY, Reason.NOT_DETERMINISTIC) for tally in tallies)
