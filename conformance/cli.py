@@ -40,7 +40,7 @@ class Commands(click.Group):
 def posenc() -> None:
     """Judge an implementation of a positional encoding: right or wrong, which known mistake, how precise.
 
-    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed, 4 nothing ran, 5 nothing that ran could be judged,
+    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed, 4 nothing ran, 5 not enough evidence for a verdict,
     130 interrupted.
     """
 

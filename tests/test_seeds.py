@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.adapter import Adapter
+from conformance.adapter import Adapter, Unsupported
 from conformance.in_process import InProcess
 from conformance.mutants.building import altered
 from tools import seeds
@@ -19,16 +19,17 @@ def session(function: Callable[..., Any]) -> InProcess:
 
 
 def test_what_is_right_is_convicted_under_no_seed() -> None:
-    drawn, convicted = seeds.laws_alone(session(altered(SLOPES)), 7)
+    drawn, convicted = seeds.what_is_drawn(session(altered(SLOPES)), 7, laws=True)
 
     assert drawn > 50
     assert convicted == []
 
 
 def test_a_law_that_convicts_is_told_with_operation_and_dtype() -> None:
-    _, convicted = seeds.laws_alone(session(altered(SLOPES, result=np.negative)), 7)
+    _, convicted = seeds.what_is_drawn(session(altered(SLOPES, result=np.negative)), 7, laws=True)
 
     assert "mine: alibi.slopes in float64: slopes in unit interval" in convicted
+    assert "mine: alibi.slopes in float64: alibi.slopes/drawn-1" in convicted
 
 
 def test_seeds_draw_other_examples() -> None:
@@ -40,28 +41,37 @@ def test_seeds_draw_other_examples() -> None:
 
     for seed in (1, 2, 1):
         asked.append([])
-        seeds.laws_alone(session(noting), seed)
+        seeds.what_is_drawn(session(noting), seed, laws=False)
 
     assert asked[0] == asked[2] != asked[1]
 
 
 def test_convictions_are_counted_once_per_seed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(seeds, "seed_after_seed", lambda *_: iter([(10, ["a", "a"]), (20, []), (30, ["a", "b"])]))
+    monkeypatch.setattr(seeds, "seed_after_seed", lambda *_, **__: iter([(10, ["a", "a"]), (20, []), (30, ["a", "b"])]))
 
     seeds.main(["mine", "--first", "4", "--count", "3"])
     first, *lines = capsys.readouterr().out.splitlines()
 
-    assert first.startswith("mine: 3 seeds, 60 drawn examples, 2 different convictions")
+    assert first.startswith("mine: 3 seeds, 60 drawn cases and examples, 2 different convictions")
     assert lines == ["    2 of 3  a", "    1 of 3  b"]
 
 
 def test_seeds_are_the_ones_that_are_asked_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(seeds, "whole_run", lambda _: (1, []))
-    monkeypatch.setattr(seeds, "laws_alone", lambda _, seed: (10 * seed, []))
+    monkeypatch.setattr(seeds, "what_is_drawn", lambda _, seed, **__: (10 * seed, []))
 
     seeds.main(["mine", "--first", "0", "--count", "2"])
     seeds.main(["mine", "--first", "25", "--count", "2"])
     told = capsys.readouterr()
 
-    assert [line.split(",")[1].strip() for line in told.out.splitlines()] == ["11 drawn examples", "510 drawn examples"]
+    assert [line.split(",")[1].strip() for line in told.out.splitlines()] == ["11 drawn cases and examples", "510 drawn cases and examples"]
     assert [line.split(",")[0] for line in told.err.splitlines()] == [f"mine: seed {seed}" for seed in (0, 1, 25, 26)]
+
+
+def test_too_little_evidence_is_told_like_a_conviction() -> None:
+    def refusing(*, num_heads: int, max_bias: float) -> Any:
+        raise Unsupported
+
+    _, convicted = seeds.what_is_drawn(session(refusing), 7, laws=False)
+
+    assert convicted == ["mine: alibi.slopes in float64: not enough evidence"]
