@@ -21,6 +21,8 @@ from refimpl.spec import Law, Operation, axis_names
 Generator = np.random.Generator
 #: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared, large logits, a power of two.
 MANNERS = ("plain", "sparse", "huge", "plain", "loud", "plain", "scaled")
+#: Whether the positions of tokens, or of queries and of keys, have rows of their own for a batch.
+BATCHED = ((True, True), (False, False), (True, False), (False, True))
 #: Every so many calls of an operation that takes real positions have some that aren't whole.
 REAL_EVERY = 4
 #: The last position of a sweep; the numbers of a longer input that holds positions for code that counts them, and what else it holds.
@@ -43,7 +45,8 @@ def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     hands = _Hands(rng)
     for number, parameters in enumerate(source):
         sizing = Sizing(operation, parameters, takes, next(hands.scenes), next(hands.rows))
-        yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng)).draw()
+        batched = (False, False) if takes.one_row else next(hands.batches[sizing.scene])
+        yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng), batched).draw()
 
 
 def generator(operation: Operation, *words: object) -> Generator:
@@ -74,13 +77,13 @@ class _Hands:
     scenes: Iterator[str] = field(init=False)
     rows: Iterator[int] = field(init=False)
     manners: Iterator[str] = field(init=False)
-    batched: Iterator[tuple[bool, bool]] = field(init=False)
     patterns: dict[tuple[Pattern, ...], Iterator[Pattern]] = field(init=False, default_factory=dict)
+    batches: dict[str, Iterator[tuple[bool, bool]]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin every turn."""
         self.scenes, self.rows, self.manners = dealt(SCENES, self.rng), dealt(ROWS, self.rng), dealt(MANNERS, self.rng)
-        self.batched = dealt(((True, True), (False, False), (True, False), (False, True)), self.rng)
+        self.batches = {scene: dealt(BATCHED, self.rng) for scene in SCENES}
 
     def pattern(self, patterns: tuple[Pattern, ...]) -> Pattern:
         """Return the next of the patterns that are taken; with negative ones among them those come early."""
@@ -99,6 +102,7 @@ class _Call:
     hands: _Hands
     number: int
     sizes: Sizes
+    batched: tuple[bool, bool]
 
     def draw(self) -> Arguments:
         """Draw every array and make them fit each other."""
@@ -121,11 +125,10 @@ class _Call:
             return {}
         room, takes = self._room(names[0])
         pattern = self.hands.pattern(places.patterns(room, takes))
-        batched = (False, False) if self.takes.one_row else next(self.hands.batched)
         if len(names) > 1:
-            return self._two(names, room, pattern, takes, batched)
+            return self._two(names, room, pattern, takes)
         real = names[0] in self.operation.numbers and not self.takes.counted and self.number % REAL_EVERY == REAL_EVERY - 1
-        shape = self._shape(names[0], batched=batched[0])
+        shape = self._shape(names[0], batched=self.batched[0])
         return {names[0]: self._real(shape, room) if real else places.rows(self.rng, shape, room, pattern, takes)}
 
     def _room(self, name: str) -> tuple[Room, Takes]:
@@ -139,9 +142,9 @@ class _Call:
         reach = longest(self.operation, self.sizes, self.takes) - 1
         return places.nearer(room, reach, self.takes), replace(self.takes, positions="any", queries="any")
 
-    def _two(self, names: list[str], room: Room, pattern: Pattern, takes: Takes, batched: tuple[bool, bool]) -> dict[str, np.ndarray]:
+    def _two(self, names: list[str], room: Room, pattern: Pattern, takes: Takes) -> dict[str, np.ndarray]:
         """Draw the positions of queries and keys, with a batch on both sides, one, or none."""
-        batched = (batched[0], batched[0]) if takes.queries == "at_end" else batched
+        batched = (self.batched[0], self.batched[0]) if takes.queries == "at_end" else self.batched
         keys = places.rows(self.rng, self._shape(names[1], batched=any(batched)), room, pattern, takes)
         queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
         queries, keys = (rows[0] if rows.ndim > 1 and not kept else rows for rows, kept in zip((queries, keys), batched, strict=True))
@@ -186,7 +189,8 @@ class _Call:
             return plain * 2.0 ** features.HUGE[self.dtype]
         if manner == "loud" and not linear and "query" in axes.split():
             loud = self.rng.random((*plain.shape[:-1], 1)) < 1 / 2
-            return np.where(loud, features.LOUD * plain, plain)
+            loud[..., 0, :] = True
+            return np.where(loud, features.LOUD[self.dtype] * plain, plain)
         if manner == "scaled":
             return plain * 2.0 ** int(self.rng.integers(-4, 3))
         if manner == "sparse" and "layout" in self.parameters and name != "v":

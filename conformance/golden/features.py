@@ -10,7 +10,7 @@ from conformance.profiles import FORMATS
 #: ``2^83`` is 9.7e24: its square ends float32, it itself doesn't; float16 ends at ``2^16``.
 HUGE = {"float64": 83, "float32": 83, "bfloat16": 83, "float16": 9}
 #: What multiplies some queries so that a softmax that doesn't subtract its maximum overflows.
-LOUD = 64.0
+LOUD = {"float64": 512.0, "float32": 512.0, "bfloat16": 64.0, "float16": 64.0}
 SLOW_PAIRS = 2
 
 Generator = np.random.Generator

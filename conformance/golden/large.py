@@ -16,6 +16,7 @@ from refimpl.spec import Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
 Parameters = Mapping[str, object]
+Arrays = dict[str, np.ndarray]
 #: No array holds more numbers; a call with wider heads gets fewer of them.
 MOST, MOST_AT_FULL = 1 << 22, 1 << 24
 #: How many elements of a result are judged, at least and at most, and of one row that weighs all keys.
@@ -44,7 +45,7 @@ class Large:
 
 @dataclass(frozen=True)
 class Room:
-    """How large a call is: batch, query heads per key head, tokens (or queries), keys, width of a head, and how its positions run."""
+    """How large a call is: batch, query heads per key head, tokens (or queries), keys, width of a head, how its positions run, a mask."""
 
     batch: int
     heads: int
@@ -53,6 +54,7 @@ class Room:
     width: int
     group: int = 1
     runs: str = "counted"
+    causal: bool = False
 
     def size(self, axis: str) -> int:
         """Return the size of an axis that no parameter fixes."""
@@ -102,11 +104,11 @@ BIASES = (
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
 #: Attention: few keys but one more than a tile, groups, a batch, many heads, and lengths of several tiles.
 ATTENTION = (
-    Room(2, 4, 5, 65, 16, group=2, runs="shuffled"),
-    Room(1, 6, 33, 257, 64, group=3, runs="counted"),
-    Room(1, 8, 3, 2_049, 64, group=8, runs="late"),
-    Room(5, 12, 10, 10, 64, runs="rows"),
-    Room(1, 33, 65, 129, 64, runs="counted"),
+    Room(2, 4, 5, 65, 16, group=2, runs="one side"),
+    Room(1, 6, 33, 257, 80, group=3, causal=True),
+    Room(1, 8, 3, 2_049, 128, group=8),
+    Room(7, 12, 10, 10, 256, group=3, runs="rows", causal=True),
+    Room(1, 33, 80, 129, 64, causal=True),
 )
 ATTENTION_AT_FULL = (Room(1, 32, 129, 1_025, 128, group=4, runs="late"), Room(7, 20, 65, 33, 80, group=2, runs="rows"))
 
@@ -162,7 +164,13 @@ def _plans(operation: Operation) -> Plans:
 
 def _parameters(operation: Operation, restrictions: Mapping[str, object], room: Room, rng: Generator) -> Parameters | None:
     """Return parameters inside the declaration that agree with each other, with the room's width and heads where these may be had."""
-    wishes: Mapping[str, object] = {"head_dim": room.width, "dim": room.width, "num_heads": room.heads, "memory": room.keys - room.tokens}
+    wishes: Mapping[str, object] = {
+        "head_dim": room.width,
+        "dim": room.width,
+        "num_heads": room.heads,
+        "memory": room.keys - room.tokens,
+        "causal": room.causal,
+    }
     wished = {
         name: wishes[name]
         for name, parameter in operation.parameters.items()
@@ -204,14 +212,19 @@ def _shape(axes: str, parameters: Parameters, room: Room, *, optional: bool) -> 
 def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes, dtype: str, rng: Generator) -> Arguments:
     """Return the arrays of a call of that size."""
     bounds = _bounds(operation, parameters, room, takes)
-    batched = room.runs == "rows" and not takes.one_row
-    shapes = {name: _shape(axes, parameters, room, optional=batched) for name, axes in operation.arrays.items()}
+    shapes = {name: _shape(axes, parameters, room, optional=_has_rows(name, room.runs, takes)) for name, axes in operation.arrays.items()}
     arrays = _positions(shapes, room.runs, bounds, takes, rng)
     for name, shape in shapes.items():
         if name not in arrays:
             arrays[name] = numbers(rng, shape, dtype)
     fitted = suited(operation.name, {name: arrays[name] for name in operation.arrays}, parameters)
     return Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
+
+
+def _has_rows(name: str, runs: str, takes: Takes) -> bool:
+    """Whether an array of positions has a row for each of the batch: all of them, or those of queries alone."""
+    alone = runs == "one side" and name == "query_positions" and takes.queries == "any"
+    return (runs == "rows" or alone) and not takes.one_row
 
 
 def numbers(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -230,10 +243,17 @@ def _positions(
         elif is_position(name) and not (name == "query_positions" and "key_positions" in shapes):
             start = _starts(shape, runs, bounds, takes, rng)
             counted = start + np.arange(shape[-1])
-            found[name] = counted if runs != "shuffled" or takes.counted else rng.permutation(counted)
+            found[name] = counted if runs not in ("shuffled", "one side") or takes.counted else rng.permutation(counted)
     if "key_positions" in found:
-        found["query_positions"] = _queries(found["key_positions"], shapes["query_positions"][-1], takes)
+        shape = shapes["query_positions"]
+        queries = _queries(found["key_positions"], shape[-1], takes)
+        found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])
     return found
+
+
+def _turned(row: np.ndarray, count: int) -> np.ndarray:
+    """Return as many rows of the same positions, each in another order."""
+    return np.stack([np.roll(row, turn) for turn in range(count)])
 
 
 def _starts(shape: tuple[int, ...], runs: str, bounds: places.Room, takes: Takes, rng: Generator) -> np.ndarray:
@@ -277,7 +297,22 @@ def _thinned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray]
         judged = np.unique(np.stack(np.unravel_index(flat, result_shape(operation, call, name))[:3]), axis=1)
         for batch, head, query in judged.T:
             q[batch, head, query, rng.permutation(q.shape[-1])[LIVE:]] = 0.0
-    return call.with_arrays(q=q, **weights)
+    return call.with_arrays(q=q, **weights, **(_risen(call) if weighs(operation) else {}))
+
+
+def _risen(call: Arguments) -> Arrays:
+    """Double the second half of the keys, so that maxima rise, and let values at edges weigh as much as the others, the last alone too.
+
+    Else a running sum that isn't rescaled, or one key forgotten among thousands, would stay below what rounding may do.
+    """
+    count = call.arrays["k"].shape[2]
+    edges = sampling.edges(count)
+    louder = np.ones((count, 1))
+    louder[edges] = 2.0 ** round(math.log2(count / len(edges)))
+    louder[-1] = 2.0 ** round(math.log2(count))
+    rising = np.where(np.arange(count) < count // 2, 1.0, 2.0)[:, None]
+    factors = {"k": rising, "v": louder, "values": louder}
+    return {name: array * factors[name] for name, array in call.arrays.items() if name in factors}
 
 
 def _few(weights: np.ndarray, rng: Generator) -> np.ndarray:

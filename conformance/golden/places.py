@@ -83,7 +83,12 @@ def from_zero(_: Generator, count: int, room: Room) -> np.ndarray:
 
 def near(rng: Generator, count: int, _: Room) -> np.ndarray:
     """Draw small positions, unsorted."""
-    return rng.integers(0, 2 * count + 9, count)
+    return rng.integers(1, 2 * count + 9, count)
+
+
+def begun(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Count up from 0, or draw a small position where there is one only: at 0 hardly any mistake shows."""
+    return from_zero(rng, count, room) if count > 1 else near(rng, count, room)
 
 
 def anywhere(rng: Generator, count: int, room: Room) -> np.ndarray:
@@ -116,7 +121,7 @@ def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:
 
 
 Pattern = Callable[[Generator, int, Room], np.ndarray]
-ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, from_zero, repeated)
+ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated)
 BELOW_ZERO = (negative, padded, far_below)
 CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
 

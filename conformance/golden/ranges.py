@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from conformance.draw import TYPICAL
 
-#: Rotary widths: a single pair, ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512), and a row of 4,096.
-WIDTHS = (2, 6, 16, 64, 80, 96, 128, 192, 256, 512)
+#: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512), and a row of 4,096.
+WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
@@ -45,7 +45,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "start_tokens": (0, 4, 256, 1, 2_048),
 }
 
-#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet.
+#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
+#: and a single pair, at which no base shows.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0},
     {"num_buckets": 32, "max_distance": 128},
@@ -58,6 +59,7 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
+    {"head_dim": 2, "base": 10_000.0},
 )
 
 #: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,

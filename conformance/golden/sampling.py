@@ -6,6 +6,8 @@ import numpy as np
 
 #: Sizes of tiles, blocks and pages, beside whose multiples kernels go wrong.
 TILES = (32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384)
+#: So many rows, where there are that many, are the last and other edges; those that follow may be any.
+SURE = 3
 #: Axes of which every index is sampled.
 EVERY = ("batch", "head", "query_head", "key_head")
 
@@ -58,10 +60,10 @@ def rows(shape: tuple[int, ...], lead: int, count: int, each: int, rng: Generato
 
 
 def _spread(size: int, count: int, rng: Generator) -> np.ndarray:
-    """Return indices of one axis: all of them in random order where they are few, else its last, edges and random ones."""
+    """Return indices of one axis: all of them in random order where they are few, else its last, other edges and random ones."""
     if size <= count:
         return np.resize(rng.permutation(size), count)
-    edge, anywhere = rng.choice(edges(size), count), rng.integers(size, size=count)
-    chosen = np.where(rng.random(count) < 2 / 3, edge, anywhere)
-    chosen[rng.integers(count)] = size - 1
-    return np.asarray(chosen)
+    edge, anywhere = rng.permutation(edges(size)[:-1]), rng.integers(size, size=count)
+    chosen = np.concatenate([[size - 1], edge, anywhere])[:count]
+    chosen[SURE:] = np.where(rng.random(max(count - SURE, 0)) < 2 / 3, chosen[SURE:], anywhere[SURE:])
+    return rng.permutation(chosen)

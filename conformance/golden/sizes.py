@@ -56,10 +56,6 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return how many there must be: two keys, where a softmax of one would be 1 whatever the logit."""
-        return 2 if axis == "key" and "causal" in self.operation.parameters else 1
-
-    def _least(self, axis: str) -> int:
         """Return 2 for keys that are weighed, in all scenes but one: a single key weighs 1, whatever is wrong with it."""
         return 2 if axis == "key" and "causal" in self.operation.parameters and self.scene != "any" else 1
 
