@@ -130,6 +130,14 @@ def doubled_distance(relative: np.ndarray, *, bidirectional: bool, num_buckets: 
     return buckets(relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=2 * max_distance + 7)
 
 
+def encode(positions: np.ndarray, *, dim: int, base: float, layout: str, spacing: str, scale: float, **_: object) -> np.ndarray:
+    steps = dim / 2 if spacing == "paper" else max(1, dim // 2 - 1)
+    angles = positions[:, None].astype(np.float64) * base ** (-np.arange(dim // 2) / steps)
+    sine, cosine = scale * np.sin(angles), scale * np.cos(angles)
+    made = joined(sine, cosine, layout) if layout != "halves_cosine_first" else joined(cosine, sine, "half")
+    return np.concatenate([made, np.zeros((len(positions), dim % 2))], axis=-1).astype(F32)
+
+
 def only_at_the_origin(x: np.ndarray, positions: np.ndarray, **_: object) -> np.ndarray:
     if positions.any():
         message = "position 0 only"
