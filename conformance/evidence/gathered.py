@@ -25,7 +25,7 @@ from conformance.outcomes import Evidence, Failed, Passed, Unsupported
 from conformance.vector_checks import Checked
 
 #: Among how many further calls those are looked for that show a mistake.
-LOOK = 48
+LOOK = 72
 #: How many of them are judged for one mistake, and for all together.
 TRIES = 3
 MOST = 12
