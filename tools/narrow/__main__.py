@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = list(judged(wanted, options.jobs))
     wrong = list(shortcomings(found))
     if options.record is not None:
-        write(options.record, record.page(found, options.seed))
+        write(options.record, record.page(found, options.seed, options.sample))
     print("\n".join([*record.told(found), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
     return 1 if wrong else 0
 

@@ -2,8 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from importlib.metadata import version
 from itertools import groupby
 
+from conformance.version import __version__
 from tools.narrow.judging import FURTHER, Judged, Outcome
 
 HEAD = """\
@@ -31,12 +34,13 @@ COLUMNS = ("operation", "mistakes", "declarations", "trials", "convicted", "show
 VERDICTS = ("conforms", "alarms")
 
 
-def page(found: Sequence[Judged], seed: int) -> str:
-    """Return the record as Markdown."""
+def page(found: Sequence[Judged], seed: int, share: Fraction) -> str:
+    """Return the record of all declarations, or of a share of them, as Markdown."""
     head, *rows = table(found)
+    sampled = "" if share == 1 else f" --sample {share}"
     parts = [
         HEAD.replace("FURTHER", str(FURTHER)),
-        f"Written by `python -m tools.narrow --jobs 2 --seed {seed}` (`make narrow`).\n",
+        f"Written by `python -m tools.narrow --seed {seed}{sampled}`: posenc {__version__}, numpy {version('numpy')}.\n",
         f"| {' | '.join(head)} |",
         f"|---|{'---:|' * (len(head) - 1)}",
         *(f"| {' | '.join(row)} |" for row in rows),
