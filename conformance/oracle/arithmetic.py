@@ -71,6 +71,9 @@ def hull(balls: Sequence[Ball]) -> Ball:
 class Exact:
     """Real arithmetic: nothing is widened but by the ball arithmetic itself."""
 
+    #: Whether nothing strays, so that no magnitude is asked for and nothing needs to be written so that errors cancel.
+    certain = True
+
     def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return by how much a step of that magnitude may stray; ``stored`` is what a half format stores, if not the magnitude."""
         del step, magnitude, stored, counts
@@ -107,7 +110,8 @@ class Exact:
 
     def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``x`` widened by the named step, exact or not."""
-        return arb(x, self.error(step, x.abs_upper() if magnitude is None else magnitude, x, **counts))
+        del step, magnitude, counts
+        return x
 
     def parameter(self, value: Number) -> Ball:
         """Return a number that the caller chose: its binary64 value, rounded to the computing format."""
@@ -127,12 +131,8 @@ class Exact:
         return self.step("angle", self.parameter(position) * frequency)
 
     def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
-        """Return the angle from a key to a query: one frequency for both, and a rounding on either side."""
-        return (query - key) * frequency + arb(0, self._noise(query, frequency) + self._noise(key, frequency))
-
-    def _noise(self, position: int, frequency: Ball) -> Ball:
-        angle, exact = self.angle(position, frequency), self.parameter(position)
-        return arb(0) if angle.is_exact() else self.error("angle", size(angle)) + exact.rad() * size(frequency)
+        """Return the angle from a key to a query: one frequency for both."""
+        return (query - key) * frequency
 
     def cosine(self, angle: Ball) -> Ball:
         """Return the cosine as computed; no number where the angle is too uncertain."""
@@ -176,6 +176,8 @@ def rounding(form: Format, units: Ball | int) -> Rounding:
 class Widened(Exact):
     """The arithmetic of a profile: every step strays by its budget. Remembers whether a discontinuity was straddled."""
 
+    certain = False
+
     def __init__(self, profile: str) -> None:
         """Read the profile off the budget."""
         self.profile = PROFILES[profile]
@@ -186,7 +188,7 @@ class Widened(Exact):
 
     def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``gamma(units) * magnitude``, or what an underflow costs, plus the rounding of what is stored in half."""
-        strayed = (self._counted(step, **counts) if counts else self._fixed(step)).of(magnitude)
+        strayed = (self._fixed if not counts or "terms" in counts else self._counted)(step, **counts).of(magnitude)
         half = self._stored(step)
         return strayed if half is None else strayed + half.of(size(magnitude if stored is None else stored) + strayed)
 
@@ -201,6 +203,18 @@ class Widened(Exact):
     def step(self, name: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``x`` as the named step gives it: unchanged where it is exact, else widened."""
         return x if self.holds(x, name) else self.spread(name, x, magnitude, **counts)
+
+    def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
+        """Return ``x`` widened by the named step, exact or not."""
+        return arb(x, self.error(step, x.abs_upper() if magnitude is None else magnitude, x, **counts))
+
+    def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
+        """Return the angle from a key to a query: one frequency for both, and a rounding on either side."""
+        return super().angle_between(query, key, frequency) + arb(0, self._noise(query, frequency) + self._noise(key, frequency))
+
+    def _noise(self, position: int, frequency: Ball) -> Ball:
+        angle, exact = self.angle(position, frequency), self.parameter(position)
+        return arb(0) if angle.is_exact() else self.error("angle", size(angle)) + exact.rad() * size(frequency)
 
     def holds(self, x: Ball, step: str) -> bool:
         """Return whether ``x`` is no number, or exactly one of the format that the step ends in."""

@@ -21,11 +21,21 @@ class BlindError(ValueError):
     """A query that sees no key, so that there is nothing to share among."""
 
 
+def live(x: Sequence[Number]) -> list[tuple[int, Ball]]:
+    """Return the channels of a vector that aren't zero: others contribute nothing to a product."""
+    return [(channel, arb(value)) for channel, value in enumerate(x) if value]
+
+
+def products(x: Sequence[tuple[int, Ball]], y: Sequence[Number]) -> list[Ball]:
+    """Return the products of the channels that are zero on neither side."""
+    return [value * y[channel] for channel, value in x if y[channel]]
+
+
 @dataclass(frozen=True)
 class Side:
-    """A pair of a query or key before its rotation: its length, from above, and how far the rotation may miss."""
+    """A pair of a query or key before its rotation: its length, from above, and how far the rotation may miss; 0 where nothing strays."""
 
-    pair: Pair
+    pair: tuple[Ball, Ball]
     length: Ball
     stray: Ball
 
@@ -37,8 +47,9 @@ class Side:
 
 def side(a: Exact, pair: Pair, position: Number) -> Side:
     """Return one pair of a vector at a position."""
-    length = size((arb(pair[0]) ** 2 + arb(pair[1]) ** 2).sqrt())
-    return Side(pair, length, a.rotation_error(length, int(position)))
+    x, y = arb(pair[0]), arb(pair[1])
+    length = arb(0) if a.certain else size((x**2 + y**2).sqrt())
+    return Side((x, y), length, a.rotation_error(length, int(position)))
 
 
 def turn(a: Exact, frequency: Ball, query: Number, key: Number, sign: int) -> tuple[Ball, Ball]:
@@ -52,6 +63,8 @@ def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], width:
     if not live:
         return arb(0)
     terms = sum((turned_product(q, k, cos, sin) for q, k, (cos, sin) in live), arb(0))
+    if a.certain:
+        return terms / arb(width).sqrt()
     weight = sum((q.reach * k.reach for q, k, _ in live), arb(0))
     whole = a.spread("dot", terms, size(weight), terms=2 * len(live))
     return a.spread("scale", whole / arb(width).sqrt())
@@ -59,8 +72,8 @@ def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], width:
 
 def turned_product(q: Side, k: Side, cos: Ball, sin: Ball) -> Ball:
     """Return ``<R_m q, R_n k>`` for one pair: a function of the angle between, and what either side's rotation strays."""
-    along = arb(q.pair[0]) * arb(k.pair[0]) + arb(q.pair[1]) * arb(k.pair[1])
-    across = arb(q.pair[0]) * arb(k.pair[1]) - arb(q.pair[1]) * arb(k.pair[0])
+    (x, y), (u, v) = q.pair, k.pair
+    along, across = x * u + y * v, x * v - y * u
     return along * cos + across * sin + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
 
 
@@ -77,6 +90,8 @@ class Softmax:
         visible = {n: z for n, z in enumerate(self.logits) if z is not None}
         if len(visible) == 1:
             return visible
+        if self.a.certain:
+            return visible
         top = max(visible.values(), key=lambda z: float(z.mid()))
         return {n: z + arb(0, self.a.error("exponent", size(z - top))) for n, z in visible.items()}
 
@@ -88,12 +103,21 @@ class Softmax:
     @cached_property
     def ideals(self) -> list[Ball]:
         """The ideal share of every key that is seen."""
+        if self.a.certain:
+            return shared(list(self.moved.values()))
         return bounded(list(self.moved.values())) if len(self.moved) > MANY else [self.ideal(key) for key in self.moved]
+
+    @cached_property
+    def shares(self) -> dict[int, Ball]:
+        """The same by key."""
+        return dict(zip(self.moved, self.ideals, strict=True))
 
     def share(self, key: int) -> Ball:
         """Return ``exp(z_n - max) / sum exp(z - max)`` as computed; exactly 0 where hidden, exactly 1 for a lone key."""
         if key not in self.moved:
             return arb(0)
+        if self.a.certain:
+            return self.shares[key]
         share, terms = self.ideal(key), len(self.moved)
         if terms == 1 or is_zero(share):
             return share
@@ -102,6 +126,8 @@ class Softmax:
     def average(self, value: Callable[[int], Number]) -> Ball:
         """Return ``sum_n p_n v_n``: within the hull of the values, then the roundings of softmax and sum."""
         parts = [(share, arb(value(n))) for n, share in zip(self.moved, self.ideals, strict=True)]
+        if self.a.certain:
+            return sum((share * value for share, value in parts), arb(0))
         if len(parts) == 1:
             return parts[0][1]
         span = hull([value for _, value in parts])
@@ -111,6 +137,14 @@ class Softmax:
         bound, terms = size(span), len(parts)
         mean = within(mean, span, span) + arb(0, self.a.error("probability", bound, terms=terms))
         return self.a.spread("dot", mean, bound, terms=terms)
+
+
+def shared(logits: Sequence[Ball]) -> list[Ball]:
+    """Return every share of logits that don't stray."""
+    top = max(logits, key=lambda z: float(z.mid())).mid()
+    powers = [(z - top).exp() for z in logits]
+    whole = sum(powers, arb(0))
+    return [power / whole for power in powers] if len(powers) > 1 else [arb(1)]
 
 
 def bounded(logits: Sequence[Ball]) -> list[Ball]:

@@ -55,20 +55,20 @@ def rescale(a: Exact, inputs: Inputs) -> Results:
 def logits(a: Exact, inputs: Inputs) -> attention.Logit:
     """Return the logit of a batch, query head, query and key: ``max(0, <q, k>) R / sqrt(head_dim)``."""
     q, k = inputs["q"], inputs["k"]
-    grown, group = factors(a, inputs), q.shape[1] // k.shape[1]
+    grown, group, live = factors(a, inputs), q.shape[1] // k.shape[1], cache(lambda *where: attention.live(q.row(*where)))
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
-        clipped = clipped_product(a, q.row(batch, head, query), k.row(batch, head // group, key))
+        clipped = clipped_product(a, live(batch, head, query), k.row(batch, head // group, key))
         rescaled = a.product(clipped, grown(head, query, key))
         return rescaled if rescaled.is_exact() and rescaled == 0 else a.spread("scale", rescaled / arb(q.shape[-1]).sqrt())
 
     return logit
 
 
-def clipped_product(a: Exact, query: Sequence[Number], key: Sequence[Number]) -> Ball:
+def clipped_product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number]) -> Ball:
     """Return ``max(0, <q, k>)``; exactly 0 where the product is certainly not above it."""
-    terms = [arb(x) * arb(y) for x, y in zip(query, key, strict=True)]
-    whole = a.spread("dot", sum(terms, arb(0)), size(sum(map(abs, terms), arb(0))), terms=len(terms))
+    terms = attention.products(query, key)
+    whole = a.spread("dot", sum(terms, arb(0)), size(sum(map(abs, terms), arb(0))), terms=len(key))
     if whole.upper() <= 0:
         return arb(0)
     return whole if whole.lower() >= 0 else arb(0).union(whole.upper())

@@ -1,6 +1,7 @@
 """Attention without an encoding (Vaswani et al. 2017, eq. 1)."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from flint import arb
 
@@ -10,22 +11,23 @@ from conformance.oracle.rope import Inputs, Results
 from conformance.oracle.tensor import Number
 
 
-def product(a: Exact, query: Sequence[Number], key: Sequence[Number]) -> Ball:
+def product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number]) -> Ball:
     """Return ``<q, k> / sqrt(d)``: channels that are zero on either side contribute nothing."""
-    live = [arb(x) * arb(y) for x, y in zip(query, key, strict=True) if x and y]
-    if not live:
-        return arb(0)
+    live, root = attention.products(query, key), arb(len(key)).sqrt()
+    if not live or a.certain:
+        return sum(live, arb(0)) / root
     weight = sum((size(term) for term in live), arb(0))
     whole = a.spread("dot", sum(live, arb(0)), size(weight), terms=len(live))
-    return a.spread("scale", whole / arb(len(query)).sqrt(), size(weight / arb(len(query)).sqrt()))
+    return a.spread("scale", whole / root, size(weight / root))
 
 
 def logits(a: Exact, inputs: Inputs) -> attention.Logit:
     """Return the logit of a batch, query head, query and key."""
     q, k = inputs["q"], inputs["k"]
+    live = cache(lambda *where: attention.live(q.row(*where)))
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
-        return product(a, q.row(batch, head, query), k.row(batch, head * k.shape[1] // q.shape[1], key))
+        return product(a, live(batch, head, query), k.row(batch, head * k.shape[1] // q.shape[1], key))
 
     return logit
 

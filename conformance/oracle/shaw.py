@@ -1,7 +1,7 @@
 """Relative position representations, from the paper (Shaw et al. 2018, eq. 1-5)."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from flint import arb
@@ -12,6 +12,7 @@ from conformance.oracle.rope import Inputs, Results
 from conformance.oracle.tensor import Number, over
 
 Vector = Sequence[Number]
+Live = Sequence[tuple[int, Ball]]
 Edge = Callable[[int, int, int], Vector]
 
 
@@ -25,12 +26,7 @@ def row(query: Number, key: Number, *, max_distance: int, sign: str, clip: str) 
 def edges(inputs: Inputs, table: str, **parameters: Any) -> Edge:
     """Return the vector that a table gives a batch, query and key; all heads share it."""
     queries, keys, rows = inputs["query_positions"], inputs["key_positions"], inputs[table]
-    return lambda batch, query, key: rows.row(row(queries.in_batch(batch, query), keys.in_batch(batch, key), **parameters))
-
-
-def inner(x: Vector, y: Vector) -> Ball:
-    """Return ``<x, y>``; what meets a zero of ``x`` contributes nothing, here as in its error."""
-    return sum((arb(p) * arb(r) for p, r in zip(x, y, strict=True) if p), arb(0))
+    return cache(lambda batch, query, key: rows.row(row(queries.in_batch(batch, query), keys.in_batch(batch, key), **parameters)))
 
 
 def missed(a: Exact, step: str, x: Ball) -> Ball:
@@ -38,38 +34,40 @@ def missed(a: Exact, step: str, x: Ball) -> Ball:
     return arb(0) if a.holds(x, step) else a.error(step, size(x))
 
 
-def apart(a: Exact, q: Vector, x: Vector) -> Ball:
+def apart(a: Exact, products: Sequence[Ball], width: int) -> Ball:
     """Return the error of ``<q, x> / sqrt(d)`` as a dot product of its own, in any order, and its scale."""
-    reach = sum((size(arb(p) * arb(r)) for p, r in zip(q, x, strict=True) if p), arb(0))
-    if reach == 0:
+    if not products:
         return arb(0)
-    whole, root = size(inner(q, x)), arb(len(q)).sqrt()
-    strayed = a.error("dot", size(reach), whole, terms=len(q))
+    reach, whole, root = sum(map(size, products), arb(0)), size(sum(products, arb(0))), arb(width).sqrt()
+    strayed = a.error("dot", size(reach), whole, terms=width)
     return strayed / root + a.error("scale", size((whole + strayed) / root))
 
 
-def together(a: Exact, q: Vector, k: Vector, edge: Vector) -> Ball:
+def together(a: Exact, q: Live, k: Vector, edge: Vector) -> Ball:
     """Return the error of rounding ``q / sqrt(d)`` before the product, and ``k + a`` where the edge is added to the key."""
-    root, strayed = arb(len(q)).sqrt(), arb(0)
-    for p, x, e in ((p, x, e) for p, x, e in zip(q, k, edge, strict=True) if p):
-        scaled, moved = arb(p) / root, arb(x) + arb(e)
+    root, strayed = arb(len(k)).sqrt(), arb(0)
+    for channel, value in q:
+        scaled, moved = value / root, arb(k[channel]) + arb(edge[channel])
         off, gone = missed(a, "product", scaled), missed(a, "sum", moved)
         strayed += size(scaled) * gone + off * size(moved) + off * gone
     return strayed
 
 
-def logit(a: Exact, q: Vector, k: Vector, edge: Vector) -> Ball:
+def logit(a: Exact, q: Live, k: Vector, edge: Vector) -> Ball:
     """Return ``q (k + a)^T / sqrt(d)`` (eq. 4), or as two products (eq. 5): the budget is of either."""
-    whole = (inner(q, k) + inner(q, edge)) / arb(len(q)).sqrt()
-    strayed = apart(a, q, k) + apart(a, q, edge) + together(a, q, k, edge)
+    content, position = attention.products(q, k), attention.products(q, edge)
+    whole = (sum(content, arb(0)) + sum(position, arb(0))) / arb(len(k)).sqrt()
+    if a.certain:
+        return whole
+    strayed = apart(a, content, len(k)) + apart(a, position, len(k)) + together(a, q, k, edge)
     return a.spread("sum", whole + arb(0, size(strayed))) if any(edge) else whole + arb(0, size(strayed))
 
 
 def scores(a: Exact, inputs: Inputs, **parameters: Any) -> attention.Logit:
     """Return the logit of a batch, query head, query and key; consecutive query heads share a key head."""
     q, k, edge = inputs["q"], inputs["k"], edges(inputs, "key_table", **parameters)
-    group = q.shape[1] // k.shape[1]
-    return lambda batch, head, m, n: logit(a, q.row(batch, head, m), k.row(batch, head // group, n), edge(batch, m, n))
+    group, live = q.shape[1] // k.shape[1], cache(lambda *where: attention.live(q.row(*where)))
+    return lambda batch, head, m, n: logit(a, live(batch, head, m), k.row(batch, head // group, n), edge(batch, m, n))
 
 
 def logits(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
@@ -85,6 +83,8 @@ def weights(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Res
 def mixed(a: Exact, row: attention.Softmax, value: Callable[[int], Number], related: Callable[[int], Number]) -> Ball:
     """Return ``sum_n p_n (v_n + a_n)`` (eq. 3), or as two averages: the budget is of either."""
     mean, edge = row.average(value), row.average(related)
+    if a.certain:
+        return mean + edge
     return a.sum(mean, edge) + arb(0, size(max((missed(a, "sum", arb(value(n)) + arb(related(n))) for n in row.moved), key=float)))
 
 

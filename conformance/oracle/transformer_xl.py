@@ -14,21 +14,26 @@ from conformance.oracle.sinusoidal import arranged, omegas
 from conformance.oracle.tensor import Number, over
 
 NAMES = ("content_content", "content_position", "global_content", "global_position")
+BIASES = ("content_bias", "position_bias")
 Vector = Sequence[Ball]
-Where = tuple[int, int, int, int]
+Live = Sequence[tuple[int, Ball]]
 
 
-def dot(a: Exact, x: Sequence[Ball | Number], y: Vector) -> Ball:
+def dot(a: Exact, x: Live, y: Vector) -> Ball:
     """Return a dot product, any order of its sum allowed; what meets a zero contributes nothing, whatever it is."""
-    live = [arb(one) * other for one, other in zip(x, y, strict=True) if not is_zero(arb(one)) and not is_zero(other)]
+    live = [value * y[channel] for channel, value in x if not is_zero(y[channel])]
     if not live:
         return arb(0)
+    if a.certain:
+        return sum(live, arb(0))
     return a.spread("dot", sum(live, arb(0)), sum(map(size, live), arb(0)), terms=len(live))
 
 
 def total(a: Exact, parts: Sequence[Ball]) -> Ball:
     """Return the sum of some numbers in any order: every partial sum lies below the sum of magnitudes."""
     live = [part for part in parts if not is_zero(part)]
+    if a.certain:
+        return sum(live, arb(0))
     magnitude, whole = sum(map(size, live), arb(0)), sum(live, arb(0))
     for _ in live[1:]:
         whole = a.spread("sum", whole, magnitude)
@@ -62,40 +67,70 @@ class Model:
 
     def projected(self, wave: Vector, head: int) -> list[Ball]:
         """Return one head's relative key of one distance."""
+        return [dot(self.a, column, wave) for column in self.columns(head)]
+
+    @cached_property
+    def columns(self) -> Callable[[int], Sequence[Live]]:
+        """The weights of a head that give each channel of its relative keys."""
         weight = self.inputs["position_weight"]
-        return [dot(self.a, [weight.at(i, head, d) for i in range(self.dim)], wave) for d in range(weight.shape[2])]
+        return cache(lambda head: [attention.live([weight.at(i, head, d) for i in range(self.dim)]) for d in range(weight.shape[2])])
 
-    def sides(self, where: Where) -> tuple[Sequence[Number], Vector, Vector]:
-        """Return the query, the key's content, and the relative key, of a batch row, head, query and key."""
-        batch, head, query, key = where
-        ends = (self.inputs[f"{name}_positions"].in_batch(batch, place) for name, place in (("query", query), ("key", key)))
-        content = [arb(x) for x in self.inputs["k"].row(batch, head, key)]
-        return self.inputs["q"].row(batch, head, query), content, self.relative_key(self.distance(*ends), head)
+    @cached_property
+    def queries(self) -> Callable[[int, int, int], Live]:
+        """A query, by batch row, head and query."""
+        return cache(lambda *where: attention.live(self.inputs["q"].row(*where)))
 
-    def biases(self, head: int) -> tuple[Sequence[Number], Sequence[Number]]:
-        """Return ``u`` and ``v`` of a head."""
-        return self.inputs["content_bias"].row(head), self.inputs["position_bias"].row(head)
+    @cached_property
+    def contents(self) -> Callable[[int, int, int], Vector]:
+        """The content of a key, by batch row and head."""
+        return cache(lambda *where: [arb(x) for x in self.inputs["k"].row(*where)])
 
-    def terms(self, *where: int) -> list[Ball]:
+    def bias(self, name: str, head: int) -> Live:
+        """Return ``u`` or ``v`` of a head."""
+        return attention.live(self.inputs[f"{name}_bias"].row(head))
+
+    @cached_property
+    def global_content(self) -> Callable[[int, int, int], Ball]:
+        """The third term, which no query has a part in, by batch row, head and key."""
+        return cache(lambda batch, head, key: dot(self.a, self.bias("content", head), self.contents(batch, head, key)))
+
+    @cached_property
+    def global_position(self) -> Callable[[int, int], Ball]:
+        """The fourth term, by distance and head."""
+        return cache(lambda delta, head: dot(self.a, self.bias("position", head), self.relative_key(delta, head)))
+
+    @cached_property
+    def lost(self) -> Callable[[int, int, int], list[list[Ball]]]:
+        """What each channel of ``q + u`` and ``q + v`` loses where it is rounded, by batch row, head and query."""
+
+        def strays(batch: int, head: int, query: int) -> list[list[Ball]]:
+            vector, rows = self.inputs["q"].row(batch, head, query), [self.inputs[name].row(head) for name in BIASES]
+            return [[self.a.sum(arb(x), arb(bias)).rad() for x, bias in zip(vector, row, strict=True)] for row in rows]
+
+        return cache(strays)
+
+    def between(self, batch: int, query: int, key: int) -> int:
+        """Return the distance of a batch row's query and key."""
+        return self.distance(self.inputs["query_positions"].in_batch(batch, query), self.inputs["key_positions"].in_batch(batch, key))
+
+    def terms(self, batch: int, head: int, query: int, key: int) -> list[Ball]:
         """Return the four terms, (a) to (d)."""
-        query, content, r = self.sides(where)  # type: ignore[arg-type]  # four indices
-        u, v = self.biases(where[1])
-        return [dot(self.a, one, other) for one, other in ((query, content), (query, r), (u, content), (v, r))]
+        vector, delta = self.queries(batch, head, query), self.between(batch, query, key)
+        content, position = (dot(self.a, vector, other) for other in (self.contents(batch, head, key), self.relative_key(delta, head)))
+        return [content, position, self.global_content(batch, head, key), self.global_position(delta, head)]
 
-    def added_first(self, *where: int) -> Ball:
+    def added_first(self, batch: int, head: int, query: int, key: int) -> Ball:
         """Return what ``q + u`` and ``q + v`` lose where they are rounded before their products."""
-        query, content, r = self.sides(where)  # type: ignore[arg-type]  # four indices
-        u, v = self.biases(where[1])
-        strays = [
-            (self.a.sum(arb(x), arb(bias)).rad()) * size(other)
-            for biases, others in ((u, content), (v, r))
-            for x, bias, other in zip(query, biases, others, strict=True)
-        ]
-        return sum(strays, arb(0))
+        if self.a.certain:
+            return arb(0)
+        others = self.contents(batch, head, key), self.relative_key(self.between(batch, query, key), head)
+        both = zip(self.lost(batch, head, query), others, strict=True)
+        pairs = (pair for strays, each in both for pair in zip(strays, each, strict=True))
+        return sum((stray * size(other) for stray, other in pairs if not is_zero(stray)), arb(0))
 
-    def logit(self, *where: int) -> Ball:
+    def logit(self, batch: int, head: int, query: int, key: int) -> Ball:
         """Return the sum of the terms, made either way, over the root of the width."""
-        whole = total(self.a, self.terms(*where)) + arb(0, size(self.added_first(*where)))
+        whole = total(self.a, self.terms(batch, head, query, key)) + arb(0, size(self.added_first(batch, head, query, key)))
         return whole if is_zero(whole) else self.a.spread("scale", whole / arb(self.inputs["q"].shape[-1]).sqrt())
 
 
