@@ -228,6 +228,7 @@ right_buckets = offering("t5.bias", t5(buckets), convention="t5", positions="fro
 wrong_buckets = offering("t5.bias", t5(linear_buckets), convention="t5", positions="from_zero")
 doubled_buckets = offering("t5.bias", t5(doubled_distance), convention="t5", positions="from_zero")
 identity_refusing = offering("rope.rotate", only_at_the_origin)
+identity_refusing_narrowly = offering("rope.rotate", only_at_the_origin, layout={"half", "interleaved"})
 right_yarn = offering("yarn.rotate", yarn(None))
 clamped_yarn = offering("yarn.rotate", yarn(32_767))
 reads_the_vectors = offering("rope.rotate", looked_up)

@@ -1,0 +1,75 @@
+"""Code that is wrong inside a narrow declaration is convicted there, or gets no verdict; its right twins conform."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance import run
+from conformance.outcomes import Report
+from conformance.status import Status
+
+HERE = Path(__file__).parent
+SEEDS = (0, 1)
+WRONG = {
+    "base_of_10000": "rope.rotate/base-ignored",
+    "base_of_500000": "rope.rotate/base=500000",
+    "without_rope": "rope.attend/not-turned",
+    "past_forgotten": "rope.attend/query-from-start",
+    "thirds_reversed": None,
+    "naive_row": "alibi.bias/one-sequence-for-any-heads",
+    "naive_40_heads": "alibi.bias/one-sequence-for-any-heads",
+    "wrong_buckets": None,
+    "doubled_buckets": None,
+    "clamped_yarn": None,
+    "reads_the_vectors": None,
+}
+RIGHT = (
+    "right_base",
+    "right_million",
+    "right_attention",
+    "right_decoding",
+    "right_slopes",
+    "right_reversed",
+    "right_row",
+    "right_40_heads",
+    "right_buckets",
+    "right_yarn",
+    "right_rotation",
+)
+
+
+@pytest.fixture(autouse=True)
+def beside_the_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE)
+    monkeypatch.syspath_prepend(HERE)
+
+
+def checked(name: str, seed: int) -> Report:
+    return run.check(f"narrow_code:{name}", level="core", seed=seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("name", "mistake"), WRONG.items())
+def test_wrong_code_is_convicted_inside_its_declaration_and_named_where_known(name: str, mistake: str | None, seed: int) -> None:
+    report = checked(name, seed)
+    assert report.status == Status.DIFFERS
+    if mistake is not None:
+        assert [diagnosis.name for diagnosis in report.diagnoses.values()] == [mistake]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_code_conforms_inside_its_declaration(name: str) -> None:
+    report = checked(name, 0)
+    assert report.status == Status.CONFORMS, [result for result in report.results if result.convicts] or report.lacking
+
+
+def test_code_that_refuses_nearly_every_call_gets_no_verdict_and_is_told_what_is_missing() -> None:
+    report = checked("identity_refusing_narrowly", 0)
+    assert report.status == Status.NOT_JUDGED
+    (evidence,) = report.lacking
+    assert "were refused: 'position 0 only'" in evidence.missing[0]
+
+
+def test_what_a_declaration_keeps_from_being_called_is_said_not_to_be_excluded() -> None:
+    (evidence,) = checked("past_forgotten_from_zero", 0).evidence
+    assert "query-from-start" in evidence.alike
