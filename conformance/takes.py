@@ -53,6 +53,10 @@ class Takes:
         """Return it as JSON's own types."""
         return asdict(self)
 
+    def said(self) -> dict[str, object]:
+        """Return what it says that isn't said of every call."""
+        return {name: value for name, value in asdict(self).items() if value != getattr(Takes, name)}
+
 
 def is_bias(operation: Operation) -> bool:
     """Whether results have queries and keys, and no argument but positions does: then each element depends on its own two positions."""

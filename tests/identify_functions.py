@@ -135,6 +135,17 @@ def short_table(x, positions):
     return halves(x, angles(np.arange(4096), x.shape[-1])[positions])
 
 
+def first_rows(x):
+    return halves(x, angles(np.arange(4096), x.shape[-1])[: x.shape[2]])
+
+
+def refuses_negatives(x, positions):
+    if np.min(positions) < 0 or np.max(positions) > 4095:
+        message = "positions must be within the table"
+        raise IndexError(message)
+    return halves(x, angles(positions, x.shape[-1]))
+
+
 def only_zero(x, positions):
     if np.any(positions != 0):
         message = "zero only"
@@ -208,6 +219,10 @@ def one_ratio(num_heads, query_length, key_length):
 
 def alibi_with_mask(seq_len):
     return np.where(np.tri(seq_len, dtype=bool), alibi(seq_len, seq_len), -np.inf)
+
+
+def alibi_in_half_masked(seq_len):
+    return np.where(np.tri(seq_len, dtype=bool), alibi(seq_len, seq_len), -65504.0)
 
 
 def buckets_inside(q_len, k_len):

@@ -17,6 +17,7 @@ from conformance.frameworks import FRAMEWORKS
 from conformance.identify import plans
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
+from conformance.identify.calls import takes
 from conformance.identify.declaration import Place
 from conformance.identify.following import restrictions, role, settings
 from conformance.identify.inside import Stranger
@@ -136,13 +137,23 @@ ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "
         ("inverse_frequencies", {"operation": "rope.frequencies", "base": 10_000.0}),
         (
             "paper_table",
-            {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper"},
+            {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper", "odd": "error"},
         ),
         (
             "cosine_first",
-            {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "scale": 0.5, "base": 10_000.0, "spacing": "endpoint"},
+            {
+                "operation": "sinusoidal.encode",
+                "layout": "halves_cosine_first",
+                "scale": 0.5,
+                "base": 10_000.0,
+                "spacing": "endpoint",
+                "odd": "error",
+            },
         ),
-        ("added", {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper"}),
+        (
+            "added",
+            {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper", "odd": "error"},
+        ),
         (
             "moved_by_two",
             {
@@ -158,7 +169,8 @@ ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "
         ("looked_up", {"operation": "learned.encode", "offset": 2, "outside": "raise"}),
         ("alibi", {"operation": "alibi.bias", "max_bias": 8.0, "form": "symmetric", "num_heads": 8}),
         ("buckets_inside", {"operation": None, "convention": "t5", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
-        ("alibi_with_mask", {"operation": None, "max_bias": 8.0, "form": "row"}),
+        ("alibi_with_mask", {"operation": "alibi.bias", "max_bias": 8.0, "form": "row", "num_heads": 8}),
+        ("alibi_in_half_masked", {"operation": None, "max_bias": 8.0, "form": "row"}),
         ("llama3", {**ROPE, "operation": None, "base": 500_000.0, "factor": 8.0, "head_dim": 64}),
     ],
 )
@@ -237,7 +249,7 @@ def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
 PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
-    "cosine_first", "added", "moved_by_two", "looked_up", "alibi",
+    "cosine_first", "added", "moved_by_two", "looked_up", "alibi", "alibi_with_mask", "first_rows", "refuses_negatives",
 )  # fmt: skip
 
 
@@ -245,13 +257,13 @@ PASTED = (
 def test_the_declaration_that_is_printed_conforms_when_it_is_pasted(name: str) -> None:
     text = told(name).declaration()
     assert text is not None
+    assert "Unsupported" not in text
     pasted: dict[str, Any] = {}
 
     exec(compile(text, f"{name}.py", "exec"), pasted)  # noqa: S102  what a person pastes
 
     for each in pasted["adapter"].implementations:
-        limits = dict(each.restrictions)
-        assert_conforms(each.function, each.operation, positions=each.positions, level="smoke", **limits)
+        assert_conforms(each.function, each.operation, level="smoke", **each.takes.as_data(), **each.restrictions)
 
 
 def test_a_call_that_is_said_is_the_only_one_that_is_tried() -> None:
@@ -352,3 +364,25 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
     assert status == 0
     assert "declared with another layout" in out
     assert '@adapter.implements("rope.rotate", base=500000.0, layout="half", direction="positive")' in out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rope", {"rows": "shared"}),
+        ("tokens_before_heads", {"positions": "from_zero"}),
+        ("from_an_offset", {"positions": "consecutive"}),
+        ("first_rows", {"positions": "from_zero", "highest": 4095}),
+        ("short_table", {"rows": "shared", "highest": 4095}),
+        ("refuses_negatives", {"rows": "shared", "lowest": 0, "highest": 4095}),
+        ("apply", {"rows": "shared"}),
+        ("alibi", {"positions": "from_zero"}),
+        ("alibi_with_mask", {"positions": "from_zero", "highest": 1023, "masked": True}),
+        ("moved_by_two", {}),
+    ],
+)
+def test_what_a_function_refuses_is_declared(name: str, said: dict[str, Any]) -> None:
+    identity = found(name).identity
+
+    assert identity is not None
+    assert takes(identity).said() == said

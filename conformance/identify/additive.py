@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.identify import angles, ladders, rotary
+from conformance.identify import angles, ladders, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen, digits, near
@@ -37,6 +37,13 @@ class Encoding:
             message = f"positions must be whole and below {LONGEST}"
             raise Refused(message)
         return [_rows(part, length)[positions.astype(int)] for part in self.probe(tokens=length)]
+
+    def reach(self, position: int) -> None:
+        """Make a call that reaches a position."""
+        if self.rows is None:
+            self.probe(positions=np.array([position]), tokens=position + 1)
+        else:
+            self.rows(np.array([position]))
 
     @property
     def complex(self) -> bool:
@@ -214,18 +221,7 @@ def _unknown(encoding: Encoding) -> Identity:
 
 def _end(encoding: Encoding) -> str:
     """Say where a table ends."""
-    low, high = 8, 1 << 20
-    if _taken(encoding, high):
-        return "position 1048576 is still taken"
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _taken(encoding, middle) else (low, middle)
-    return f"the last position that is taken is {low}: a table of {low + 1} rows"
-
-
-def _taken(encoding: Encoding, position: int) -> bool:
-    try:
-        encoding(np.array([position]))
-    except Refused:
-        return False
-    return True
+    last = reach.last(encoding.reach)
+    if last is None:
+        return f"position {reach.FARTHEST} is still taken"
+    return f"the last position that is taken is {last}: a table of {last + 1} rows"

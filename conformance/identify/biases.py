@@ -32,14 +32,18 @@ class Bias:
         if not self.counted:
             return _ordered(self.probe(query_positions=queries, key_positions=keys, **given), queries.size, keys.size)
         rows, columns = int(queries.max()) + 1, int(keys.max()) + 1
-        if self.probe.takes("tokens"):
+        if self.square:
             rows = columns = max(rows, columns)
         value = _ordered(self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **given), rows, columns)
         return value[:, queries][:, :, keys]
 
+    def reach(self, position: int) -> None:
+        """Make a call that reaches a position."""
+        self(np.array([position]), np.array([position]), _table(self.rows) if self.tabled else None)
+
     def shape(self) -> tuple[tuple[int, ...], int, int]:
         """Return the shape of a result as it came, and for how many queries and keys."""
-        rows, columns = (6, 6) if self.probe.takes("tokens") else (5, 7)
+        rows, columns = (6, 6) if self.square else (5, 7)
         given: dict[str, Any] = {"table": _table(self.rows)} if self.tabled else {}
         places = {"query_positions": np.arange(rows), "key_positions": np.arange(columns)}
         value = self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **places, **given)[0]
@@ -49,6 +53,11 @@ class Bias:
     def counted(self) -> bool:
         """Whether it takes how many tokens there are, not their positions."""
         return not self.probe.takes("query_positions")
+
+    @property
+    def square(self) -> bool:
+        """Whether it takes one number for queries and keys."""
+        return self.probe.takes("tokens")
 
     @property
     def tabled(self) -> bool:
@@ -89,7 +98,9 @@ def identify(bias: Bias) -> Identity:
         return Identity(None, "it hides keys, and not those that come later than the query")
     found = _sloped(values, hidden, COARSE[bias.probe.dtype]) or _rounded(values, hidden) or _of_offset(bias, values, hidden)
     mask = "a causal mask is part of it: later keys are hidden" if hidden.any() else "no mask: later keys get finite numbers"
-    return replace(found, seen=(*found.seen, mask), operation=None if hidden.any() and found.operation == "alibi.bias" else found.operation)
+    masked = bool(np.all(np.isneginf(values[hidden])))
+    operation = None if found.operation == "alibi.bias" and not masked else found.operation
+    return replace(found, seen=(*found.seen, mask), operation=operation, masked=masked and bool(hidden.any()))
 
 
 def table_of(heads: int, rows: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from conformance.declarations import operations
 from conformance.identify.additive import Encoding
 from conformance.identify.biases import Bias
+from conformance.identify.calls import takes
 from conformance.identify.findings import Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.probe import Probe
@@ -57,22 +58,23 @@ class Declaration:
 
     def decorator(self) -> str:
         """Return the line that declares the operation and what restricts it."""
-        limits = "".join(f", {name}={_literal(value)}" for name, value in restrictions(self.settings).items())
-        return f'@adapter.implements("{self.identity.operation}"{limits})'
+        limits = restrictions(self.settings) | takes(self.identity).said()
+        written = "".join(f", {name}={_literal(value)}" for name, value in limits.items())
+        return f'@adapter.implements("{self.identity.operation}"{written})'
 
     def text(self) -> str:
         """Return the whole adapter."""
         body = self._body()
         library = self.probe.signature.framework
         modules = f"\nimport {MODULES.get(library, library)} as xp\n" if any("xp." in line for line in body) else ""
-        names = "Adapter, Unsupported" if any("Unsupported" in line for line in body) else "Adapter"
+        dtypes = f', dtypes=("{self.probe.dtype}",)' if self.probe.dtype != "float32" else ""
         head = [
             f'"""Connects {self.place.name} to posenc."""',
             modules,
-            f"from conformance import {names}",
+            "from conformance import Adapter",
             f"from {self.place.module} import {self.place.imported}",
             "",
-            f'adapter = Adapter("{self.place.imported}", framework="{library}"{self._adapter()})',
+            f'adapter = Adapter("{self.place.imported}", framework="{library}"{dtypes})',
             "",
             "",
             self.decorator(),
@@ -83,12 +85,6 @@ class Declaration:
     def _name(self) -> str:
         name = str(self.identity.operation).split(".")[1]
         return name if name != self.place.imported else f"{name}_declared"
-
-    def _adapter(self) -> str:
-        dtype = f', dtypes=("{self.probe.dtype}",)' if self.probe.dtype != "float32" else ""
-        view = self.identity.view
-        positions = view.positions if isinstance(view, Turns) else "from_zero" if isinstance(view, Encoding) and view.counted else "any"
-        return dtype + (f', positions="{positions}"' if positions != "any" else "")
 
     def _arguments(self) -> str:
         contract = operations()[str(self.identity.operation)]
@@ -133,45 +129,35 @@ class Declaration:
         moved = self.identity.parameters.get("offset")
         places = "positions" if moved is None or self.identity.operation != "sinusoidal.encode" else f"positions - {moved.value:g}"
         value = self.call({"positions": places, "tokens": "len(positions)"})
-        batched = ["if positions.ndim == 2:", '    raise Unsupported("one row of positions for all")']
         if self.identity.operation != "rope.tables":
             return [f"return {value}.reshape(len(positions), -1)"]
         swapped = str(self.identity.parameters["order"].value).startswith("sine")
         how = str(self.identity.parameters["tables"].value)
         part = "[:, : head_dim // 2]" if how.startswith("tiled") else "[:, ::2]" if how.startswith("repeated") else ""
-        lines = [*batched, f"{'sin, cos' if swapped else 'cos, sin'} = {value}"]
+        lines = [f"{'sin, cos' if swapped else 'cos, sin'} = {value}"]
         if view.complex:
-            lines = [*batched, f"waves = {value}", "cos, sin = waves.real, waves.imag"]
+            lines = [f"waves = {value}", "cos, sin = waves.real, waves.imag"]
         return [*lines, f"return tuple(table.reshape(len(positions), -1){part} for table in (cos, sin))"]
 
     def _bias(self, view: Bias) -> list[str]:
-        lines, ends = [], {}
-        if view.counted:
-            lines = ["if min(query_positions.min(), key_positions.min()) < 0 or max(query_positions.max(), key_positions.max()) > 2048:"]
-            lines += ['    raise Unsupported("it counts from 0, and builds every pair")']
-            ends = {"query_tokens": "rows", "key_tokens": "columns", "tokens": "rows"}
-            square = view.probe.takes("tokens")
-            lines += ["rows, columns = int(query_positions.max()) + 1, int(key_positions.max()) + 1"]
-            lines += ["rows = columns = max(rows, columns)"] if square else []
-        lines.append(f"bias = {self.call(ends)}")
-        lines += _ordered(view)
-        if view.counted:
-            return [*lines, "return bias[:, query_positions][:, :, key_positions]"]
-        return [*lines, "return bias"]
+        tokens = "max(len(query_positions), len(key_positions))"
+        ends = {"query_tokens": "len(query_positions)", "key_tokens": "len(key_positions)", "tokens": tokens}
+        return [f"bias = {self.call(ends)}", *_ordered(view), "return bias"]
 
 
 def _ordered(view: Bias) -> list[str]:
     """Return the lines that put axes in order, as they came in one call."""
     shape, queries, keys = view.shape()
-    rows, columns = ("rows", "columns") if view.counted else ("len(query_positions)", "len(key_positions)")
     lines = ["bias = bias[0]"] * max(0, len(shape) - 3)
     shape = shape[max(0, len(shape) - 3) :]
     if len(shape) == 2:
         lines.append("bias = bias[None]" if shape == (queries, keys) else "bias = bias[:, None]")
         shape = (1, *shape) if shape == (queries, keys) else (shape[0], 1, shape[1])
-    if shape[:2] == (queries, keys) and shape[1:] != (queries, keys):
-        return [*lines, "bias = xp.moveaxis(bias, -1, 0)"]
-    return [*lines, f"bias = xp.broadcast_to(bias, (bias.shape[0], {rows}, {columns}))"] if shape[1] == 1 else lines
+    last = shape[:2] == (queries, keys) and shape[1:] != (queries, keys)
+    lines += ["bias = xp.moveaxis(bias, -1, 0)"] if last else []
+    lines += ["bias = bias[:, : len(query_positions), : len(key_positions)]"] if view.square else []
+    alike = not last and shape[1] == 1
+    return [*lines, "bias = xp.broadcast_to(bias, (bias.shape[0], len(query_positions), len(key_positions)))"] if alike else lines
 
 
 @dataclass(frozen=True)
@@ -186,12 +172,12 @@ class _Turning:
         operation = str(self.declaration.identity.operation)
         if operation == "rope.rotate_query_key":
             parts = ", ".join(self._one(name, f"{kind}_positions", i) for i, (name, kind) in enumerate((("q", "query"), ("k", "key"))))
-            return [*self._refusal("query_positions", "key_positions"), f"return {parts}"]
+            return [f"return {parts}"]
         if operation == "sinusoidal.encode":
             added = self._one("x", "positions", 0)
             return ["x = xp.zeros((1, 1, len(positions), dim))", f"return {added}.reshape(len(positions), -1)"]
         start, end = self._padding()
-        lines = [*self._refusal("positions"), *([f"x = {start}"] if start else [])]
+        lines = [f"x = {start}"] if start else []
         if self.view.order == "token dim":
             one = self._call("row", "positions")
             return [*lines, f"rows = [{one} for row in x.reshape(-1, *x.shape[2:])]", f"return xp.stack(rows).reshape(x.shape){end}"]
@@ -221,16 +207,6 @@ class _Turning:
             case "batch head token":
                 return f"xp.broadcast_to({positions}, {x}.shape[:3])"
         return positions
-
-    def _refusal(self, *names: str) -> list[str]:
-        known = operations()[str(self.declaration.identity.operation)].arrays
-        given = set(self.declaration.probe.plan.probed) & {"positions", "query_positions"}
-        if "cos" in known:
-            return ["if cos.ndim == 3:", '    raise Unsupported("one row of positions for all sequences")']
-        if self.view.form == "row token" or names[0] not in known or not given:
-            return []
-        test = " or ".join(f"{name}.ndim == 2" for name in names)
-        return [f"if {test}:", '    raise Unsupported("one row of positions for all sequences")']
 
     def _padding(self) -> tuple[str, str]:
         """Return how the channels that don't turn are put beside those that do, and taken away again."""

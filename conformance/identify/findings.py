@@ -37,7 +37,7 @@ class Seen:
 class Identity:
     """What a function is: its operation (``None``: no known scheme), and everything that its values show.
 
-    ``view`` is how it had to be called, for who writes a declaration.
+    ``view`` is how it had to be called, for who writes a declaration; ``masked`` says that a bias is ``-inf`` where a key comes later.
     """
 
     operation: str | None
@@ -46,6 +46,7 @@ class Identity:
     seen: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     view: object = None
+    masked: bool = False
 
 
 def near(value: float, relative: float) -> Seen:

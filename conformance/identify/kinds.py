@@ -1,5 +1,6 @@
 """From the arrays that a function takes to what looks at it."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -12,6 +13,8 @@ from conformance.identify.probe import Probe
 
 #: A number of heads that is no power of two.
 UNEVEN_HEADS = 12
+#: A width in which one channel has no partner.
+ODD = 33
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
@@ -55,12 +58,29 @@ def _added(found: turns.Turns) -> Identity:
     if np.abs(found(ones, np.arange(3)) - ones - found(0 * ones, np.arange(3))).max() > 1e-5:
         return Identity(None, "neither linear in x nor something added to x")
 
-    def rows(positions: np.ndarray) -> list[np.ndarray]:
-        return [found(np.zeros((1, 1, positions.size, found.width)), positions)[0, 0]]
+    def encoded(width: int) -> Identity:
+        rows = functools.partial(_rows, replace(found, width=width))
+        return additive.identify(additive.Encoding(found.probe, found.positions != "any", rows))
 
-    identity = additive.identify(additive.Encoding(found.probe, found.positions != "any", rows))
-    width = {} if found.probe.takes("width") or _taken(replace(found, width=found.width // 2)) else {"dim": Seen(found.width)}
+    identity = encoded(found.width)
+    free = found.probe.takes("width") or _taken(replace(found, width=found.width // 2))
+    width = _odd(identity, found.probe, encoded) if free else {"dim": Seen(found.width)}
     return replace(identity, what=f"added to x: {identity.what}", view=found, parameters={**identity.parameters, **width})
+
+
+def _rows(found: turns.Turns, positions: np.ndarray) -> list[np.ndarray]:
+    return [found(np.zeros((1, 1, positions.size, found.width)), positions)[0, 0]]
+
+
+def _odd(identity: Identity, probe: Probe, encoded: Callable[[int], Identity]) -> dict[str, Seen]:
+    """Say that odd widths are an error, unless the function is told or leaves a column of zeros there."""
+    if identity.operation != "sinusoidal.encode" or "odd" in (*probe.plan.needs, *probe.plan.optional.values()):
+        return {}
+    try:
+        zeros = "odd" in encoded(ODD).parameters
+    except Refused:
+        zeros = False
+    return {} if zeros else {"odd": Seen("error")}
 
 
 def _taken(found: turns.Turns) -> bool:
@@ -112,8 +132,10 @@ def _encode(probe: Probe) -> Identity:
             raise
         return _bias(probe)
     identity = additive.identify(encoding)
-    told = probe.takes("width") or identity.operation != "sinusoidal.encode"
-    width = {} if told else {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))}
+    if probe.takes("width"):
+        width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width))))
+    else:
+        width = {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))} if identity.operation == "sinusoidal.encode" else {}
     return replace(identity, view=encoding, parameters={**identity.parameters, **width})
 
 

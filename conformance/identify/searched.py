@@ -17,7 +17,7 @@ GROWN = 4
 def rotate(probe: Probe) -> Identity:
     """Return the identity of a rotation with factors: without effect first, then one list apart from the other."""
     found = turns.opened(probe)
-    plain = rotary.identify(found)
+    plain = replace(rotary.identify(found), view=found)
     growth = plain.parameters.get("attention_factor")
     if "base" not in plain.parameters or (plain.operation is None and growth is None):
         return plain

@@ -3,11 +3,13 @@
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from conformance.identify.asking import Refused
 from conformance.identify.probe import Probe
+from conformance.takes import Positions
 
 #: Orders of axes; ``row`` is batch and head in one.
 ORDERS = ("batch head token dim", "batch token head dim", "row token dim", "token row dim", "token dim")
@@ -32,7 +34,7 @@ class Turns:
     width: int
     order: str
     form: str
-    positions: str = "any"
+    positions: Positions | Literal["only_zero"] = "any"
     tables: str = "pair"
 
     def __call__(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -57,6 +59,11 @@ class Turns:
         arranged = _arranged(x, self.order)
         values = self.probe(**self._arrays(arranged, positions, x.shape))
         return self._back(values[0], arranged.shape, x.shape)
+
+    def reach(self, position: int) -> None:
+        """Make a call that reaches a position."""
+        positions = np.arange(position + 1) if self.positions == "from_zero" else np.array([position])
+        self.called(np.ones((1, 1, positions.size, self.width)), positions)
 
     def _back(self, value: np.ndarray, arranged: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
         if value.size != np.prod(shape) or value.shape[-1] != arranged[-1]:
@@ -128,7 +135,7 @@ def _ways(probe: Probe) -> Iterator[Turns]:
         yield Turns(probe.at(dtype), width, order, form, tables=table)
 
 
-def _counted(turns: Turns) -> str | None:
+def _counted(turns: Turns) -> Positions | None:
     """Return which positions the function takes, if one vector everywhere comes back different at different tokens only."""
     x = np.broadcast_to(1 + np.arange(turns.width) % 7 / 4, (2, 3, 5, turns.width)).copy()
     y = turns.called(x, np.arange(5))
@@ -138,7 +145,7 @@ def _counted(turns: Turns) -> str | None:
     return _kept(turns, x, rows[0])
 
 
-def _kept(turns: Turns, x: np.ndarray, counted: np.ndarray) -> str | None:
+def _kept(turns: Turns, x: np.ndarray, counted: np.ndarray) -> Positions | None:
     """Return how positions that don't count up are answered: as they are, from the first on, or not at all."""
     try:
         mixed = turns.called(x, np.array([3, 1, 4, 1, 2]))[0, 0]

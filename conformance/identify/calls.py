@@ -1,0 +1,44 @@
+"""Which calls a function takes, as its declaration says it."""
+
+from conformance.declarations import operations
+from conformance.embedding import FARTHEST
+from conformance.identify import reach
+from conformance.identify.additive import Encoding
+from conformance.identify.biases import Bias
+from conformance.identify.findings import Identity
+from conformance.identify.turns import Turns
+from conformance.takes import PLACES, Positions, Takes
+
+View = Turns | Encoding | Bias
+#: The last token of a square bias that is built: a million pairs of a query and a key.
+SQUARE = 1_023
+
+
+def takes(identity: Identity) -> Takes:
+    """Return how positions are counted, whether they come as one row for all, and between which ends."""
+    view, known = identity.view, operations()[str(identity.operation)].arrays
+    if not isinstance(view, View):
+        return Takes()
+    positions = _positions(view)
+    shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and getattr(view, "form", "") != "row token"
+    lowest, highest = _bounds(identity, view, positions) if set(PLACES.values()) & set(known) else (None, None)
+    return Takes(positions, rows="shared" if shared else "any", lowest=lowest, highest=highest, masked=identity.masked)
+
+
+def _positions(view: View) -> Positions:
+    if isinstance(view, Turns):
+        return "any" if view.positions == "only_zero" else view.positions
+    return "from_zero" if view.counted else "any"
+
+
+def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int | None, int | None]:
+    """Return the ends beyond which positions are refused, in the operation's own numbers."""
+    counted = positions == "from_zero"
+    lowest = None if counted or reach.taken(view.reach, -1) else 0
+    farthest = reach.FARTHEST if not counted else SQUARE if isinstance(view, Bias) else FARTHEST
+    highest = reach.last(view.reach, farthest)
+    if counted and isinstance(view, Bias) and view.square:
+        highest = SQUARE if highest is None else highest
+    moved = identity.parameters.get("offset")
+    start = 0 if moved is None else int(float(str(moved.value)))
+    return None if lowest is None else lowest + start, None if highest is None else highest + start

@@ -1,0 +1,30 @@
+"""Between which positions a function answers."""
+
+from collections.abc import Callable
+
+from conformance.identify.asking import Refused
+
+#: The farthest position that is asked for.
+FARTHEST = 1 << 20
+#: What makes a call that reaches a position, or raises ``Refused``.
+Reach = Callable[[int], object]
+
+
+def taken(reach: Reach, position: int) -> bool:
+    """Whether a position is answered."""
+    try:
+        reach(position)
+    except Refused:
+        return False
+    return True
+
+
+def last(reach: Reach, farthest: int = FARTHEST) -> int | None:
+    """Return the last position that is answered, ``None`` where the farthest still is."""
+    if taken(reach, farthest):
+        return None
+    low, high = 0, farthest
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if taken(reach, middle) else (low, middle)
+    return low
