@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-gpu style vectors vectors-check vectors-matrix pages pages-check mistakes bench seeds mutation mutation-sixth peers wheel-check clean help
+.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-gpu style vectors vectors-check vectors-matrix pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -43,6 +43,12 @@ vectors-check: $(VENV)/.test ## compare the golden vectors with a fresh generati
 
 vectors-matrix: $(VENV)/.test ## the same under every Python found and two versions of NumPy
 	$(RUN) -m tools.matrix
+
+narrow: $(VENV)/.test ## put every known mistake in the place of code that declares little, and write the record of it
+	$(RUN) -m tools.narrow --jobs 2 --record docs/narrow.md
+
+narrow-tenth: $(VENV)/.test ## a tenth of it, without a record
+	$(RUN) -m tools.narrow --jobs 2 --sample 1/10
 
 mutation: $(VENV)/.test ## change the reference everywhere, see that the suite convicts every change, and write the record of it
 	$(RUN) -m tools.mutation --record docs/mutation.md

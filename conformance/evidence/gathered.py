@@ -128,8 +128,8 @@ def raised(checked: Checked) -> bool:
 
 
 def _hides(checked: Checked | None) -> bool:
-    """Whether a mistake could hide behind a case: one that shows it, and that wasn't judged though it is inside the declaration."""
-    return checked is None or not (judged(checked) or (isinstance(checked.judgement.outcome, Unsupported) and not raised(checked)))
+    """Whether a mistake could hide behind a case that shows it: one that wasn't called, or that the code refused inside its declaration."""
+    return checked is None or raised(checked)
 
 
 def _size(checked: Checked) -> int:
