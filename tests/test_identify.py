@@ -249,7 +249,7 @@ def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
 PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
-    "cosine_first", "added", "moved_by_two", "looked_up", "alibi", "alibi_with_mask", "first_rows", "refuses_negatives",
+    "cosine_first", "added", "moved_by_two", "looked_up", "alibi", "alibi_with_mask", "first_rows", "short_table",
 )  # fmt: skip
 
 
@@ -289,7 +289,7 @@ def test_an_argument_that_is_followed_is_handed_on_and_restricts_nothing() -> No
 
     assert declaration is not None
     assert "def rotate(x, positions, *, base, **_):" in declaration
-    assert '@adapter.implements("rope.rotate", layout="half", direction="positive")' in declaration
+    assert '@adapter.implements("rope.rotate", layout="half", direction="positive", rows="shared")' in declaration
 
 
 def test_an_argument_that_only_the_first_call_of_a_width_reads_is_told() -> None:
@@ -363,7 +363,7 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
 
     assert status == 0
     assert "declared with another layout" in out
-    assert '@adapter.implements("rope.rotate", base=500000.0, layout="half", direction="positive")' in out
+    assert '@adapter.implements("rope.rotate", base=500000.0, layout="half", direction="positive", rows="shared")' in out
 
 
 @pytest.mark.parametrize(
@@ -373,7 +373,7 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
         ("tokens_before_heads", {"positions": "from_zero"}),
         ("from_an_offset", {"positions": "consecutive"}),
         ("first_rows", {"positions": "from_zero", "highest": 4095}),
-        ("short_table", {"rows": "shared", "highest": 4095}),
+        ("short_table", {"rows": "shared", "lowest": 0, "highest": 4095}),
         ("refuses_negatives", {"rows": "shared", "lowest": 0, "highest": 4095}),
         ("apply", {"rows": "shared"}),
         ("alibi", {"positions": "from_zero"}),

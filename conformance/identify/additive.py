@@ -38,12 +38,11 @@ class Encoding:
             raise Refused(message)
         return [_rows(part, length)[positions.astype(int)] for part in self.probe(tokens=length)]
 
-    def reach(self, position: int) -> None:
-        """Make a call that reaches a position."""
-        if self.rows is None:
-            self.probe(positions=np.array([position]), tokens=position + 1)
-        else:
-            self.rows(np.array([position]))
+    def reach(self, position: int) -> list[np.ndarray]:
+        """Return what a call gives that reaches a position."""
+        if self.rows is not None:
+            return self.rows(np.array([position]))
+        return self.probe(positions=np.array([position]), tokens=position + 1)
 
     @property
     def complex(self) -> bool:

@@ -37,9 +37,9 @@ class Bias:
         value = _ordered(self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **given), rows, columns)
         return value[:, queries][:, :, keys]
 
-    def reach(self, position: int) -> None:
-        """Make a call that reaches a position."""
-        self(np.array([position]), np.array([position]), _table(self.rows) if self.tabled else None)
+    def reach(self, position: int) -> list[np.ndarray]:
+        """Return what a call gives that reaches a position."""
+        return [self(np.array([position]), np.array([position]), _table(self.rows) if self.tabled else None)]
 
     def shape(self) -> tuple[tuple[int, ...], int, int]:
         """Return the shape of a result as it came, and for how many queries and keys."""

@@ -34,9 +34,9 @@ def _positions(view: View) -> Positions:
 def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int | None, int | None]:
     """Return the ends beyond which positions are refused, in the operation's own numbers."""
     counted = positions == "from_zero"
-    lowest = None if counted or reach.taken(view.reach, -1) else 0
     farthest = reach.FARTHEST if not counted else SQUARE if isinstance(view, Bias) else FARTHEST
     highest = reach.last(view.reach, farthest)
+    lowest = 0 if not counted and reach.from_zero(view.reach, highest) else None
     if counted and isinstance(view, Bias) and view.square:
         highest = SQUARE if highest is None else highest
     moved = identity.parameters.get("offset")

@@ -1,13 +1,15 @@
 """Between which positions a function answers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from conformance.identify.asking import Refused
 
 #: The farthest position that is asked for.
 FARTHEST = 1 << 20
-#: What makes a call that reaches a position, or raises ``Refused``.
-Reach = Callable[[int], object]
+#: What returns the result of a call that reaches a position, or raises ``Refused``.
+Reach = Callable[[int], Sequence[np.ndarray]]
 
 
 def taken(reach: Reach, position: int) -> bool:
@@ -17,6 +19,11 @@ def taken(reach: Reach, position: int) -> bool:
     except Refused:
         return False
     return True
+
+
+def from_zero(reach: Reach, end: int | None) -> bool:
+    """Whether positions below 0 are refused, or read a table that has an end from there."""
+    return not taken(reach, -1) or (end is not None and all(map(np.array_equal, reach(-1), reach(end))))
 
 
 def last(reach: Reach, farthest: int = FARTHEST) -> int | None:

@@ -60,10 +60,10 @@ class Turns:
         values = self.probe(**self._arrays(arranged, positions, x.shape))
         return self._back(values[0], arranged.shape, x.shape)
 
-    def reach(self, position: int) -> None:
-        """Make a call that reaches a position."""
+    def reach(self, position: int) -> list[np.ndarray]:
+        """Return what a call gives that reaches a position."""
         positions = np.arange(position + 1) if self.positions == "from_zero" else np.array([position])
-        self.called(np.ones((1, 1, positions.size, self.width)), positions)
+        return [self.called(np.ones((1, 1, positions.size, self.width)), positions)]
 
     def _back(self, value: np.ndarray, arranged: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
         if value.size != np.prod(shape) or value.shape[-1] != arranged[-1]:
