@@ -105,10 +105,10 @@ BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="
 #: Attention: few keys but one more than a tile, groups, a batch, many heads, and lengths of several tiles.
 ATTENTION = (
     Room(2, 4, 5, 65, 16, group=2, runs="one side"),
-    Room(1, 6, 33, 257, 80, group=3, causal=True),
+    Room(1, 6, 97, 257, 80, group=3, causal=True),
     Room(1, 8, 3, 2_049, 128, group=8),
     Room(7, 12, 10, 10, 256, group=3, runs="rows", causal=True),
-    Room(1, 33, 80, 129, 64, causal=True),
+    Room(1, 33, 65, 129, 64, causal=True),
 )
 ATTENTION_AT_FULL = (Room(1, 32, 129, 1_025, 128, group=4, runs="late"), Room(7, 20, 65, 33, 80, group=2, runs="rows"))
 
