@@ -130,7 +130,7 @@ def large_ones(
     for number, each in enumerate(every, start=1):
         identity = name(task, number, kind)
         if cases is None or identity in cases:
-            manner = Manner(strided=each.strided, repeats=1)
+            manner = Manner(strided=each.strided and "strided" in subject.manners, repeats=1)
             checked = check(subject, task, identity, each.arguments, each.at, manner=manner)
             small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
             yield checked if small or checked.failed else _slim(checked)
