@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from conformance.draw import Arguments, candidates, is_position
 from conformance.golden import features, places, sampling
-from conformance.golden.settings import settings
+from conformance.golden.settings import MODEL_EVERY, settings
 from conformance.laws.trial import result_shape
 from conformance.suited import suited
 from conformance.takes import Takes
@@ -124,7 +125,7 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     for number, planned in enumerate({"smoke": core[:1], "core": core, "full": core + full}[level]):
         rng = np.random.default_rng((seed, number, *operation.name.encode()))
         room = replace(planned, width=min(planned.width, PROJECTED)) if _projected(operation) else planned
-        parameters = _parameters(operation, restrictions, room, rng)
+        parameters = _parameters(operation, restrictions, room, rng, number)
         if parameters is not None:
             call = _call(operation, parameters, _fitting(operation, parameters, room, takes, most), takes, dtype, rng)
             at = _judged(operation, call, rng)
@@ -162,8 +163,11 @@ def _plans(operation: Operation) -> Plans:
     return (ATTENTION, ATTENTION_AT_FULL) if _vectors(operation) else (BIASES, BIASES_AT_FULL)
 
 
-def _parameters(operation: Operation, restrictions: Mapping[str, object], room: Room, rng: Generator) -> Parameters | None:
-    """Return parameters inside the declaration that agree with each other, with the room's width and heads where these may be had."""
+def _parameters(operation: Operation, restrictions: Mapping[str, object], room: Room, rng: Generator, number: int) -> Parameters | None:
+    """Return parameters inside the declaration that agree with each other, with the room's width and heads where these may be had.
+
+    Those of the n-th room are the n-th that are drawn from a released model, where any is inside.
+    """
     wishes: Mapping[str, object] = {
         "head_dim": room.width,
         "dim": room.width,
@@ -176,7 +180,9 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], room: 
         for name, parameter in operation.parameters.items()
         if name in wishes and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
     }
-    return next(settings(operation, {**restrictions, **wished}, rng), None) or next(settings(operation, restrictions, rng), None)
+    return next(islice(settings(operation, {**restrictions, **wished}, rng), MODEL_EVERY * number, None), None) or next(
+        settings(operation, restrictions, rng), None
+    )
 
 
 def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Takes, most: int) -> Room:
@@ -213,7 +219,7 @@ def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes
     """Return the arrays of a call of that size."""
     bounds = _bounds(operation, parameters, room, takes)
     shapes = {name: _shape(axes, parameters, room, optional=_has_rows(name, room.runs, takes)) for name, axes in operation.arrays.items()}
-    arrays = _positions(shapes, room.runs, bounds, takes, rng)
+    arrays = _positions(shapes, room.runs, bounds, takes, rng, masked=room.causal and bool(parameters.get("causal")))
     for name, shape in shapes.items():
         if name not in arrays:
             arrays[name] = numbers(rng, shape, dtype)
@@ -233,7 +239,7 @@ def numbers(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
 
 
 def _positions(
-    shapes: Mapping[str, tuple[int, ...]], runs: str, bounds: places.Room, takes: Takes, rng: Generator
+    shapes: Mapping[str, tuple[int, ...]], runs: str, bounds: places.Room, takes: Takes, rng: Generator, *, masked: bool
 ) -> dict[str, np.ndarray]:
     """Return the positions of a call: counted from 0 or late, each row from elsewhere, or shuffled, as far as that is taken."""
     found = {}
@@ -246,7 +252,7 @@ def _positions(
             found[name] = counted if runs not in ("shuffled", "one side") or takes.counted else rng.permutation(counted)
     if "key_positions" in found:
         shape = shapes["query_positions"]
-        queries = _queries(found["key_positions"], shape[-1], takes)
+        queries = _queries(found["key_positions"], shape[-1], takes, masked=masked)
         found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])
     return found
 
@@ -265,10 +271,15 @@ def _starts(shape: tuple[int, ...], runs: str, bounds: places.Room, takes: Takes
     return np.asarray(rng.choice(begins, (*shape[:-1], 1)))
 
 
-def _queries(keys: np.ndarray, count: int, takes: Takes) -> np.ndarray:
-    """Return the positions of queries: the last of the keys, or from the first key on where code counts both from there."""
-    if takes.queries == "at_end" or not (takes.counted or count > keys.shape[-1]):
-        return keys[..., keys.shape[-1] - count :].copy()
+def _queries(keys: np.ndarray, count: int, takes: Takes, *, masked: bool) -> np.ndarray:
+    """Return the positions of queries: the last of the keys, or from the first key on where code counts both from there.
+
+    Where they needn't be and there is a mask, they are those in the middle: the last query, which is always judged, has keys to hide.
+    """
+    after = keys.shape[-1] - count
+    if takes.queries == "at_end" or not (takes.counted or after < 0):
+        first = after // 2 if masked and takes.queries != "at_end" else after
+        return keys[..., first : first + count].copy()
     return np.asarray(keys.min(axis=-1, keepdims=True) + np.arange(count))
 
 

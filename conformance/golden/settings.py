@@ -1,7 +1,7 @@
 """Choose the parameters of drawn calls: every combination of conventions in turn, and numbers from released models."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count, product
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -37,16 +37,16 @@ def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.r
     hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}
     models = dealt([together for together in TOGETHER if _inside(together, numbers, restrictions)], rng)
     rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
-    for number in count():
-        came = False
-        for position, chosen in enumerate(shuffled(rounds, rng), start=number * len(rounds)):
-            model = next(models, {}) if position % MODEL_EVERY == 0 else {}
-            found = _agreeing(operation, chosen, hands, {name: value for name, value in model.items() if name in numbers})
+    came, before, model = 0, -1, next(models, {})
+    while came > before:
+        before = came
+        for chosen in shuffled(rounds, rng):
+            own = {name: value for name, value in model.items() if name in numbers} if came % MODEL_EVERY == 0 else {}
+            found = _agreeing(operation, chosen, hands, own)
             if found is not None:
-                came = True
+                model = model if came % MODEL_EVERY else next(models, {})
+                came += 1
                 yield {name: found[name] for name in every}
-        if not came:
-            return
 
 
 def shuffled(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:

@@ -56,8 +56,8 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return 2 for keys that are weighed, in all scenes but one: a single key weighs 1, whatever is wrong with it."""
-        return 2 if axis == "key" and "causal" in self.operation.parameters and self.scene != "any" else 1
+        """Return 2 for keys that are weighed, since a single key weighs 1 whatever is wrong with it; in one scene for queries instead."""
+        return 2 if axis == ("query" if self.scene == "any" else "key") and "causal" in self.operation.parameters else 1
 
     def _last(self, axis: str) -> bool:
         return not self._stretched(axis)
