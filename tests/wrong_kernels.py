@@ -8,6 +8,9 @@ import numpy as np
 from narrow_code import F32, Function, alibi, attend, buckets, encode, naive, rotate, slopes, softmax, t5, turned
 
 from conformance import Adapter
+from refimpl.schemes import da_transformer, shaw
+from refimpl.schemes import t5 as reference_t5
+from refimpl.schemes import transformer_xl as xl
 
 
 @dataclass(frozen=True)
@@ -424,7 +427,41 @@ ENCODED: dict[str, Function] = {
     "position 1,023 as 1,022": lambda positions, **said: encode(np.where(positions == 1_023, 1_022, positions), **said),
 }
 
+
+def as_if(right: Function, convention: Mapping[str, object], **instead: object) -> Function:
+    """Return code that takes one combination of conventions for another."""
+    return only_in(convention, lambda *arrays, **said: right(*arrays, **{**said, **instead}), right)
+
+
+def clamped_saturation(m: np.ndarray, n: np.ndarray, weight: np.ndarray, saturation: np.ndarray, **said: Any) -> np.ndarray:
+    """Keep saturations below 80, where a growth overflows half of its formula."""
+    return da_transformer.rescale(m, n, weight, np.minimum(saturation, F32(79.0)), **said)
+
+
+def deberta_up_to_256(table: np.ndarray, m: np.ndarray, n: np.ndarray, *, num_buckets: int, max_distance: int, **said: Any) -> np.ndarray:
+    most = min(max_distance, 256) if num_buckets == 512 else max_distance
+    return reference_t5.bias(table, m, n, num_buckets=num_buckets, max_distance=most, **said)
+
+
+LOWER: dict[str, object] = {"clip": "lower_closed", "causal": True}
+KEYS_FIRST: dict[str, object] = {"layout": "interleaved", "sign": "key_minus_query"}
+COMBINED = [
+    Kernel("lower_closed looks ahead where causal", "shaw.attend", as_if(shaw.attend, LOWER, causal=False), {}),
+    Kernel("lower_closed turns the sign where causal", "shaw.weights", as_if(shaw.weights, LOWER, sign="key_minus_query"), {}),
+    Kernel("interleaved ignores the sign", "transformer_xl.logits", as_if(xl.logits, KEYS_FIRST, sign="query_minus_key"), {}),
+    Kernel("interleaved by key is in halves", "transformer_xl.attend", as_if(xl.attend, KEYS_FIRST, layout="halves"), {}),
+    Kernel(
+        "halves by key are by query",
+        "transformer_xl.terms",
+        as_if(xl.terms, {**KEYS_FIRST, "layout": "halves"}, sign="query_minus_key"),
+        {},
+    ),
+    Kernel("saturation of 80 clamped", "da_transformer.rescale", clamped_saturation, {}),
+    Kernel("512 buckets end at 256", "t5.bias", deberta_up_to_256, {"convention": "deberta"}),
+]
+
 KERNELS = [
+    *COMBINED,
     *(Kernel(name, "rope.rotate", function, {}) for name, function in TURNING.items()),
     *(Kernel(name, "rope.attend", function, {}) for name, function in ATTENDING.items()),
     *(Kernel(name, "alibi.bias", function, {}) for name, function in ADDED.items()),
