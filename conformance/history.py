@@ -85,8 +85,9 @@ class Case:
 
     @property
     def fullest(self) -> Checked | None:
-        """The answered vector with the most numbers."""
-        answered = [checked for checked in self.checked if checked.reply is not None and checked.vector.expected is not None]
+        """The answered vector with the most numbers, none of a real size."""
+        asked = [checked for checked in self.checked if not checked.vector.at and not checked.manner.unlike_plain]
+        answered = [checked for checked in asked if checked.reply is not None and checked.vector.expected is not None]
         return max(answered, key=lambda checked: sum(array.size for array in checked.call.arrays), default=None)
 
     def convicted(self, law: str) -> tuple[Call, ...]:

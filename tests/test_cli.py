@@ -10,7 +10,7 @@ import pytest
 
 from conformance import cli, run
 from conformance.limits import Limits
-from conformance.outcomes import Advisory, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Report, Result, Unsupported
+from conformance.outcomes import Advisory, Evidence, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Report, Result, Unsupported
 from conformance.sharding import Shard
 from conformance.vectors import load
 
@@ -20,9 +20,9 @@ HEAVY = ("numpy", "hypothesis", "yaml", "rich", "jsonschema", "refimpl.schemes")
 
 
 def report(target: str, *outcomes: Outcome, complete: bool = True) -> Report:
-    """Return a report whose results have the given outcomes."""
+    """Return a report whose results have the given outcomes, with evidence enough."""
     results = (Result("mine", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", outcome) for outcome in outcomes)
-    return Report(target, {}, tuple(results), complete=complete)
+    return Report(target, {}, tuple(results), complete=complete, evidence=(Evidence("mine", "rope.rotate", "float32", golden=8, values=64),))
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_json_of_a_real_run_is_complete() -> None:
     document = json.loads(ended.stdout)
 
     assert document["exit_status"] == ended.returncode == 0
-    assert {entry["kind"] for entry in document["results"]} == {"vector", "law"}
+    assert {entry["kind"] for entry in document["results"]} == {"vector", "drawn", "law"}
     assert document["counts"]["total"] == len(document["results"])
     assert document["precision"][0]["met"] == "float32"
 

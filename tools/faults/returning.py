@@ -47,7 +47,7 @@ RETURNING = (
         "a buffer that the next call overwrites",
         "advisory",
         "changes a result after it was returned",
-        outside="buffer = np.zeros(1 << 12, np.float32)",
+        outside="buffer = np.zeros(1 << 22, np.float32)",
         inside="""
         view = buffer[: result.size].reshape(result.shape)
         view[...] = result

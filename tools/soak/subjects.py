@@ -32,7 +32,13 @@ TEXT: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 DAY = dt.date(2026, 1, 1)
 FILE = "binary.encode.yaml"
 ATTESTED = "attested/binary.yaml"
-MAKERS: Mapping[str, Callable[[], Any]] = {"float": lambda: 1.5, "int": lambda: 64, "str": lambda: "memory", "Reason": lambda: Reason.VALUE}
+MAKERS: Mapping[str, Callable[[], Any]] = {
+    "bool": lambda: True,
+    "float": lambda: 1.5,
+    "int": lambda: 64,
+    "str": lambda: "memory",
+    "Reason": lambda: Reason.VALUE,
+}
 
 
 class WrongError(Exception):
