@@ -22,7 +22,8 @@ HEAVY = ("numpy", "hypothesis", "yaml", "rich", "jsonschema", "refimpl.schemes")
 def report(target: str, *outcomes: Outcome, complete: bool = True) -> Report:
     """Return a report whose results have the given outcomes, with evidence enough."""
     results = (Result("mine", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", outcome) for outcome in outcomes)
-    return Report(target, {}, tuple(results), complete=complete, evidence=(Evidence("mine", "rope.rotate", "float32", golden=8, values=64),))
+    evidence = (Evidence("mine", "rope.rotate", "float32", golden=8, values=64),)
+    return Report(target, {}, tuple(results), complete=complete, evidence=evidence)
 
 
 @pytest.fixture
