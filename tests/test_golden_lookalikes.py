@@ -108,6 +108,16 @@ def test_positions_stay_where_the_declaration_has_them() -> None:
     assert all(places.min() >= 0 and places.max() <= 9 for places in others)
 
 
+def test_positions_stay_inside_of_a_table_whose_first_rows_belong_to_none() -> None:
+    arrays = {"positions": np.array([3, 1, 0, 2]), "table": np.arange(12.0).reshape(6, 2)}
+    call = Arguments(arrays, {"offset": 2, "outside": "raise"})
+
+    changed = [other.arrays["positions"] for other in lookalikes(OPERATIONS["learned.encode"], call, takes=ANY)]
+
+    assert changed
+    assert all(0 <= positions.min() and positions.max() <= 3 for positions in changed)
+
+
 def test_rows_that_are_shared_remain_shared() -> None:
     for other in lookalikes(ROTATE, rotation([[3, 1, 4, 1], [3, 1, 4, 1]]), takes=Takes(rows="shared")):
         assert other.arrays["positions"][0].tolist() == other.arrays["positions"][1].tolist()

@@ -16,13 +16,21 @@ Row = Callable[[np.ndarray], np.ndarray]
 
 def lookalikes(operation: Operation, arguments: Arguments, *, takes: Takes) -> Iterator[Arguments]:
     """Yield calls inside the declaration that agree with one in what caches are keyed by, and must be answered otherwise."""
-    shapes = {name: array.shape for name, array in arguments.arrays.items()}
-    allowed = room(arguments.parameters, bind(operation.arrays, shapes, arguments.parameters), takes)
+    allowed = _room(operation, arguments, takes)
     seen = {arguments.key}
     for call in _changed(operation, arguments, takes, allowed):
         if call.key not in seen and _sighted(call):
             seen.add(call.key)
             yield call
+
+
+def _room(operation: Operation, arguments: Arguments, takes: Takes) -> Room:
+    """Return where positions may lie; rows of a table before its offset belong to none."""
+    shapes = {name: array.shape for name, array in arguments.arrays.items()}
+    sizes = bind(operation.arrays, shapes, arguments.parameters)
+    if "length" in sizes:
+        sizes = {**sizes, "length": sizes["length"] - int(str(arguments.parameters.get("offset", 0)))}
+    return room(arguments.parameters, sizes, takes)
 
 
 def _changed(operation: Operation, arguments: Arguments, takes: Takes, allowed: Room) -> Iterator[Arguments]:
