@@ -79,8 +79,13 @@ def aliases(task: Task, checked: Sequence[Checked]) -> Iterator[Result]:
 
 
 def _passed(checked: Sequence[Checked]) -> list[Checked]:
-    """Return drawn calls that passed plainly and differ in their conventions, each the largest of its kind."""
+    """Return drawn calls that passed plainly, one of each combination of conventions: the largest with several heads and tokens."""
     plain = [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn and not each.vector.at]
-    plain.sort(key=lambda each: sum(array.size for array in each.vector.inputs.values()))
+    plain.sort(key=lambda each: (_swappable(each), sum(array.size for array in each.vector.inputs.values())))
     kinds = {str([value for value in each.vector.parameters.values() if isinstance(value, str | bool)]): each for each in plain}
     return list(kinds.values())[-MOST:]
+
+
+def _swappable(each: Checked) -> bool:
+    """Whether an array has heads and tokens that can be swapped: a view of every second number is one that some code reads rightly."""
+    return any(array.ndim > 2 and min(array.shape[-3:-1]) > 1 for array in each.vector.inputs.values())

@@ -17,7 +17,7 @@ from conformance.outcomes import Advisory, Errored, Failed, Passed
 HALF: dict[str, Any] = {"layout": "half", "head_dim": 8}
 
 
-def drawn(opened: InProcess, count: int = 6) -> tuple[Any, Task, list[Any]]:
+def drawn(opened: InProcess, count: int = 24) -> tuple[Any, Task, list[Any]]:
     (descriptor,) = opened.implementations
     put, task = opened.subject(descriptor, "float32", "float32"), Task(descriptor, "float32", "float32")
     return put, task, list(islice(golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=count), count))
