@@ -67,9 +67,9 @@ def test_code_that_refuses_nearly_every_call_gets_no_verdict_and_is_told_what_is
     report = checked("identity_refusing_narrowly", 0)
     assert report.status == Status.NOT_JUDGED
     (evidence,) = report.lacking
-    assert "were refused: 'position 0 only'" in evidence.missing[0]
+    assert any("were refused: 'position 0 only'" in words for words in evidence.missing)
 
 
 def test_what_a_declaration_keeps_from_being_called_is_said_not_to_be_excluded() -> None:
     (evidence,) = checked("past_forgotten_from_zero", 0).evidence
-    assert "query-from-start" in evidence.alike
+    assert "query-at-zero" in evidence.alike
