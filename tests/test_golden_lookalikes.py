@@ -115,7 +115,7 @@ def test_positions_stay_inside_of_a_table_whose_first_rows_belong_to_none() -> N
     changed = [other.arrays["positions"] for other in lookalikes(OPERATIONS["learned.encode"], call, takes=ANY)]
 
     assert changed
-    assert all(0 <= positions.min() and positions.max() <= 3 for positions in changed)
+    assert all(positions.min() >= 0 and positions.max() <= 3 for positions in changed)
 
 
 def test_rows_that_are_shared_remain_shared() -> None:
