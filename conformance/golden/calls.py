@@ -148,7 +148,10 @@ class _Call:
         keys = places.rows(self.rng, self._shape(names[1], batched=any(batched)), room, pattern, takes)
         queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
         queries, keys = (rows[0] if rows.ndim > 1 and not kept else rows for rows, kept in zip((queries, keys), batched, strict=True))
-        return {names[0]: queries.copy(), names[1]: places.seen(queries, keys) if self.parameters.get("causal") else keys}
+        if self.parameters.get("causal"):
+            free = keys.shape[-1] > 2 and not takes.counted and takes.queries == "any"
+            keys = places.seen(queries, keys, room, 2 if free else 1)
+        return {names[0]: queries.copy(), names[1]: keys}
 
     def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
         """Draw positions that aren't all whole, exact in the dtype."""
@@ -198,15 +201,15 @@ class _Call:
         return plain
 
     def _sparse(self, name: str, plain: np.ndarray) -> np.ndarray:
-        """Keep the first and the slowest pairs of the axis whose pairs turn."""
+        """Keep the first and the slowest pairs of the axis whose pairs turn, where these are summed: a sum would hide a wrong one."""
         axes = self.operation.arrays[name].split()
         width = "dim" if "dim" in self.parameters else "head_dim"
-        if width not in axes or plain.shape[axes.index(width)] % 2:
+        apart = "causal" not in self.parameters and any(width in result.split() for result in self.operation.results.values())
+        if apart or width not in axes or plain.shape[axes.index(width)] % 2:
             return plain
         turned = np.moveaxis(plain, axes.index(width), -1)
-        layout = str(self.parameters["layout"])
-        read = "half" if layout == "interleaved_to_half" and name == "cotangent" else layout
-        return np.ascontiguousarray(np.moveaxis(features.sparse(turned, read), -1, axes.index(width)))
+        kept = features.sparse(turned, str(self.parameters["layout"]))
+        return np.ascontiguousarray(np.moveaxis(kept, -1, axes.index(width)))
 
 
 def longest(operation: Operation, sizes: Sizes, takes: Takes) -> int:

@@ -153,10 +153,11 @@ def queries_of(rng: Generator, keys: np.ndarray, count: int, room: Room, first: 
     return np.asarray(np.clip(keys[..., rng.integers(0, keys.shape[-1], count)] + distances, room.lowest, room.highest))
 
 
-def seen(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return the keys with the first moved to where every query sees one."""
-    least = queries.min(axis=-1) if queries.ndim == keys.ndim else queries.min()
+def seen(queries: np.ndarray, keys: np.ndarray, room: Room, count: int) -> np.ndarray:
+    """Return the keys with the first of them moved to where every query sees so many, one or two."""
+    least = np.asarray(queries.min(axis=-1) if queries.ndim == keys.ndim else queries.min())
+    few = (keys <= least[..., None]).sum(axis=-1) < count
     moved = keys.copy()
-    blind = keys.min(axis=-1) > least
-    moved[..., 0] = np.where(blind, least, keys[..., 0])
+    for place, behind in enumerate((0, 3)[:count]):
+        moved[..., place] = np.where(few, np.maximum(least - behind, room.lowest), keys[..., place])
     return moved

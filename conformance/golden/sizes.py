@@ -56,8 +56,10 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return 2 for keys that are weighed, since a single key weighs 1 whatever is wrong with it; in one scene for queries instead."""
-        return 2 if axis == ("query" if self.scene == "any" else "key") and "causal" in self.operation.parameters else 1
+        """Return 2 for keys that are weighed, of which one weighs 1 whatever is wrong, 3 with a mask; in one scene 2 queries instead."""
+        if axis != ("query" if self.scene == "any" else "key") or "causal" not in self.operation.parameters:
+            return 1
+        return 3 if axis == "key" and self.parameters["causal"] else 2
 
     def _last(self, axis: str) -> bool:
         return not self._stretched(axis)
