@@ -15,7 +15,7 @@ from refimpl.spec import Operation, axis_names, bind
 #: The longest run of positions, the largest input and the largest table of queries and keys that are built for it.
 FARTHEST = 131_071
 LARGEST = 1 << 25
-LARGEST_SQUARE = 1 << 20
+LONGEST_SIDE = 1 << 10
 
 Arrays = Mapping[str, np.ndarray]
 Call = Callable[[Sequence[np.ndarray]], Mapping[str, np.ndarray]]
@@ -216,9 +216,9 @@ class _Embedding:
 
     def _check_size(self, runs: Mapping[str, _Run]) -> None:
         paired = any({"query", "key"} <= set(axes.split()) for axes in self.operation.results.values())
-        size = runs["query"].length * runs["key"].length if paired else 0
-        if size > LARGEST_SQUARE:
-            message = f"an embedded table must hold at most {LARGEST_SQUARE} pairs of a query and a key, got {size}"
+        longest = max(runs["query"].length, runs["key"].length) if paired else 0
+        if longest > LONGEST_SIDE:
+            message = f"an embedded table must have at most {LONGEST_SIDE} queries or keys, since code may build the square, got {longest}"
             raise OutsideError(message)
 
     def _longer(self, name: str, entries: Entries, runs: Mapping[str, _Run]) -> np.ndarray:

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.declarations import operations
-from conformance.draw import Arguments
+from conformance.draw import Arguments, is_position
+from conformance.embedding import natural
 from conformance.golden.answers import UnprovableError, golden
 from conformance.golden.calls import generator
 from conformance.golden.features import dyadic
@@ -15,6 +16,7 @@ from conformance.law_checks import declared
 from conformance.manner import STRIDED, Manner
 from conformance.outcomes import Advisory, Passed, Result
 from conformance.subject import Subject
+from conformance.takes import Takes
 from conformance.vector_checks import Checked, check
 from conformance.vectors import Vector
 from refimpl.spec import Law, Operation
@@ -42,13 +44,19 @@ def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: in
         call = Arguments(each.vector.inputs, each.vector.parameters)
         cotangent = dyadic(generator(operation, "cotangent", seed, each.vector.id), call.arrays.get("x", np.zeros(0)).shape)
         asked = adjoint(operation, call, cotangent)
-        if asked is None:
+        if asked is None or not _as_it_is(operation, call, task.descriptor.takes):
             continue
         try:
             vector = golden(asked[0], asked[1], identity=f"{each.vector.id}-gradient", exposes="a wrong gradient", profiles=(task.profile,))
         except UnprovableError:
             continue
         yield check(subject, task, _as_gradient(vector, each.vector), Manner(cotangents=(cotangent,)))
+
+
+def _as_it_is(operation: Operation, call: Arguments, takes: Takes) -> bool:
+    """Whether a call is made as it is: one that is put into longer inputs, or split by rows, gives the gradient of another."""
+    batched = any(is_position(name) and array.ndim > 1 for name, array in call.arrays.items())
+    return natural(operation, call.arrays, takes) and not (takes.one_row and batched)
 
 
 def adjoint(operation: Operation, call: Arguments, cotangent: np.ndarray) -> tuple[str, Arguments] | None:

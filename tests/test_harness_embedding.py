@@ -179,8 +179,8 @@ def test_attention_cannot_be_embedded(takes: Takes, reason: str) -> None:
         embedding.answer(attend, arrays, takes, counting(start=False))
 
 
-def test_a_table_of_too_many_pairs_is_not_built() -> None:
-    with pytest.raises(OutsideError, match="at most 1048576 pairs"):
+def test_a_table_of_too_many_queries_or_keys_is_not_built() -> None:
+    with pytest.raises(OutsideError, match="at most 1024 queries or keys"):
         embedding.answer(BIAS, pair([5_000], [5_000]), Takes("from_zero"), lambda _: {})
 
 

@@ -112,3 +112,13 @@ def test_a_result_that_shares_memory_is_told_once() -> None:
     assert told == [Advisory("result shares memory with x: what is written to the one changes the other")]
     _, task, checked = drawn(session(sharing, modifies_inputs=True, **HALF), 2)
     assert list(manner_checks.aliases(task, checked)) == []
+
+
+@pytest.mark.parametrize("declared", [{"positions": "from_zero"}, {"positions": "consecutive"}, {"rows": "shared"}])
+def test_right_code_that_takes_only_some_positions_has_right_gradients(declared: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    put, task, checked = drawn(session(turning(torch), "torch", **HALF, **declared))
+    outcomes = [each.judgement.outcome for each in manner_checks.gradients(put, task, checked, 0)]
+
+    assert outcomes
+    assert all(isinstance(outcome, Passed) for outcome in outcomes)
