@@ -38,7 +38,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """Return what a run like any other says of all habits."""
     target = tmp_path_factory.mktemp("habits") / "habits.py"
     target.write_text(ADAPTER, encoding="utf-8")
-    command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--json"]
+    command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--seed", "0", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
     return dict(json.loads(done.stdout))
 
