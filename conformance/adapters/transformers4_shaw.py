@@ -1,10 +1,12 @@
 """BERT's relative_key as transformers 4.57 still has it: edges of keys, query minus key, and a table that is never clipped."""
 
+import functools
+
 import torch
 from transformers import BertConfig
 from transformers.models.bert.modeling_bert import BertSelfAttention
 
-from conformance.adapters.relative_rows import Answer, Row, implement, keys_only, never_clipped, parts, whole
+from conformance.adapters.relative_rows import HIGHEST, Answer, Row, keys_only, never_clipped, parts, weights, whole
 from conformance.adapters.transformers4_adapter import adapter
 
 # Cases are small: more threads wait for one another longer than they compute.
@@ -28,4 +30,13 @@ def relative_key(row: Row) -> Answer:
     return parts(row, *layer(torch.zeros(1, row.length, 1), attention_mask=row.whole_mask()))
 
 
-implement(adapter, "bert-relative-key", relative_key, sign="query_minus_key", clip="symmetric")
+adapter.implements(
+    "shaw.weights",
+    label="bert-relative-key",
+    sign="query_minus_key",
+    clip="symmetric",
+    max_distance=HIGHEST,
+    positions="consecutive",
+    lowest=0,
+    highest=HIGHEST,
+)(functools.partial(weights, relative_key))

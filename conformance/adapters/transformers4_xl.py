@@ -108,6 +108,8 @@ offers = functools.partial(
     layout="halves",
     sign="query_minus_key",
     causal=True,
+    positions="consecutive",
+    queries="at_end",
     lowest=0,
     highest=HIGHEST,
 )
