@@ -51,7 +51,7 @@ def name(task: Task, number: int, kind: str = "drawn") -> str:
 
 def enough(task: Task, level: str) -> int:
     """Return how many drawn cases a level judges of a task."""
-    return (ENOUGH if task.dtype == task.descriptor.dtypes[0] else FURTHER)[level]
+    return (ENOUGH if task.first else FURTHER)[level]
 
 
 def run(subject: Subject, task: Task, stream: Iterator[Numbered], *, enough: int) -> Iterator[Checked]:
@@ -74,7 +74,7 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     yield from run(subject, task, stream, enough=enough(task, level))
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
-    if level != "smoke" and task.dtype == task.descriptor.dtypes[0]:
+    if level != "smoke" and task.first:
         yield from (other for each in most_positions(gathered.checked) for other in alike(subject, task, each))
         yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed))
     yield from at_real_sizes(plain, task, seed, level)
@@ -119,7 +119,7 @@ def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
 
 def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:
     """Yield the judgement of large calls, by the elements that were chosen of each; of those that pass the arrays are let go."""
-    wanted = level if task.dtype == task.descriptor.dtypes[0] else "smoke"
+    wanted = level if task.first else "smoke"
     yield from large_ones(subject, task, "large", large.large(**_inside(task), seed=seed, level=wanted), cases)
 
 

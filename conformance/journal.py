@@ -26,6 +26,11 @@ class Task:
         """The operation's full name."""
         return self.descriptor.operation
 
+    @property
+    def first(self) -> bool:
+        """Whether the dtype is the implementation's first, which is asked for most."""
+        return self.dtype == self.descriptor.dtypes[0]
+
 
 @dataclass(frozen=True)
 class Call:

@@ -148,7 +148,7 @@ class Judge:
 
 
 def _questions(task: Task, vectors: list[Vector], level: str) -> Iterator[Question]:
-    own = [vector for vector in vectors if vector.error is None or task.dtype == task.descriptor.dtypes[0]]
+    own = [vector for vector in vectors if vector.error is None or task.first]
     for index, vector in enumerate(own):
         yield Question(task, vector, "", "smoke" if index < SMOKE else "core")
     for number in range(1, golden_checks.enough(task, level) + 1):

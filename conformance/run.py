@@ -206,6 +206,8 @@ class _Run:
         for checked in golden_checks.judgements(subject, plain, case.task, gathered, seed=seed, level=self.selection.level):
             case.checked.append(checked)
             gathered.add(checked)
+            if vector_checks.futile(case.checked):
+                return
         if self._thorough(case):
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
 
@@ -224,10 +226,10 @@ class _Run:
 
     def _thorough(self, case: Case) -> bool:
         """Whether an implementation is asked for all that makes a difference: above level smoke, at its first dtype."""
-        return self.selection.level != "smoke" and case.task.dtype == case.task.descriptor.dtypes[0]
+        return self.selection.level != "smoke" and case.task.first
 
     def _examples(self, case: Case) -> int:
-        plain = self.selection.level == "full" or case.task.dtype == case.task.descriptor.dtypes[0]
+        plain = self.selection.level == "full" or case.task.first
         return self.selection.examples if plain and not case.suspicious else min(self.selection.examples, FEW)
 
     def _results(self) -> Iterator[Result]:
@@ -315,7 +317,7 @@ def _tasks(descriptor: Descriptor, profile: str | None, *, under: str | None) ->
 
 def _vectors_for(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
     """Return the vectors for one dtype: bad input is refused whatever the dtype, so the first is enough."""
-    return [vector for vector in vectors if vector.error is None or task.dtype == task.descriptor.dtypes[0]]
+    return [vector for vector in vectors if vector.error is None or task.first]
 
 
 def diagnosable(checked: vector_checks.Checked) -> bool:

@@ -50,6 +50,13 @@ def hangs(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
         time.sleep(1.0)
 
 
+def hangs_where_wide(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Never come back from a head that is wider than nearly all stored vectors."""
+    if parameters["head_dim"] > 8:
+        hangs(x, positions)
+    return rotate(x, positions, **parameters)
+
+
 def raises(x: np.ndarray, positions: np.ndarray, **_: Any) -> None:
     """Raise."""
     message = "no such kernel"
@@ -144,6 +151,7 @@ right_in_double = connected(rotate, dtypes=("float64", "float32"))
 crash_by_exit = connected(exits)
 crash_by_signal = connected(is_killed)
 hang = connected(hangs)
+hang_where_wide = connected(hangs_where_wide)
 exception = connected(raises)
 refusal = connected(refuses)
 wrong_shape = connected(transposes)

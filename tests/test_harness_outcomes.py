@@ -236,3 +236,10 @@ def test_the_same_seed_gives_the_same_report() -> None:
     first, second = (run.check("miniatures:off_by_one", level="smoke", seed=3) for _ in range(2))
 
     assert [(r.check, r.outcome, r.ratio) for r in first.results] == [(r.check, r.outcome, r.ratio) for r in second.results]
+
+
+def test_a_hang_at_drawn_calls_is_not_waited_for_again_and_again() -> None:
+    report = run.check("miniatures:hang_where_wide", operations=["rope.rotate"], limits=Limits(call_seconds=0.5))
+
+    hung = [result for result in report.results if isinstance(result.outcome, TimedOut) and result.kind in {"vector", "drawn"}]
+    assert len(hung) == vector_checks.FUTILE

@@ -66,7 +66,7 @@ def golden(session: Session, task: Task, seed: int, convicted: list[str]) -> Ite
     for checked in golden_checks.judgements(subject, subject, task, gathered, seed=seed, level="core"):
         gathered.add(checked)
         yield checked
-    if task.dtype == task.descriptor.dtypes[0]:
+    if task.first:
         yield from golden_checks.otherwise(subject, task, gathered.checked, seed)
         yield from law_checks.whole_and_parts(subject, task, seed)
     evidence = gathered.evidence()
@@ -77,7 +77,7 @@ def golden(session: Session, task: Task, seed: int, convicted: list[str]) -> Ite
 def lawful(session: Session, task: Task, seed: int) -> Iterator[law_checks.Found]:
     """Yield what laws gave."""
     subject = session.subject(task.descriptor, task.dtype, task.profile)
-    examples = run.EXAMPLES["core"] if task.dtype == task.descriptor.dtypes[0] else run.FEW
+    examples = run.EXAMPLES["core"] if task.first else run.FEW
     return law_checks.run(subject, task, examples=examples, seed=seed)
 
 

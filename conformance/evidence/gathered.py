@@ -46,8 +46,7 @@ class Gathered:
         self.task = task
         self.level = level
         self.checked: list[Checked] = []
-        self.first = task.dtype == task.descriptor.dtypes[0]
-        self.open: dict[str, Mutant] = {mutant.name: mutant for mutant in known.mistakes(task)} if self.first else {}
+        self.open: dict[str, Mutant] = {mutant.name: mutant for mutant in known.mistakes(task)} if task.first else {}
         self.excluded: list[str] = []
         self.unnoticed: set[str] = set()
         self.exhausted = False
@@ -90,7 +89,7 @@ class Gathered:
             alike=tuple(name.split("/", 1)[-1] for name in self.open if name not in self.unnoticed),
             covered=covered(operations()[self.task.operation], [checked.vector for checked in golden]),
         )
-        return missing(evidence, self.checked, self.level, first=self.first, exhausted=self.exhausted)
+        return missing(evidence, self.checked, self.level, first=self.task.first, exhausted=self.exhausted)
 
     def _exclude(self) -> None:
         """Ask of every mistake that is left whether a golden case convicts it: of small cases first, which convict most."""
