@@ -118,7 +118,7 @@ def _verified(folder: Path) -> object:
     return verify(folder), (folder / OPERATION).read_bytes(), (folder / vectors.MANIFEST).read_bytes()
 
 
-CHECK = ("-m", "conformance", "check", str(ROOT / "examples" / "numpy_wrong.py"), "--level", "smoke")
+CHECK = ("-m", "conformance", "check", str(ROOT / "examples" / "numpy_wrong.py"), "--level", "smoke", "--seed", "0")
 COMMANDS: Mapping[str, Command] = {
     "posenc check --report": Command(
         (*CHECK, "--report", "{folder}"), _nothing, _whole_report, lambda folder: _records(folder / "record.jsonl")
