@@ -14,7 +14,7 @@ from conformance.evidence.gathered import CHEAP, Gathered
 from conformance.golden import answers, calls, large, lookalikes, sweep
 from conformance.journal import Task
 from conformance.judge import Judgement
-from conformance.manner import PLAIN, Manner
+from conformance.manner import OFTEN, PLAIN, TWICE, Manner
 from conformance.outcomes import NotJudged, Unsupported
 from conformance.subject import Subject
 from conformance.vector_checks import Checked, asked, judged
@@ -54,6 +54,11 @@ def enough(task: Task, level: str) -> int:
     return (ENOUGH if task.first else FURTHER)[level]
 
 
+def thorough(task: Task, level: str) -> bool:
+    """Whether an implementation is asked for all that makes a difference: above level smoke, at its first dtype."""
+    return level != "smoke" and task.first
+
+
 def run(subject: Subject, task: Task, stream: Iterator[Numbered], *, enough: int) -> Iterator[Checked]:
     """Yield the judgement of drawn calls until enough were judged, or so many refused that more would only waste time."""
     left = enough
@@ -74,7 +79,7 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     yield from run(subject, task, stream, enough=enough(task, level))
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
-    if level != "smoke" and task.first:
+    if thorough(task, level):
         yield from (other for each in most_positions(gathered.checked) for other in alike(subject, task, each))
         yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed))
     yield from at_real_sizes(plain, task, seed, level)
@@ -130,7 +135,7 @@ def large_ones(
     for number, each in enumerate(every, start=1):
         identity = name(task, number, kind)
         if cases is None or identity in cases:
-            manner = Manner(strided=each.strided and "strided" in subject.manners, repeats=1)
+            manner = replace(OFTEN if each.often else TWICE, strided=each.strided and "strided" in subject.manners)
             checked = check(subject, task, identity, each.arguments, each.at, manner=manner)
             small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
             yield checked if small or checked.failed else _slim(checked)

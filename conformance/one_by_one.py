@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 
 from conformance import golden_checks, history, law_checks, laws, vector_checks
 from conformance.declarations import operations
@@ -13,10 +12,12 @@ from conformance.laws.running import run_checks
 from conformance.outcomes import Diagnosis, Failed, NotJudged, Passed, Reason, Result, TimedOut
 from conformance.run import Selection, diagnosable
 from conformance.session import Session
+from conformance.subject import Subject
 from conformance.vectors import Vector
 
 SMOKE = 3
 EVIDENCE = "evidence"
+NOT_REACHED = "the declaration has no more calls, or calls before it kept crashing or hanging"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,36 @@ class Question:
         return self.task.operation.split(".", 1)[0]
 
 
+class Golden:
+    """The golden judgements of one task as a run makes them, made as far as they are asked for."""
+
+    def __init__(self, subject: Subject, task: Task, *, seed: int, level: str) -> None:
+        """Judge nothing yet."""
+        self.gathered = Gathered(task, level)
+        self.known: list[vector_checks.Checked] = []
+        self._coming = self._judged(subject, task, seed, level)
+
+    def named(self, identity: str) -> vector_checks.Checked | None:
+        """Return the judgement of a drawn case, or ``None`` where the run doesn't come to it."""
+        return next((checked for checked in self if checked.vector.id == identity), None)
+
+    def __iter__(self) -> Iterator[vector_checks.Checked]:
+        """Yield every judgement, those first that are known."""
+        yield from self.known
+        for checked in self._coming:
+            self.known.append(checked)
+            yield checked
+
+    def _judged(self, subject: Subject, task: Task, seed: int, level: str) -> Iterator[vector_checks.Checked]:
+        for checked in golden_checks.judgements(subject, subject, task, self.gathered, seed=seed, level=level):
+            self.gathered.add(checked)
+            yield checked
+            if vector_checks.futile(self.gathered.checked):
+                return
+        if golden_checks.thorough(task, level):
+            yield from golden_checks.otherwise(subject, task, self.gathered.checked, seed)
+
+
 class Judge:
     """All questions to one session, answered in any order."""
 
@@ -59,7 +90,7 @@ class Judge:
         self.examples = examples
         self.seed = seed
         self.level = level
-        self.drawn: dict[tuple[int, str], dict[int, vector_checks.Checked]] = {}
+        self.golden: dict[tuple[int, str], Golden] = {}
         self.diagnoses: dict[str, Diagnosis | None] = {}
         self.counterexamples: dict[str, tuple[Call, ...]] = {}
 
@@ -79,7 +110,10 @@ class Judge:
         if question.vector is not None:
             found = vector_checks.check(subject, task, question.vector)
         elif question.drawn:
-            found = self._drawn(task)[question.drawn]
+            drawn = self._golden(task).named(question.check)
+            if drawn is None:
+                return self._result(question, "drawn", NotJudged(NOT_REACHED))
+            found = drawn
         elif not question.law:
             return self._evidence(question)
         else:
@@ -92,39 +126,39 @@ class Judge:
         result = found.result(self.session.opened)
         return self._settled(task, found, result) if found.failed else result
 
-    def _drawn(self, task: Task) -> dict[int, vector_checks.Checked]:
-        """Return the drawn cases of a task by their numbers, judged once."""
-        known = self.drawn.setdefault((task.descriptor.index, task.dtype), {})
-        if not known:
+    def _golden(self, task: Task) -> Golden:
+        """Return the golden judgements of a task, each made once."""
+        key = task.descriptor.index, task.dtype
+        if key not in self.golden:
             subject = self.session.subject(task.descriptor, task.dtype, task.profile)
-            stream = islice(golden_checks.drawn(task, self.seed), golden_checks.enough(task, self.level))
-            known |= {n: golden_checks.check(subject, task, golden_checks.name(task, n), each) for n, each in stream}
-        return known
+            self.golden[key] = Golden(subject, task, seed=self.seed, level=self.level)
+        return self.golden[key]
 
     def _evidence(self, question: Question) -> Result:
         """Return whether what was drawn is evidence enough, or the first failure of what was drawn to have enough of it."""
-        task = question.task
-        subject = self.session.subject(task.descriptor, task.dtype, task.profile)
-        gathered, drawn = Gathered(task, self.level), self._drawn(task)
-        for checked in drawn.values():
-            gathered.add(checked)
-        for number, each in gathered.further(islice(golden_checks.drawn(task, self.seed), len(drawn), None)):
-            gathered.add(golden_checks.check(subject, task, golden_checks.name(task, number), each))
-        for checked in golden_checks.at_real_sizes(subject, task, self.seed, self.level):
-            gathered.add(checked)
-        wrong = next((checked for checked in gathered.checked if checked.failed), None)
+        wrong = next((found for found in self._beyond(question.task) if found.failed), None)
         if wrong is not None:
-            return self._settled(task, wrong, wrong.result(self.session.opened))
-        missing = gathered.evidence().missing
+            return self._settled(question.task, wrong, wrong.result(self.session.opened))
+        missing = self._golden(question.task).gathered.evidence().missing
         outcome = NotJudged(f"not enough evidence: {'; '.join(missing)}") if missing else Passed()
-        return Result(task.descriptor.label, task.operation, question.check, EVIDENCE, task.dtype, task.profile, outcome)
+        return self._result(question, EVIDENCE, outcome)
+
+    def _beyond(self, task: Task) -> Iterator[vector_checks.Checked | law_checks.Found]:
+        """Yield every golden judgement, and how large results compare with their parts, where a run compares them."""
+        yield from self._golden(task)
+        if golden_checks.thorough(task, self.level):
+            subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+            yield from law_checks.whole_and_parts(subject, task, self.seed)
+
+    def _result(self, question: Question, kind: str, outcome: NotJudged | Passed) -> Result:
+        task = question.task
+        return Result(task.descriptor.label, task.operation, question.check, kind, task.dtype, task.profile, outcome)
 
     def diagnosis(self, question: Question) -> Diagnosis | None:
-        """Return the known mistake that the implementation's answers to all vectors show, worked out once."""
-        task = question.task
-        name = f"{task.descriptor.label}:{task.operation}:{task.dtype}"
+        """Return the known mistake that the implementation's answers show, worked out once; none where they depend on history."""
+        name = _named(question.task)
         if name not in self.diagnoses:
-            self.diagnoses[name] = self._diagnosed(task)
+            self.diagnoses[name] = self._diagnosed(question.task)
         return self.diagnoses[name]
 
     def _settled(self, task: Task, found: vector_checks.Checked | law_checks.Found, result: Result) -> Result:
@@ -134,6 +168,7 @@ class Judge:
                 return result
         if isinstance(result.outcome, TimedOut):
             return replace(result, outcome=history.once(result.outcome))
+        self.diagnoses.setdefault(_named(task), None)  # values that depend on history show no mistake of values
         message = "the same call passes in a fresh worker: the answer depends on what was called before"
         return replace(result, outcome=Failed(Reason.HISTORY, message))
 
@@ -143,8 +178,12 @@ class Judge:
         subject = self.session.subject(task.descriptor, task.dtype, task.profile)
         vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
         stored = [vector_checks.check(subject, task, vector) for vector in vectors if vector.expected is not None]
-        checked = [*stored, *self._drawn(task).values()]
+        checked = [*stored, *(each for each in self._golden(task) if not each.manner.unlike_plain)]
         return diagnose.of_checks(checked) if any(map(diagnosable, checked)) else None
+
+
+def _named(task: Task) -> str:
+    return f"{task.descriptor.label}:{task.operation}:{task.dtype}"
 
 
 def _questions(task: Task, vectors: list[Vector], level: str) -> Iterator[Question]:

@@ -208,7 +208,7 @@ class _Run:
             gathered.add(checked)
             if vector_checks.futile(case.checked):
                 return
-        if self._thorough(case):
+        if golden_checks.thorough(case.task, self.selection.level):
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
 
     def _laws(self, case: Case) -> None:
@@ -218,15 +218,11 @@ class _Run:
         subject = self.journal.subject(self.session, case.task)
         try:
             case.found.extend(law_checks.run(subject, case.task, examples=self._examples(case), seed=self.selection.seed))
-            if self._thorough(case):
+            if golden_checks.thorough(case.task, self.selection.level):
                 plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
                 case.found.extend(law_checks.whole_and_parts(plain, case.task, self.selection.seed))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             case.broken = f"{type(error).__name__}: {error}"
-
-    def _thorough(self, case: Case) -> bool:
-        """Whether an implementation is asked for all that makes a difference: above level smoke, at its first dtype."""
-        return self.selection.level != "smoke" and case.task.first
 
     def _examples(self, case: Case) -> int:
         plain = self.selection.level == "full" or case.task.first
