@@ -92,7 +92,7 @@ def check(
     verbose: bool,
 ) -> None:
     """Judge each TARGET: a file, module:object, or the name of a bundled adapter (see `posenc list`)."""
-    from conformance import run, selection, sharding, terminal
+    from conformance import allocation, run, selection, sharding, terminal
     from conformance.limits import Limits
     from conformance.targets import COMMAND
 
@@ -103,6 +103,7 @@ def check(
     selection.verify(schemes, operations, cases, profile)
     part = sharding.parse(shard) if shard is not None else None
     chosen = run.any_seed() if seed is None else seed
+    allocation.keep_freed()
     deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or shard or level == "smoke"))
     reports = []
     for target in every:

@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
 
+from conformance import allocation
 from conformance.journal import Task
 from conformance.outcomes import Evidence, Report, Result
 from conformance.selection import SelectionError
@@ -47,7 +48,7 @@ def parse(text: str) -> Shard:
 def side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
     """Judge as many parts at once as there are jobs, each in a process of its own, and return one report."""
     interrupted = False
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=allocation.keep_freed) as pool:
         parts = [pool.submit(partial(check, shard=Shard(number, jobs))) for number in range(1, jobs + 1)]
         try:
             for count, _ in enumerate(as_completed(parts), start=1):

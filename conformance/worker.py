@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conformance import embedding, targets, traces
+from conformance import allocation, embedding, targets, traces
 from conformance.adapter import Adapter, Implementation, Unsupported
 from conformance.channel import Channel, ChannelClosedError
 from conformance.declarations import features, operations
@@ -276,6 +276,7 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering] = declar
     warnings.filterwarnings("error", message=".*will be truncated to dtype.*")
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     _adopt_orphans()
+    allocation.keep_freed()
     status = 1
     try:
         serve(Channel(socket.socket(fileno=descriptor)), target, load)
