@@ -18,8 +18,9 @@ from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, seen
 from conformance.diagnosis.separating import separating, splitting
 from conformance.diagnosis.undeclared import Raised, joined, undeclared
-from conformance.outcomes import Diagnosis, Errored, Passed
+from conformance.outcomes import Diagnosis, Errored, Failed, Passed
 from conformance.vector_checks import Checked
+from conformance.vectors import Vector
 
 #: How many explanations of the same rank a reader is ready to weigh. At most five fitted in any of 401 trials of
 #: ``tools/accuracy``, which answer all vectors; what more than that explain was seen by too few calls, and the first would be a guess.
@@ -43,15 +44,22 @@ def explanations(operation: str, observations: Sequence[Observation], profile: s
         return _explained(_found(operation, seen(observations, profile)))
 
 
-def explain(operation: str, observations: Sequence[Observation], profile: str, raised: Sequence[Raised] = ()) -> Diagnosis | None:
+def explain(
+    operation: str,
+    observations: Sequence[Observation],
+    profile: str,
+    raised: Sequence[Raised] = (),
+    answered: Sequence[Vector] | None = None,
+) -> Diagnosis | None:
     """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is wrong.
 
-    ``raised`` are the calls that gave an exception instead: a convention that the code doesn't take and doesn't declare shows in them.
+    ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
+    that were ``answered``, the observed ones or more.
     """
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
         found = _found(operation, everything)
-        why = undeclared(operation, [one.vector for one in observations], raised)
+        why = undeclared(operation, [one.vector for one in observations] if answered is None else answered, raised)
         named = joined(_named(operation, found, everything), why)
         known_of_it = () if named is not None else (*_undecided(operation, found, everything), *clues(observations, profile))
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else named
@@ -64,8 +72,8 @@ def of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     """
     asked = [one for one in checked if one.vector.error is None]
     stored = [one for one in asked if not one.vector.drawn]
-    found = _explained_by(stored) if any(one.failed for one in stored) else None
-    found = found if found is not None and found.named else _explained_by(asked)
+    found = _explained_by(stored, asked) if any(one.failed for one in stored) else None
+    found = found if found is not None and found.named else _explained_by(asked, asked)
     if found is not None and found.named:
         return found
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
@@ -74,11 +82,12 @@ def of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
-def _explained_by(asked: Sequence[Checked]) -> Diagnosis | None:
-    """Return what the answers to some vectors show."""
+def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:
+    """Return what the answers to some vectors show, and which of all that was asked gave none."""
     raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
-    answered = [Observation(one.vector, dict(one.reply.values), one.task.dtype) for one in asked if one.reply is not None]
-    return explain(asked[0].task.operation, answered, asked[0].task.profile, raised)
+    answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
+    observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype) for one in told if one.reply is not None]
+    return explain(asked[0].task.operation, observed, asked[0].task.profile, raised, answered)
 
 
 def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:

@@ -254,7 +254,7 @@ def _array(operation: Operation, name: str, sizes: Mapping[str, int], reach: int
     if not is_position(name):
         return dyadic(shape)
     low, high = takes.bounds
-    if name in operation.numbers and not takes.counted:
+    if name in operation.numbers and not takes.whole:
         return _inside(_real_or_integer(shape, reach), low, high)
     return _inside(places(shape, reach, signed=name == "relative_positions"), low, high)
 

@@ -32,6 +32,7 @@ def answer(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> di
     if not _agree(operation, arrays):
         return dict(call(list(arrays.values())))
     _check_bounds(arrays, takes)
+    _check_whole(operation, arrays, takes)
     batched = [values for name, values in arrays.items() if _may_lack_batch(operation, name) and _has_batch(operation, name, values)]
     if not takes.one_row or not batched:
         return _one_row(operation, arrays, takes, call)
@@ -81,6 +82,14 @@ def _check_bounds(arrays: Arrays, takes: Takes) -> None:
         if values is not None and values.size and not low <= values.min() <= values.max() <= high:
             broken, got = (f"at least {low}", values.min()) if values.min() < low else (f"at most {high}", values.max())
             message = f"{name.replace('_', ' ')} must be {broken} by its declaration, got {got}"
+            raise OutsideError(message)
+
+
+def _check_whole(operation: Operation, arrays: Arrays, takes: Takes) -> None:
+    for values in (arrays[name] for name in _places(operation).values() if takes.whole):
+        real = values[values != np.floor(values)]
+        if real.size:
+            message = f"positions must be whole by its declaration, got {real[0]:g}"
             raise OutsideError(message)
 
 
@@ -138,8 +147,6 @@ def _not_embeddable(operation: Operation, arrays: Arrays, takes: Takes) -> str |
     rule = f"positions must {declared}{ending} by its declaration"
     if "causal" in operation.parameters:
         return f"{rule}; results of attention depend on one another, so they can't be embedded"
-    if not np.array_equal(values, np.floor(values)):
-        return f"{rule}; real positions can't be embedded"
     if takes.positions == "from_zero" and values.min() < 0:
         return f"{rule}; negative positions can't be embedded"
     if values.max() - _start(values, takes) > FARTHEST:

@@ -80,6 +80,6 @@ class Subject:
         return replace(self, call=lambda arrays, parameters: self.ask(arrays, parameters, manner))
 
     @property
-    def positions(self) -> str:
-        """Which positions it takes, or is given as if it took them: of a bias, rows and columns are picked."""
-        return "any" if is_bias(self.operation) else self.takes.positions
+    def counted(self) -> bool:
+        """Whether it takes positions that count up and no others; of a bias, rows and columns are picked."""
+        return self.takes.counted and not is_bias(self.operation)

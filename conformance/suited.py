@@ -36,12 +36,18 @@ def inside_of_the_code(arrays: Arrays, parameters: Parameters) -> Arrays:
     return {**arrays, "positions": within(arrays["positions"], 2 ** int(str(parameters["bits"])))}
 
 
+#: So many rows of a table are left free at most where its first ones are no position's, as those of padding.
+FREE = 64
+
+
 def inside_of_the_table(arrays: Arrays, parameters: Parameters) -> Arrays:
     """Repeat rows until every token could have its own beyond the offset; move positions there, unless others are answered."""
     positions, table = arrays["positions"], arrays["table"]
     room = max(table.shape[0], positions.size)
-    grown = np.resize(table, (room + int(str(parameters["offset"])), table.shape[1]))
-    return {"positions": within(positions, room) if parameters["outside"] == "raise" else positions, "table": grown}
+    if parameters["outside"] == "raise" and positions.max() >= room:
+        free = min(int(positions.min()), FREE)
+        positions, room = free + within(positions - free, room), room + free
+    return {"positions": positions, "table": np.resize(table, (room + int(str(parameters["offset"])), table.shape[1]))}
 
 
 def within(positions: np.ndarray, room: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from refimpl.spec import Operation
 
-Positions = Literal["any", "consecutive", "from_zero"]
+Positions = Literal["any", "whole", "consecutive", "from_zero"]
 Queries = Literal["any", "at_end"]
 Rows = Literal["any", "shared"]
 #: Which array says where the tokens of an axis are.
@@ -20,9 +20,9 @@ BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
 class Takes:
     """What a declaration says of the calls that code takes; the default is every call that the operation allows.
 
-    ``positions``: any, or all arrays of them count up from one common start, or from 0. ``queries="at_end"``: the queries are the last
-    of the keys, as in decoding. ``rows="shared"``: positions come as one row for the whole batch, which counted ones always do.
-    ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after its query.
+    ``positions``: any, or whole numbers alone, or all arrays of them count up from one common start, or from 0.
+    ``queries="at_end"``: the queries are the last of the keys, as in decoding. ``rows="shared"``: positions come as one row for the whole
+    batch, which counted ones always do. ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after its query.
     ``contiguous``: the elements of an array lie one after the other, which those of a transposed one don't.
     """
 
@@ -35,9 +35,14 @@ class Takes:
     contiguous: bool = False
 
     @property
+    def whole(self) -> bool:
+        """Whether positions are whole numbers, also where an operation takes real ones."""
+        return self.positions != "any"
+
+    @property
     def counted(self) -> bool:
         """Whether positions count up."""
-        return self.positions != "any"
+        return self.positions in ("consecutive", "from_zero")
 
     @property
     def one_row(self) -> bool:
@@ -69,6 +74,7 @@ SAYINGS: Mapping[str, tuple[Takes, str]] = {
     'positions="from_zero"': (Takes("from_zero"), "positions count from 0: code that is only told how many"),
     'positions="consecutive"': (Takes("consecutive"), "positions count up from one start: one offset"),
     'queries="at_end"': (Takes(queries="at_end"), "queries are the last of the keys: decoding"),
+    'positions="whole"': (Takes("whole"), "positions are whole numbers: code that looks rows up"),
     'rows="shared"': (Takes(rows="shared"), "one row of positions for the whole batch"),
     "lowest=0": (Takes(lowest=0), "positions are at least 0: a table"),
     "highest=4095": (Takes(highest=4095), "positions are at most 4095: a table of 4096 rows"),
@@ -80,7 +86,7 @@ def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
     """Yield what may be declared of the calls of an operation, and what it says."""
     placed = set(PLACES.values()) & set(operation.arrays)
     for written, (takes, meaning) in SAYINGS.items():
-        if not any(misplaced(takes, operation)) and (placed or not takes.counted):
+        if not any(misplaced(takes, operation)) and (placed or not takes.counted) and (operation.numbers or takes.positions != "whole"):
             yield written, meaning
 
 

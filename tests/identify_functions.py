@@ -207,6 +207,13 @@ def looked_up(positions, table):
     return table[np.where(positions < 0, len(table), positions + 2)]
 
 
+WAVES = paper_table(4_096, 32)
+
+
+def waves_of_a_table(positions):
+    return WAVES[positions]
+
+
 def alibi(query_length, key_length):
     slopes = 2.0 ** -np.arange(1, 9)
     return -slopes[:, None, None] * np.abs(np.arange(query_length)[:, None] - np.arange(key_length))

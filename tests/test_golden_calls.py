@@ -119,6 +119,19 @@ def test_attention_that_counts_positions_gets_counted_ones(name: str) -> None:
             assert takes.positions == "consecutive" or keys[0] == 0
 
 
+def test_real_positions_are_drawn_unless_whole_ones_are_declared() -> None:
+    real = [any(np.any(array % 1) for array in placed(call).values()) for call in calls("sinusoidal.encode")]
+    whole = [any(np.any(array % 1) for array in placed(call).values()) for call in calls("sinusoidal.encode", takes=Takes("whole"))]
+    assert any(real)
+    assert not any(whole)
+
+
+@pytest.mark.parametrize("name", ["learned.encode", "rope.rotate"])
+def test_a_table_reaches_beyond_the_lowest_position(name: str) -> None:
+    for call in calls(name, {"outside": "raise", "offset": 2}, Takes(lowest=3)):
+        assert min(array.min() for array in placed(call).values()) >= 3
+
+
 @pytest.mark.parametrize("name", PAIRED)
 def test_queries_at_the_end_are_the_last_of_the_keys(name: str) -> None:
     for call in calls(name, takes=Takes(queries="at_end")):

@@ -156,7 +156,8 @@ def test_queries_and_keys_fit_together(queries: object, keys: object, takes: Tak
     [
         ([131_072], Takes("from_zero"), "more than 131071 beyond"),
         ([-1, 3], Takes("from_zero"), "start at 0 by its declaration; negative positions"),
-        ([0.5, 1.0], Takes("from_zero"), "real positions"),
+        ([0.5, 1.0], Takes("from_zero"), "positions must be whole by its declaration, got 0.5"),
+        ([1.0, 0.5], Takes("whole"), "positions must be whole by its declaration, got 0.5"),
         ([-1, 3], Takes(lowest=0), "positions must be at least 0 by its declaration, got -1"),
         ([4, 3], Takes("from_zero", highest=3), "positions must be at most 3 by its declaration, got 4"),
     ],

@@ -253,7 +253,7 @@ def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
 PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
-    "cosine_first", "added", "moved_by_two", "looked_up", "alibi", "alibi_with_mask", "first_rows", "short_table",
+    "cosine_first", "added", "moved_by_two", "looked_up", "waves_of_a_table", "alibi", "alibi_with_mask", "first_rows", "short_table",
 )  # fmt: skip
 
 
@@ -294,6 +294,14 @@ def test_an_argument_that_is_followed_is_handed_on_and_restricts_nothing() -> No
     assert declaration is not None
     assert "def rotate(x, positions, *, base, **_):" in declaration
     assert '@adapter.implements("rope.rotate", layout="half", direction="positive", rows="shared")' in declaration
+
+
+def test_a_table_that_refuses_real_positions_is_declared_so() -> None:
+    declaration = told("waves_of_a_table").declaration()
+
+    assert declaration is not None
+    assert 'positions="whole", lowest=0, highest=4095)' in declaration
+    assert "positions=" not in str(told("cosine_first").declaration())
 
 
 def test_an_argument_that_only_the_first_call_of_a_width_reads_is_told() -> None:

@@ -185,7 +185,7 @@ def test_decoding_that_forgets_the_past_is_convicted() -> None:
     [
         ("rope.rotate", {"lowest": 3, "highest": 2}, "highest must be at least lowest, 3, got 2"),
         ("rope.rotate", {"positions": "from_zero", "lowest": 1}, "must hold 0, got lowest=1"),
-        ("rope.rotate", {"positions": "zero"}, "positions must be one of any, consecutive, from_zero, got 'zero'"),
+        ("rope.rotate", {"positions": "zero"}, "positions must be one of any, whole, consecutive, from_zero, got 'zero'"),
         ("rope.rotate", {"rows": "one"}, "rows must be one of any, shared, got 'one'"),
         ("rope.rotate", {"highest": 1.5}, "highest must be an integer, got 1.5"),
         ("rope.rotate", {"queries": "at_end"}, "queries must be declared of an operation with queries and keys"),
@@ -198,3 +198,91 @@ def test_decoding_that_forgets_the_past_is_convicted() -> None:
 def test_a_declaration_that_no_code_could_mean_is_refused(operation: str, declared: dict[str, Any], message: str) -> None:
     with pytest.raises(AdapterError, match=message):
         Adapter("code").implements(operation, **declared)
+
+
+def sinusoids(row: Function) -> Function:
+    """Return sinusoids looked up by index in a table of 4,096 rows; ``row`` says which row a position has."""
+
+    def encode(positions: np.ndarray, *, dim: int, base: float, **_: object) -> Any:
+        angles = np.arange(4_096.0)[:, None] * base ** (-2.0 * np.arange(dim // 2) / dim)
+        table = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(4_096, dim)
+        return table[row(positions)].astype(np.float32)
+
+    return encode
+
+
+TABLE = {"layout": "interleaved", "spacing": "paper", "odd": "error", "scale": 1.0, "lowest": 0, "highest": 4_095}
+
+
+def test_a_table_is_judged_at_whole_positions_where_it_declares_them() -> None:
+    found = results(sinusoids(lambda positions: positions), "sinusoidal.encode", positions="whole", **TABLE)
+
+    assert not failures(found)
+    assert golden(found, Passed) >= 5
+    (real,) = (result.outcome for result in found if result.check == "sinusoidal.encode/real-positions")
+    assert real == Unsupported("positions must be whole by its declaration, got 0.5")
+    assert all(isinstance(result.outcome, Passed) for result in found if result.kind in ("drawn", "evidence"))
+
+
+def test_a_table_with_a_wrong_row_is_convicted_at_whole_positions() -> None:
+    wrong = sinusoids(lambda positions: np.minimum(positions + (positions > 1_000), 4_095))
+    assert any(result.kind == "drawn" for result in results(wrong, "sinusoidal.encode", positions="whole", **TABLE) if result.convicts)
+
+
+def convicted(function: Function, operation: str, **declared: Any) -> str:
+    with pytest.raises(AssertionError) as told:
+        assert_conforms(function, operation, seed=3, **declared)
+    return str(told.value)
+
+
+def test_a_table_that_raises_for_real_positions_is_told_to_declare_whole_ones() -> None:
+    told = convicted(sinusoids(lambda positions: positions), "sinusoidal.encode", **TABLE)
+    assert 'declare positions="whole" in implements("sinusoidal.encode", positions="whole")' in told
+
+
+def looked_up(positions: np.ndarray, table: np.ndarray, *, offset: int, **_: object) -> Any:
+    """Look up rows beyond some of padding: none before them, and past the end the last one."""
+    if positions.size and positions.min() < 0:
+        message = "positions must be at least 0"
+        raise IndexError(message)
+    return table[np.minimum(positions + offset, len(table) - 1)]
+
+
+def refusing_both_ends(positions: np.ndarray, table: np.ndarray, *, offset: int, **_: object) -> Any:
+    if (positions + offset >= len(table)).any():
+        message = "positions must have a row"
+        raise IndexError(message)
+    return looked_up(positions, table, offset=offset)
+
+
+def from_two(positions: np.ndarray, table: np.ndarray, **_: object) -> Any:
+    if positions.size and positions.min() < 2:
+        message = "rows 0 and 1 are padding"
+        raise IndexError(message)
+    return table[positions]
+
+
+@pytest.mark.parametrize(
+    ("function", "declared", "hint"),
+    [
+        (looked_up, {"outside": "clamp"}, "declare lowest=0 in"),
+        (from_two, {"outside": "raise", "offset": 0}, "declare lowest=2 in"),
+        (refusing_both_ends, {}, 'declare outside="raise" in'),
+    ],
+    ids=["raises below 0", "raises for rows of padding", "raises for both ends"],
+)
+def test_a_padded_table_that_raises_is_told_what_to_declare(function: Function, declared: dict[str, Any], hint: str) -> None:
+    assert hint in convicted(function, "learned.encode", **declared)
+
+
+@pytest.mark.parametrize(
+    ("function", "declared"),
+    [
+        (looked_up, {"outside": "clamp", "lowest": 0}),
+        (from_two, {"outside": "raise", "offset": 0, "lowest": 2}),
+        (refusing_both_ends, {"outside": "raise"}),
+    ],
+    ids=["raises below 0", "raises for rows of padding", "raises for both ends"],
+)
+def test_a_padded_table_conforms_to_what_it_is_told_to_declare(function: Function, declared: dict[str, Any]) -> None:
+    assert_conforms(function, "learned.encode", seed=3, **declared)

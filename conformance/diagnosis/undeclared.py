@@ -1,10 +1,12 @@
-"""What code doesn't take and doesn't declare: a convention for which it raises, or a parameter that it has no keyword for."""
+"""What code doesn't take and doesn't declare: a convention or positions for which it raises, a parameter that it has no keyword for."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from conformance.declarations import operations
+from conformance.diagnosis.bounds import telling, written
 from conformance.mutants.building import declaring, shown
 from conformance.outcomes import Diagnosis
 from conformance.vectors import Vector
@@ -12,6 +14,8 @@ from refimpl.spec import Parameter
 
 #: A call that raised, and the exception in words.
 Raised = tuple[Vector, str]
+#: So many calls raise with a value by more than chance.
+OFTEN = 3
 KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -21,7 +25,8 @@ def undeclared(operation: str, answered: Sequence[Vector], raised: Sequence[Rais
         return None
     if not answered:
         return _without_keyword(operation, raised)
-    return next(filter(None, (_only(operation, chosen, answered, raised) for chosen in _choices(operation))), None)
+    conventions = (_only(operation, chosen, answered, raised) for chosen in _choices(operation))
+    return next(filter(None, conventions), None) or _outside(operation, answered, raised) or _never(operation, answered, raised)
 
 
 def joined(one: Diagnosis | None, two: Diagnosis | None) -> Diagnosis | None:
@@ -52,10 +57,46 @@ def _only(operation: str, chosen: Sequence[Parameter], answered: Sequence[Vector
     forced = {one.name: answered[0].parameters[one.name] for one in chosen}
     if not all(_has(vector, forced) for vector in answered) or any(_has(vector, forced) for vector, _ in raised):
         return None
+    return _declaring(operation, forced, "takes {} only, and raises for {}", raised)
+
+
+#: What code takes of positions, and for which others it raises.
+TAKEN = {
+    "positions": "takes whole positions only, and raises for real ones",
+    "lowest": "takes no positions below {}, and raises for these",
+    "highest": "takes positions up to {}, and raises beyond",
+}
+
+
+def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:
+    """Return the declaration of positions under which every call is answered, if there is one."""
+    for name, value in telling(answered, [vector for vector, _ in raised]).items():
+        declared = f"{name}={written(value)}"
+        return Diagnosis(
+            mutants=(f"{operation}/{name}={value}",),
+            does=f"{TAKEN[name].format(value)}: {raised[0][1]}",
+            should=f"declare {name}, or take what is asked for",
+            fix=f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for",
+            kind="convention",
+        )
+    return None
+
+
+def _never(operation: str, answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:
+    """Return the declaration of a value with which no call raises, where so many raise with every other that it is no chance."""
+    for (parameter,) in (chosen for chosen in _choices(operation) if len(chosen) == 1):
+        counted = Counter(vector.parameters[parameter.name] for vector, _ in raised)
+        free = {vector.parameters[parameter.name] for vector in answered} - counted.keys()
+        if len(free) == 1 and len(counted) > 1 and min(counted.values()) >= OFTEN:
+            return _declaring(operation, {parameter.name: free.pop()}, "never raises for {}, and does for {}", raised)
+    return None
+
+
+def _declaring(operation: str, forced: Mapping[str, object], does: str, raised: Sequence[Raised]) -> Diagnosis:
     told = " and ".join(f"{name}={shown(value)}" for name, value in forced.items())
     return Diagnosis(
         mutants=(f"{operation}/{told.replace(' and ', ',').replace(chr(34), '')}",),
-        does=f"takes {told} only, and raises for {_others(forced, raised)}: {raised[0][1]}",
+        does=f"{does.format(told, _others(forced, raised))}: {raised[0][1]}",
         should=f"declare {' and '.join(forced)}, or take what is asked for",
         fix=declaring(operation, forced),
         kind="convention",

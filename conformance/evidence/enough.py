@@ -7,10 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from conformance.draw import is_position
-from conformance.evidence.covered import number
+from conformance.diagnosis.bounds import telling, written
 from conformance.outcomes import Evidence, NotJudged, Unsupported
 from conformance.vector_checks import Checked
 
@@ -88,27 +85,11 @@ def _named(names: Sequence[str]) -> str:
 
 def difference(refused: Sequence[Checked], taken: Sequence[Checked]) -> str:
     """Return the declaration that would tell the calls which were refused from those which were taken, if a simple one does."""
-    highest, lowest = max(map(_highest, taken), default=0), min(map(_lowest, taken), default=0)
-    if all(_highest(one) > highest for one in refused):
-        return f"declare highest={number(highest).replace(',', '_')}"
-    if all(_lowest(one) < lowest for one in refused):
-        return f"declare lowest={number(lowest).replace(',', '_')}"
+    for name, declared in telling([one.vector for one in taken], [one.vector for one in refused]).items():
+        return f"declare {name}={written(declared)}"
     for name in refused[0].vector.parameters:
         values = {one.vector.parameters[name] for one in taken}
         if not values & {one.vector.parameters[name] for one in refused}:
             listed = ", ".join(sorted(map(repr, values)))
             return f"declare {name}={listed}" if len(values) == 1 else f"declare {name}={{{listed}}}"
     return ""
-
-
-def _places(one: Checked) -> np.ndarray:
-    found = [array.ravel().astype(np.float64) for name, array in one.vector.inputs.items() if is_position(name)]
-    return np.concatenate([np.zeros(0), *found])
-
-
-def _highest(one: Checked) -> float:
-    return float(_places(one).max(initial=-np.inf))
-
-
-def _lowest(one: Checked) -> float:
-    return float(_places(one).min(initial=np.inf))

@@ -127,7 +127,7 @@ class _Call:
         pattern = self.hands.pattern(places.patterns(room, takes))
         if len(names) > 1:
             return self._two(names, room, pattern, takes)
-        real = names[0] in self.operation.numbers and not self.takes.counted and self.number % REAL_EVERY == REAL_EVERY - 1
+        real = names[0] in self.operation.numbers and not self.takes.whole and self.number % REAL_EVERY == REAL_EVERY - 1
         shape = self._shape(names[0], batched=self.batched[0])
         return {names[0]: self._real(shape, room) if real else places.rows(self.rng, shape, room, pattern, takes)}
 

@@ -34,7 +34,7 @@ def room(parameters: Mapping[str, object], sizes: Mapping[str, int], takes: Take
     """Return where the positions of a call may lie."""
     lowest, highest = _bounds(parameters, sizes)
     lowest = lowest if takes.lowest is None else max(lowest, takes.lowest)
-    highest = highest if takes.highest is None else min(highest, takes.highest)
+    highest = max(highest if takes.highest is None else min(highest, takes.highest), lowest)
     special = [int(str(parameters[name])) for name in BESIDE if parameters.get(name) is not None]
     ends = {end + beside for end in (*special, *_rows(sizes)) for beside in (-1, 0, 1)}
     beyond = {1 << power for power in range(21, 62)} if highest > FARTHEST else set()

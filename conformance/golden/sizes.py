@@ -56,7 +56,12 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return 2 for keys that are weighed, of which one weighs 1 whatever is wrong, 3 with a mask; in one scene 2 queries instead."""
+        """Return 2 for keys that are weighed, of which one weighs 1 whatever is wrong, 3 with a mask; in one scene 2 queries instead.
+
+        A table has the row of the lowest position.
+        """
+        if axis == "length":
+            return max(self.takes.lowest or 0, 0) + 1
         if axis != ("query" if self.scene == "any" else "key") or "causal" not in self.operation.parameters:
             return 1
         return 3 if axis == "key" and self.parameters["causal"] else 2

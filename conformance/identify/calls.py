@@ -1,9 +1,12 @@
 """Which calls a function takes, as its declaration says it."""
 
+import numpy as np
+
 from conformance.declarations import operations
 from conformance.embedding import FARTHEST
 from conformance.identify import reach
 from conformance.identify.additive import Encoding
+from conformance.identify.asking import Refused
 from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
 from conformance.identify.turns import Turns
@@ -16,10 +19,12 @@ SQUARE = 1_023
 
 def takes(identity: Identity) -> Takes:
     """Return how positions are counted, whether they come as one row for all, and between which ends."""
-    view, known = identity.view, operations()[str(identity.operation)].arrays
+    view, operation = identity.view, operations()[str(identity.operation)]
     if not isinstance(view, View):
         return Takes()
-    positions = _positions(view)
+    known, positions = operation.arrays, _positions(view)
+    if positions == "any" and operation.numbers and _refuses_real(view):
+        positions = "whole"
     shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and getattr(view, "form", "") != "row token"
     lowest, highest = _bounds(identity, view, positions) if set(PLACES.values()) & set(known) else (None, None)
     return Takes(positions, rows="shared" if shared else "any", lowest=lowest, highest=highest, masked=identity.masked)
@@ -29,6 +34,19 @@ def _positions(view: View) -> Positions:
     if isinstance(view, Turns):
         return "any" if view.positions == "only_zero" else view.positions
     return "from_zero" if view.counted else "any"
+
+
+def _refuses_real(view: View) -> bool:
+    """Whether positions between two whole ones are refused."""
+    between = np.array([0.5, 1.5])
+    try:
+        if isinstance(view, Turns):
+            view(np.ones((1, 1, between.size, view.width)), between)
+        elif isinstance(view, Encoding):
+            view(between)
+    except Refused:
+        return True
+    return False
 
 
 def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int | None, int | None]:

@@ -121,7 +121,7 @@ def alibi_zero_at_origin(trial: Trial) -> Iterator[Sides]:
     call = trial.arguments
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
     if call.parameters["form"] in ("row", "symmetric"):
-        key = query[np.arange(key.size) % query.size] if trial.subject.positions == "any" else key
+        key = query[np.arange(key.size) % query.size] if not trial.subject.counted else key
         call = call.with_arrays(key_positions=key)
         here = query[:, None] == key
     else:

@@ -37,7 +37,7 @@ def periodic(trial: Trial) -> Iterator[Sides]:
     codes = trial.values(trial.arguments.with_arrays(positions=run))
     for channel in range(bits):
         yield from _steps(codes[:, channel], codes[2**channel :, channel], codes[2 ** (channel + 1) :, channel])
-    if trial.subject.positions == "any":
+    if not trial.subject.counted:
         yield from _far_out(trial, trial.example.shift % bits)
 
 
@@ -58,7 +58,7 @@ def _calls(trial: Trial) -> Iterator[Arguments]:
     """Yield the drawn call; where positions can be chosen, also neighbours, and positions whose upper digits are all 1 or alternate."""
     call = trial.arguments
     yield call
-    if trial.subject.positions == "any":
+    if not trial.subject.counted:
         positions, codes = call.arrays["positions"], 2 ** trial.whole("bits")
         near = np.concatenate([positions, positions + 1, positions + trial.example.shift]) % codes
         yield call.with_arrays(positions=near)

@@ -99,7 +99,7 @@ def identity_at_origin(trial: Trial) -> Iterator[Sides]:
     """At distance 0 a logit stays as it is."""
     call = trial.arguments
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
-    if trial.subject.positions == "any":
+    if not trial.subject.counted:
         call = call.with_arrays(key_positions=query[np.arange(key.size) % query.size])
     here = distances(call) == 0
     left = trial.values(call)[:, here]

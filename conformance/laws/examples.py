@@ -85,6 +85,6 @@ def _shift(subject: Subject, call: Arguments, fraction: int) -> int:
     """Return a shift of at least 1 that leaves positions in reach; a small one where longer inputs must be made for it."""
     farthest = call.farthest or 0
     reach = next((reach for reach in draw.REACHES if reach >= farthest), farthest)
-    longer = FEW_ROWS if subject.positions == "from_zero" else draw.LONGEST_SQUARE
+    longer = FEW_ROWS if subject.counted and subject.takes.positions == "from_zero" else draw.LONGEST_SQUARE
     room = min(longer if subject.takes.counted else reach - farthest, subject.takes.bounds[1] - farthest - 1)
     return 1 + int(max(room, 0)) * fraction // 255

@@ -29,7 +29,7 @@ def stretched_by(trial: Trial) -> int:
 
 def rotation_interpolates(trial: Trial) -> Iterator[Sides]:
     """With factor s, position s p is turned as position p with factor 1."""
-    if trial.subject.positions != "any":
+    if trial.subject.counted:
         message = "positions that count up have no multiples without others between"
         raise CallRefusedError(message)
     call, factor, (stream,) = trial.arguments, stretched_by(trial), STREAMS[trial.operation.name]

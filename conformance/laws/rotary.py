@@ -77,7 +77,7 @@ def identity_at_origin(trial: Trial) -> Iterator[Sides]:
 def _from_origin(trial: Trial, streams: tuple[Stream, ...]) -> Arguments:
     """Return the call with every token at position 0, or counted from 0 where the code takes nothing else."""
     positions = {s.positions: trial.arguments.arrays[s.positions] for s in streams}
-    if trial.subject.positions == "any":
+    if not trial.subject.counted:
         return placed(trial.arguments, streams, {name: np.zeros_like(array) for name, array in positions.items()})
     return placed(trial.arguments, streams, {name: array - array[..., :1] for name, array in positions.items()})
 

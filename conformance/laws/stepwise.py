@@ -52,7 +52,7 @@ def stepwise(trial: Trial) -> Iterator[Sides]:
 def _latest(trial: Trial, axis: str, size: int, count: int) -> np.ndarray:
     """Return the last entries of an axis; the first where positions must count up from where they begin, not end with the keys."""
     takes = trial.subject.takes
-    first = trial.subject.positions != "any" and (axis, takes.queries) != ("query", "at_end")
+    first = trial.subject.counted and (axis, takes.queries) != ("query", "at_end")
     return np.arange(count) if first else np.arange(size - count, size)
 
 

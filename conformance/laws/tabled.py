@@ -78,7 +78,7 @@ def on_circle(trial: Trial) -> Iterator[Sides]:
 def tables_at_origin(trial: Trial) -> Iterator[Sides]:
     """At position 0 every cosine is 1 and every sine is 0, exactly."""
     positions = trial.arguments.arrays["positions"]
-    start = np.zeros_like(positions) if trial.subject.positions == "any" else positions - positions[..., :1]
+    start = np.zeros_like(positions) if not trial.subject.counted else positions - positions[..., :1]
     call = trial.arguments.with_arrays(positions=start)
     for name, value in (("cos", 1.0), ("sin", 0.0)):
         left = trial.values(call, name)[start == 0]

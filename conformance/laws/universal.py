@@ -95,7 +95,7 @@ def batch_independence(trial: Trial) -> Iterator[Sides]:
     axis = _independent_axis(trial)
     if axis is None:
         return
-    entry = -1 if axis == "batch" or trial.subject.positions == "any" else 0
+    entry = -1 if axis == "batch" or not trial.subject.counted else 0
     axes, arrays = trial.operation.arrays, trial.arguments.arrays
     alone = Arguments({name: _take(axes[name], axis, entry, array) for name, array in arrays.items()}, trial.arguments.parameters)
     whole, part = trial.reply(trial.arguments), trial.reply(alone)

@@ -199,7 +199,7 @@ ENCODE_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
             "positions-truncated",
             does="truncates real positions to integers",
             should="encode real positions",
-            fix="don't cast positions to integers",
+            fix='keep positions real, or declare positions="whole"',
             origin="in the style of tables that are indexed by position",
         ),
         moving(ENCODE, np.trunc),
