@@ -9,8 +9,8 @@ from conformance.declarations import operations
 from conformance.evidence.gathered import Gathered
 from conformance.journal import Call, Task
 from conformance.laws.running import run_checks
+from conformance.orchestrator import Selection, diagnosable
 from conformance.outcomes import Diagnosis, Failed, NotJudged, Passed, Reason, Result, TimedOut
-from conformance.run import Selection, diagnosable
 from conformance.session import Session
 from conformance.subject import Subject
 from conformance.vectors import Vector

@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from conformance import allocation
-from conformance.journal import Task
 from conformance.outcomes import Evidence, Report, Result
 from conformance.selection import SelectionError
+
+if TYPE_CHECKING:
+    from conformance.journal import Task
 
 #: What the laws of a task take, counted in vectors.
 LAWS = 40
@@ -23,7 +26,7 @@ class Shard:
     number: int
     of: int
 
-    def tasks(self, tasks: Sequence[Task], vectors: Callable[[Task], int]) -> list[Task]:
+    def tasks(self, tasks: Sequence["Task"], vectors: Callable[["Task"], int]) -> list["Task"]:
         """Return the tasks of this part: the largest first, each to the part that has least so far, so every part knows it alone."""
         loads = [0] * self.of
         mine = []

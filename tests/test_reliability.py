@@ -16,9 +16,10 @@ import pytest
 from conformance import control_group
 from conformance.control_group import ControlGroup
 from conformance.limits import MIB, Limits
+from conformance.orchestrator import AFTERWARDS
 from conformance.outcomes import Crashed, Exhausted
 from conformance.reports import lines
-from conformance.run import AFTERWARDS, check
+from conformance.run import check
 from conformance.session import Session
 from conformance.subject import CallFailedError
 from conformance.tree import runs

@@ -11,8 +11,8 @@ from conformance import Adapter, golden_checks, law_checks
 from conformance.evidence.gathered import Gathered
 from conformance.golden import answers
 from conformance.in_process import InProcess
+from conformance.orchestrator import Selection
 from conformance.outcomes import Passed
-from conformance.run import Selection
 from conformance.vector_checks import Checked
 from conformance.vectors import Vector
 

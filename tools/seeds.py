@@ -12,11 +12,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from conformance import golden_checks, law_checks, run
+from conformance import golden_checks, law_checks, orchestrator, run
 from conformance.evidence.gathered import Gathered
 from conformance.journal import Task
+from conformance.orchestrator import Selection
 from conformance.outcomes import Evidence, Report, Result
-from conformance.run import Selection
 from conformance.session import Session
 from conformance.vector_checks import Checked
 
@@ -77,7 +77,7 @@ def golden(session: Session, task: Task, seed: int, convicted: list[str]) -> Ite
 def lawful(session: Session, task: Task, seed: int) -> Iterator[law_checks.Found]:
     """Yield what laws gave."""
     subject = session.subject(task.descriptor, task.dtype, task.profile)
-    examples = run.EXAMPLES["core"] if task.first else run.FEW
+    examples = orchestrator.EXAMPLES["core"] if task.first else orchestrator.FEW
     return law_checks.run(subject, task, examples=examples, seed=seed)
 
 

@@ -7,9 +7,9 @@ from conformance.adapter import near_miss
 from conformance.declarations import operations
 from conformance.journal import Task
 from conformance.limits import Limits
+from conformance.orchestrator import Selection
 from conformance.precision import answers, curve, logits, wide
 from conformance.precision.curve import Curve
-from conformance.run import Selection
 from conformance.selection import SelectionError
 from conformance.session import Session
 from conformance.targets import TargetError

@@ -16,8 +16,8 @@ from conformance.frameworks import NumPy
 from conformance.in_process import InProcess
 from conformance.journal import Task
 from conformance.laws.running import run_checks
+from conformance.orchestrator import DIAGNOSED, EXAMPLES
 from conformance.outcomes import Diagnosis, Failed
-from conformance.run import DIAGNOSED, EXAMPLES
 from conformance.subject import Subject
 from conformance.vectors import Vector, load
 
