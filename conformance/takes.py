@@ -22,8 +22,8 @@ class Takes:
 
     ``positions``: any, or whole numbers alone, or all arrays of them count up from one common start, or from 0.
     ``queries="at_end"``: the queries are the last of the keys, as in decoding. ``rows="shared"``: positions come as one row for the whole
-    batch, which counted ones always do. ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after its query.
-    ``contiguous``: the elements of an array lie one after the other, which those of a transposed one don't.
+    batch, which counted ones always do. ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after
+    its query. ``contiguous``: the elements of an array lie one after the other, which those of a transposed one don't.
     """
 
     positions: Positions = "any"
