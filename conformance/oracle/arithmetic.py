@@ -1,9 +1,8 @@
 """The steps that schemes are written in: as they are (``Exact``), or each widened by its budget (``Widened``)."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from flint import arb, fmpq
 
@@ -113,9 +112,10 @@ class Exact:
         del step, magnitude, counts
         return x
 
-    def parameter(self, value: Number) -> Ball:
-        """Return a number that the caller chose: its binary64 value, rounded to the computing format."""
-        return self.step("parameter", arb(value))
+    @cached_property
+    def parameter(self) -> Callable[[Number], Ball]:
+        """A number that the caller chose: its binary64 value, rounded to the computing format."""
+        return cache(lambda value: self.step("parameter", arb(value)))
 
     def powers(self, step: str, base: Ball, exponents: Iterable[fmpq]) -> list[Ball]:
         """Return ``base^exponent`` of every pair, by its logarithm; exactly 1 where that is 0."""
@@ -146,17 +146,16 @@ class Exact:
         """Return ``x y``: 0 where either is, whatever the other; a power of two only moves the exponent."""
         if x.is_zero() or y.is_zero():
             return arb(0)
-        return x * y if is_power_of_two(x) or is_power_of_two(y) else self.step(step, x * y)
+        return x * y if self.certain or is_power_of_two(x) or is_power_of_two(y) else self.step(step, x * y)
 
     def sum(self, x: Ball, y: Ball, step: str = "sum") -> Ball:
         """Return ``x + y``; adding 0 changes nothing."""
         if x.is_zero() or y.is_zero():
             return x if y.is_zero() else y
-        return self.step(step, x + y)
+        return x + y if self.certain else self.step(step, x + y)
 
 
-@dataclass(frozen=True)
-class Rounding:
+class Rounding(NamedTuple):
     """What some roundings in a format cost: so much of the magnitude, and no less than what an underflow does."""
 
     relative: Ball
@@ -202,11 +201,17 @@ class Widened(Exact):
 
     def step(self, name: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
         """Return ``x`` as the named step gives it: unchanged where it is exact, else widened."""
-        return x if self.holds(x, name) else self.spread(name, x, magnitude, **counts)
+        if x.bits() <= self._form(name).precision and self.holds(x, name):
+            return x
+        return self.spread(name, x, magnitude, **counts)
 
     def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
-        """Return ``x`` widened by the named step, exact or not."""
-        return arb(x, self.error(step, x.abs_upper() if magnitude is None else magnitude, x, **counts))
+        """Return ``x`` widened by the named step, exact or not; most steps cost the same roundings each time, and are widened here."""
+        whole = x.abs_upper() if magnitude is None else magnitude
+        if counts or self._stored(step) is not None:
+            return arb(x, self.error(step, whole, x, **counts))
+        relative, least = self._fixed(step)
+        return arb(x, (relative * whole).abs_upper().max(least))
 
     def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
         """Return the angle from a key to a query: one frequency for both, and a rounding on either side."""

@@ -60,7 +60,8 @@ def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, 
 
     @cache
     def turned(batch: int, head: int, token: int, pair: int) -> tuple[Ball, Ball]:
-        one, other = (arb(x.at(batch, head, token, source)) for source in sources[pair])
+        row, (i, j) = x.row(batch, head, token), sources[pair]
+        one, other = arb(row[i]), arb(row[j])
         cos, sine = turns(batch, token, pair)
         sin = sine if direction == "positive" else -sine
         return a.sum(a.product(one, cos), -a.product(other, sin)), a.sum(a.product(one, sin), a.product(other, cos))
@@ -131,8 +132,8 @@ def logits(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameter
     @cache
     def side(name: str, batch: int, head: int, token: int, pair: int) -> attention.Side:
         x, at = (q, queries) if name == "q" else (k, keys)
-        i, j = (x.at(batch, head, token, channel) for channel in sources[pair])
-        return attention.side(a, (i, j), at.in_batch(batch, token))
+        row, (i, j) = x.row(batch, head, token), sources[pair]
+        return attention.side(a, (row[i], row[j]), at.in_batch(batch, token))
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
         ends, group = (queries.in_batch(batch, query), keys.in_batch(batch, key)), head * k.shape[1] // q.shape[1]

@@ -30,12 +30,12 @@ class Tensor:
 
     def row(self, *index: int) -> Sequence[Number]:
         """Return the last axis at an index of the others."""
-        start = self._flat((*index, 0))
+        start = self._flat(index)
         return self.values[start : start + self.shape[-1]]
 
     def in_batch(self, batch: int, token: int) -> Number:
         """Return the position of a token, from an array that may lack the batch axis."""
-        return self.at(token) if len(self.shape) == 1 else self.at(batch, token)
+        return self.values[token if len(self.shape) == 1 else batch * self.shape[1] + token]
 
     def _flat(self, index: Sequence[int]) -> int:
         return sum(map(mul, self._steps, index))
