@@ -14,6 +14,7 @@ from conformance.diagnosis.clues import clues
 from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
 from conformance.diagnosis.grading import Grade, grade
+from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, seen
 from conformance.diagnosis.separating import separating, splitting
@@ -61,8 +62,10 @@ def explain(
         found = _found(operation, everything)
         why = undeclared(operation, [one.vector for one in observations] if answered is None else answered, raised)
         named = joined(_named(operation, found, everything), why)
-        known_of_it = () if named is not None else (*_undecided(operation, found, everything), *clues(observations, profile))
-    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else named
+        if named is not None:
+            return named
+        known_of_it = (*_undecided(operation, found, everything), *partly(operation, everything), *clues(observations, profile))
+    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
 def of_checks(checked: Sequence[Checked]) -> Diagnosis | None:

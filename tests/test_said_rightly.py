@@ -141,3 +141,42 @@ def test_a_handful_is_named_with_what_also_fits() -> None:
 
     assert found is not None
     assert len(found.also_fits) < HANDFUL
+
+
+def beside(convention: Function, *, honours: bool = False) -> Function:
+    """Return a rotation in a convention of its own that stretches every second head besides, which is no known mistake."""
+
+    def rotate(x: np.ndarray, positions: np.ndarray, **parameters: object) -> np.ndarray:
+        turned = np.array((rope.rotate if honours else convention)(x, positions, **parameters))
+        turned[:, 1::2] = convention(1.01 * x, positions, **parameters)[:, 1::2]
+        return turned
+
+    return rotate
+
+
+def known_of(function: Function, **parameters: object) -> str:
+    found = explain("rope.rotate", only(observe("rope.rotate", function), **parameters), "float32")
+    assert found is not None
+    assert not found.named
+    return "; ".join(found.description)
+
+
+def forward_halves(x: np.ndarray, positions: np.ndarray, **parameters: object) -> np.ndarray:
+    return rope.rotate(x, positions, **{**parameters, "layout": "half", "direction": "positive"})
+
+
+def test_undeclared_conventions_are_told_beside_a_mistake_without_a_name() -> None:
+    told = known_of(beside(forward_halves))
+
+    assert "part of it is an undeclared convention: " in told
+    assert 'declare layout="half" and direction="positive" in implements("rope.rotate", layout="half", direction="positive")' in told
+
+
+def test_a_convention_that_is_declared_is_told_no_more() -> None:
+    told = known_of(beside(forward_halves), direction="positive")
+    assert 'declare layout="half" in' in told
+    assert "undeclared" not in known_of(beside(forward_halves), layout="half", direction="positive")
+
+
+def test_a_mistake_that_looks_like_a_convention_here_and_there_is_none() -> None:
+    assert "undeclared" not in known_of(beside(MUTANTS["rope.rotate/direction=negative"].function, honours=True))
