@@ -282,10 +282,8 @@ def _message(known: list[tuple[_Side, np.ndarray]], worst: _Side, ratios: np.nda
     begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1)
     if worst.expected.dtype.kind == "i":
         return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}{begins}"
-    return (
-        f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, "
-        f"off by {abs(got - right):.2g}, {ratios[flat]:.3g} times the allowed{begins}"
-    )
+    times = f"{ratios[flat]:.3g} times the allowed" if np.isfinite(ratios[flat]) else "where it must be exact"
+    return f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, off by {abs(got - right):.2g}, {times}{begins}"
 
 
 def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, wrong: np.ndarray) -> str:

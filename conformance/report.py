@@ -1,5 +1,6 @@
 """Word a report for a person: one screen, first what is wrong, then how precise it is, then what was counted."""
 
+import math
 import textwrap
 from collections.abc import Iterator
 from itertools import groupby
@@ -69,9 +70,10 @@ def _verdict(report: Report) -> Iterator[Line]:
 
 
 def _evidence(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
-    """Say below the verdict what it rests on; what is wrong needs no evidence, and comes first."""
-    for label, words in told(report, verbose=verbose) if verbose or report.status is not Status.DIFFERS else ():
-        yield from _field(label, words, width, style="head" if label == "missing" else "", column=12)
+    """Say below the verdict what it rests on."""
+    styles = {"missing": "head", "conforms": "good"}
+    for label, words in told(report, verbose=verbose):
+        yield from _field(label, words, width, style=styles.get(label, ""), column=12)
 
 
 def _errors(report: Report) -> list[Result]:
@@ -133,7 +135,7 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
     yield from _field("look for", _hints(conviction), width) if _hints(conviction) else ()
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
     yield from _field("got", message(shown.outcome), width)
-    yield from _field("how bad", _badness(conviction), width) if conviction.worst not in {None, shown} else ()
+    yield from _field("how bad", _badness(conviction), width) if _badness(conviction) else ()
     yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
     yield from _reproduction(shown, report, verbose=verbose)
     yield from _others(conviction, shown, width, verbose=verbose)
@@ -181,8 +183,11 @@ def message(outcome: Outcome) -> str:
 
 
 def _badness(conviction: Conviction) -> str:
-    worst = conviction.worst
-    if worst is None:
+    """Return what is worse than what is shown: results that can't be compared, else the largest error."""
+    other, worst = conviction.unmeasured, conviction.worst
+    if other is not None:
+        return f"{message(other.outcome)}, in {other.check}"
+    if worst is None or worst is conviction.smallest:
         return ""
     return f"up to {_number(worst.ratio)} times the allowed error at {worst.profile}, in {worst.check}"
 
@@ -278,6 +283,8 @@ def _reach(rows: list[Precision]) -> str:
 
 
 def _dtype_precision(row: Precision) -> str:
+    if row.worst is not None and math.isinf(row.worst):
+        return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
     if row.met is None and row.wrong_from is not None:
         return f"{row.dtype} meets no profile, {_number(row.worst)} times the allowed{_reach([row])}"
     declared = f", declared {row.required}" if row.declared else ""

@@ -1,5 +1,6 @@
 """What a report says, before it is worded: convictions, precision, counts. Pure functions of ``Report``."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ GOLDEN = ("vector", "drawn")
 PASSES = "passes the cases that were asked for, which says nothing about others"
 NOT_ENOUGH = "no verdict: not enough evidence"
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
+#: What is no matter of how large an error is.
+UNMEASURED = (Reason.SHAPE, Reason.NOT_FINITE)
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,16 @@ class Conviction:
 
     @property
     def worst(self) -> Result | None:
-        """The failure that is furthest beyond its allowance, or ``None`` where none has a ratio."""
-        measured = [failure for failure in self.failures if failure.ratio is not None]
+        """The failure that is furthest beyond its allowance, or ``None`` where no error is a multiple of what is allowed."""
+        measured = [failure for failure in self.failures if failure.ratio is not None and math.isfinite(failure.ratio)]
         return max(measured, key=lambda failure: failure.ratio or 0.0, default=None)
+
+    @property
+    def unmeasured(self) -> Result | None:
+        """The first failure whose results have another shape, or aren't finite, where the smallest is no such."""
+        found = (failure for failure in self.failures if isinstance(failure.outcome, Failed) and failure.outcome.reason in UNMEASURED)
+        first = min(found, key=_by_size, default=None)
+        return None if first is self.smallest else first
 
 
 @dataclass(frozen=True)

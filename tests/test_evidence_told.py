@@ -70,7 +70,34 @@ def test_the_screen_says_what_was_covered_and_not_excluded() -> None:
 
     assert "covered rope.rotate: 38 golden cases, 6,120 values; head_dim 6 to 512, base 100 to 1e+08, token 1 to 9, " in shown
     assert "positions -4,097 to 1,048,576; 2 of 4 known mistakes excluded" in shown
-    assert "not excluded rope.rotate: degrees would not have been noticed; fast-sine shows nothing within this declaration" in shown
+    assert "not excluded rope.rotate: degrees would not have been noticed" in shown
+    assert "no effect rope.rotate: fast-sine makes no difference in what is declared" in shown
+
+
+def test_each_label_has_its_verdict_and_what_was_covered_beside_one_that_is_wrong() -> None:
+    right_one, wrong_one = right(implementation="old"), wrong(implementation="new")
+    both = (enough(right_one, covered=COVERED), enough(wrong_one))
+    shown = screen(right_one, wrong_one, evidence=both)
+
+    assert "conforms old: rope.rotate" in shown
+    assert "covered old: rope.rotate" in shown
+    assert "WRONG new: rope.rotate" in shown
+    assert "covered new" not in shown
+
+
+def test_a_label_that_lacks_evidence_is_missing_and_another_conforms_beside_it() -> None:
+    old, new = right(implementation="old"), right(implementation="new")
+    shown = screen(old, new, evidence=(enough(old), enough(new, golden=2, missing=("2 of 24 drawn calls were judged",))))
+
+    assert "no verdict: not enough evidence" in shown
+    assert "conforms old: rope.rotate" in shown
+    assert "missing new: rope.rotate in float32: 2 of 24" in shown
+
+
+@pytest.mark.parametrize("changes", [{}, {"complete": False}])
+def test_what_conforms_is_not_said_again_nor_of_a_run_that_was_cut_off(changes: dict[str, bool]) -> None:
+    old, new = right(implementation="old"), right(implementation="new")
+    assert "conforms old" not in screen(old, new, evidence=(enough(old), enough(new)), **changes)
 
 
 def test_what_is_wrong_is_told_without_what_was_covered() -> None:
@@ -89,7 +116,8 @@ def test_many_operations_are_summed_up_and_told_apart_in_full() -> None:
     full = screen(*many().results, evidence=many().evidence, verbose=True)
 
     assert "covered 7 operations: 168 golden cases, 63,000 values; 14 of 21 known mistakes excluded" in short
-    assert "not excluded rope.op6/degrees would not have been noticed; 6 show nothing within the declarations (--verbose)" in short
+    assert "not excluded rope.op6/degrees would not have been noticed" in short
+    assert "no effect 6 known mistakes make no difference in what is declared (--verbose)" in short
     assert full.count("24 golden cases") == 7
 
 

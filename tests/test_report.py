@@ -87,6 +87,26 @@ def test_the_verdict_is_the_first_line() -> None:
     assert first == [f"mine.py {words}" for words in said]
 
 
+SHAPE = Failed(Reason.SHAPE, "result must have shape (2, 4), got (2, 3)")
+NAN = Failed(Reason.NOT_FINITE, "3 of 8 not finite; first at (0,): nan")
+
+
+@pytest.mark.parametrize("outcome", [SHAPE, NAN], ids=["another shape", "NaN"])
+def test_what_has_no_size_is_told_as_what_it_is(outcome: Failed) -> None:
+    shown = screen(wrong(), result(outcome, "shape", kind="law", ratio=float("inf")))
+    assert f"how bad {report.message(outcome)}, in shape" in shown
+
+
+def test_an_endless_multiple_of_nothing_is_not_told() -> None:
+    exact = result(Failed(Reason.LAW, "0.5 on one side"), "identity at origin", kind="law", ratio=float("inf"))
+
+    assert "how bad" not in screen(wrong(), exact)
+    larger = wrong("rope.rotate/x", ratio=900.0, size=99)
+    assert "how bad up to 900 times the allowed error at float32, in rope.rotate/x" in screen(wrong(), exact, larger)
+    endless = wrong(ratio=float("inf"), errors_by_position=((0, float("inf")),))
+    assert "meets no profile, wrong where it must be exact" in screen(endless)
+
+
 def test_what_is_wrong_comes_before_how_precise_it_is() -> None:
     shown = screen(wrong(errors_by_position=((0, 0.1), (1, 200.0))), right())
 

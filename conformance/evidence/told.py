@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from conformance.outcomes import Evidence, Report, Waived
+from conformance.status import Status
 
 #: So many operations have a line of their own, more are summed up in one.
 IN_FULL = 3
@@ -12,6 +13,10 @@ IN_FULL = 3
 NAMED = 3
 RANGES = 4
 LACKING = 4
+
+#: What is said of one mistake that isn't excluded, and of more.
+UNNOTICED = ("would not have been noticed", "would not have been noticed")
+ALIKE = ("makes no difference in what is declared", "make no difference in what is declared")
 
 Said = tuple[str, str]
 
@@ -42,7 +47,7 @@ def coverage(report: Report) -> list[Coverage]:
     return [_merged(list(group)) for _, group in groupby(ordered, key=_of)]
 
 
-def _of(evidence: Evidence) -> tuple[str, str]:
+def _of(evidence: Evidence | Coverage) -> tuple[str, str]:
     return evidence.operation, evidence.implementation
 
 
@@ -61,16 +66,32 @@ def _merged(each: Sequence[Evidence]) -> Coverage:
 
 
 def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
-    """Yield what is missing, covered, waived and not excluded, each as a label and words; in short unless ``verbose``."""
-    yield from _missing(report.lacking, verbose=verbose)
-    rows = coverage(report)
-    several = len({row.implementation for row in rows}) > 1
+    """Yield what conforms beside what doesn't, what is missing, covered, waived and not excluded, each as a label and words.
+
+    In short unless ``verbose``: then nothing is said of what is wrong, which needs no evidence.
+    """
+    every = coverage(report)
+    several = len({row.implementation for row in every}) > 1
+    wrong = {(result.operation, result.implementation) for result in report.results if result.convicts}
+    lacking = [each for each in report.lacking if verbose or _of(each) not in wrong]
+    rows = [row for row in every if verbose or _of(row) not in wrong]
+    if report.status in (Status.DIFFERS, Status.NOT_JUDGED):
+        right = [row for row in rows if _of(row) not in {*wrong, *map(_of, lacking)}]
+        yield from _conforming(right, several=several, smoke=report.header.get("level") == "smoke")
+    yield from _missing(lacking, verbose=verbose)
     for words in _apart(rows, several=several, verbose=verbose) if verbose or len(rows) <= IN_FULL else _together(rows):
         yield "covered", words
     waived = sum(isinstance(result.outcome, Waived) for result in report.results)
     if waived:
         yield "waived", counted(waived, "check fails as the known deviations say", "checks fail as the known deviations say")
     yield from _not_excluded(rows, several=several, verbose=verbose)
+
+
+def _conforming(rows: Sequence[Coverage], *, several: bool, smoke: bool) -> Iterator[Said]:
+    """Say what conforms where something else doesn't: the verdict of the whole doesn't say it."""
+    if rows:
+        named = ", ".join(_name(row, several=several) for row in rows) if len(rows) <= IN_FULL else _numbered(rows)
+        yield "conforms", f"{named} (as far as smoke looks)" if smoke else named
 
 
 def _missing(lacking: Sequence[Evidence], *, verbose: bool) -> Iterator[Said]:
@@ -98,9 +119,13 @@ def _short(ranges: Sequence[str]) -> Sequence[str]:
 
 
 def _together(rows: Sequence[Coverage]) -> Iterator[str]:
+    yield f"{_numbered(rows)}: {'; '.join([_cases(rows), *_excluded(rows)])}"
+
+
+def _numbered(rows: Sequence[Coverage]) -> str:
     operations, implementations = ({getattr(row, name) for row in rows} for name in ("operation", "implementation"))
     by = f" of {len(implementations)} implementations" if len(implementations) > 1 else ""
-    yield f"{counted(len(operations), 'operation', 'operations')}{by}: {'; '.join([_cases(rows), *_excluded(rows)])}"
+    return f"{counted(len(operations), 'operation', 'operations')}{by}"
 
 
 def _cases(rows: Sequence[Coverage]) -> str:
@@ -117,23 +142,22 @@ def _excluded(rows: Sequence[Coverage]) -> Iterator[str]:
 def _not_excluded(rows: Sequence[Coverage], *, several: bool, verbose: bool) -> Iterator[Said]:
     if verbose or len(rows) <= IN_FULL:
         for row in rows:
-            words = [*_names(row.unnoticed, "would not have been noticed", verbose=verbose)]
-            words += _names(row.alike, "shows nothing within this declaration", "show nothing within this declaration", verbose=verbose)
-            if words:
-                yield "not excluded", f"{_name(row, several=several)}: {'; '.join(words)}"
+            for label, names, words in (("not excluded", row.unnoticed, UNNOTICED), ("no effect", row.alike, ALIKE)):
+                if names:
+                    yield label, f"{_name(row, several=several)}: {_names(names, verbose=verbose)} {words[len(names) > 1]}"
         return
     unnoticed = [f"{row.operation}/{name}" for row in rows for name in row.unnoticed]
     alike = sum(len(row.alike) for row in rows)
-    words = [*_names(unnoticed, "would not have been noticed", verbose=False)]
-    words += [f"{counted(alike, 'shows', 'show')} nothing within the declarations (--verbose)"] if alike else []
-    if words:
-        yield "not excluded", "; ".join(words)
+    if unnoticed:
+        yield "not excluded", f"{_names(unnoticed, verbose=False)} {UNNOTICED[len(unnoticed) > 1]}"
+    if alike:
+        yield "no effect", f"{counted(alike, 'known mistake', 'known mistakes')} {ALIKE[alike > 1]} (--verbose)"
 
 
-def _names(names: Sequence[str], one: str, more: str = "", *, verbose: bool) -> list[str]:
+def _names(names: Sequence[str], *, verbose: bool) -> str:
     shown = names if verbose else names[:NAMED]
     rest = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
-    return [f"{', '.join(shown)}{rest} {one if len(names) == 1 else more or one}"] if names else []
+    return f"{', '.join(shown)}{rest}"
 
 
 def _name(row: Coverage, *, several: bool) -> str:

@@ -23,7 +23,7 @@ for, and the smallest large call. Stored vectors, laws and the other large calls
 | mistakes | known mistakes and conventions of the operation |
 | trials | each of them under each declaration, without the conventions that are right code there |
 | convicted | a golden case convicts it |
-| shows nothing | it passes, and is listed as not excluded since it shows nothing within the declaration |
+| shows nothing | it passes, and is listed as of no effect within the declaration |
 | unnoticed | it passes, and is listed as not excluded since no case that shows it was judged |
 | missed | said to show nothing, and yet convicted by one of FURTHER further calls inside the declaration (those where it differs most) |
 | silent | it passes and isn't listed: must be 0 |
