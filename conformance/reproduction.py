@@ -1,7 +1,9 @@
 """Python that a person can paste: the call, or the two calls, that show a failure."""
 
-import textwrap
-from collections.abc import Mapping, Sequence
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -9,7 +11,10 @@ from conformance.declarations import operations
 from conformance.journal import Call
 
 LARGEST = 400
-COLUMNS = 74
+#: How wide a line is at most; the screen moves it by four.
+COLUMNS = 76
+#: A string that is longer is written as several, one after the other.
+LONG = 48
 IMPORTS = "import numpy as np\n\nfrom conformance.session import Session\n"
 
 
@@ -18,7 +23,7 @@ def of_calls(opened: str, calls: Sequence[Call]) -> str | None:
     if sum(array.size for call in calls for array in call.arrays) > LARGEST:
         return None
     prints = "".join(f"    print({_call(call, '    ')})\n" for call in calls)
-    return f"{IMPORTS}\nwith {opened} as session:\n{prints}"
+    return f"{IMPORTS}\n{_with(opened, 'session')}{prints}"
 
 
 def of_history(opened: str, earlier: Call, call: Call) -> str:
@@ -27,7 +32,7 @@ def of_history(opened: str, earlier: Call, call: Call) -> str:
         f"{IMPORTS}\n\n"
         f"def earlier(session):\n    return {_call(earlier, '    ')}\n\n\n"
         f"def call(session):\n    return {_call(call, '    ')}\n\n\n"
-        f"with {opened} as alone, {opened} as after:\n"
+        f"{_with(opened, 'alone', 'after')}"
         f'    print("alone:", call(alone))\n'
         f"    earlier(after)\n"
         f'    print("after:", call(after))\n'
@@ -42,22 +47,56 @@ def words(call: Call) -> str:
 
 
 def _call(call: Call, indent: str) -> str:
-    """Return the call over several lines, none wider than a screen but for what can't be broken."""
+    """Return the call over several lines, none wider than a screen."""
     inner = indent + "    "
     arrays = ", ".join(_array(array) for array in call.arrays)
     parameters = ", ".join(f"{name!r}: {value!r}" for name, value in call.parameters.items())
-    parts = [repr(call.task.operation), _wrapped(f"[{arrays}]", inner), _wrapped(f"{{{parameters}}}", inner)]
+    parts = [repr(call.task.operation), f"[{arrays}]", f"{{{parameters}}}"]
     parts += [f"label={call.task.descriptor.label!r}, dtype={call.task.dtype!r}"]
     parts += ["strided=True"] if call.manner.strided else []
     parts += [f"cotangents=[{', '.join(map(_array, call.manner.cotangents))}]"] if call.manner.cotangents else []
-    return "session.call(\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent})"
+    return "session.call(\n" + "".join(f"{_wrapped(f'{part},', inner)}\n" for part in parts) + f"{indent})"
 
 
-def _wrapped(text: str, indent: str) -> str:
-    """Break at spaces between numbers and names; a text with a space inside is left whole."""
-    if ".split()" in text:
-        return text
-    return f"\n{indent} ".join(textwrap.wrap(text, COLUMNS - len(indent), break_long_words=False, break_on_hyphens=False))
+def _with(opened: str, *names: str) -> str:
+    """Return the line that opens a session, or some, under their names; over several lines where it is too wide."""
+    every = [f"{opened} as {name}" for name in names]
+    line = f"with {', '.join(every)}:\n"
+    return line if len(line) <= COLUMNS else "with (\n" + "".join(f"{_wrapped(f'{each},', '    ')}\n" for each in every) + "):\n"
+
+
+def _wrapped(source: str, indent: str) -> str:
+    """Break what stands between brackets wherever a space separates two tokens, and between the pieces of long strings."""
+    lines = [indent]
+    for piece in _pieces(source):
+        if len(lines[-1]) + len(piece.rstrip()) > COLUMNS and lines[-1].strip():
+            lines[-1:] = [lines[-1].rstrip(), f"{indent} "]
+        lines[-1] += piece
+    return "\n".join(lines).rstrip()
+
+
+def _pieces(source: str) -> Iterator[str]:
+    """Yield what mustn't be broken, each with the space behind it."""
+    piece, end = "", 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.start[1] > end and piece:
+            yield f"{piece} "
+            piece = ""
+        *whole, last = _shorter(token.string) if token.type == tokenize.STRING else [token.string]
+        for part in whole:
+            yield f"{piece}{part} "
+            piece = ""
+        piece, end = piece + last, token.end[1]
+        if token.type == tokenize.NEWLINE:
+            break
+    yield piece
+
+
+def _shorter(literal: str) -> list[str]:
+    """Return a string literal as several short ones, which Python joins."""
+    text = ast.literal_eval(literal)
+    pieces = [text[start : start + LONG] for start in range(0, len(text), LONG)]
+    return [literal] if len(literal) <= LONG else [repr(piece) for piece in pieces]
 
 
 def _array(array: np.ndarray) -> str:
