@@ -1,6 +1,7 @@
 """Split a run into parts that are judged apart: on several machines (``--shard 2/5``), or side by side on one (``--jobs``)."""
 
 import multiprocessing
+import os
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: What the laws of a task take, counted in vectors.
 LAWS = 40
+#: What OpenMP, OpenBLAS, MKL and PyTorch read how many threads to start from.
+THREADS = "OMP_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def parse(text: str) -> Shard:
 def side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
     """Judge as many parts at once as there are jobs, each in a process of its own, and return one report."""
     interrupted = False
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=allocation.keep_freed) as pool:
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_prepared, initargs=(jobs,)) as pool:
         parts = [pool.submit(partial(check, shard=Shard(number, jobs))) for number in range(1, jobs + 1)]
         try:
             for count, _ in enumerate(as_completed(parts), start=1):
@@ -65,6 +68,12 @@ def side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[in
         raise KeyboardInterrupt
     report = merged([part.result() for part in ended])
     return replace(report, complete=report.complete and not interrupted)
+
+
+def _prepared(jobs: int) -> None:
+    """Make a process of a part ready: libraries in its worker start no more threads than its share of the cores, unless told."""
+    os.environ.setdefault(THREADS, str(max(1, (os.cpu_count() or 1) // jobs)))
+    allocation.keep_freed()
 
 
 def merged(parts: Sequence[Report]) -> Report:
