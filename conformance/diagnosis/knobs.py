@@ -41,6 +41,10 @@ class Knob:
     shares: tuple[float, ...] = ()
 
 
+#: A whole number isn't taken for one so many times larger, or for more than that many times a few.
+TIMES_AT_MOST, FEW = 64, 16
+
+
 def knobs(operation: str) -> Iterator[Knob]:
     """Yield every number of an operation that can be wrong alone."""
     contract = operations()[operation]
@@ -81,8 +85,9 @@ def _whole_near(asked: Any) -> tuple[int, ...]:
     """Return whole numbers to try, those near to what was asked first."""
     number = asked or 0
     near = range(max(0, number - NEIGHBOURS), number + NEIGHBOURS + 1)
-    parts = (number // 4, number // 3, number // 2, number * 2, number * 3, number * 4, number * 8, number**2, 128, 256, 512, 1024)
-    return tuple(sorted({*near, *parts, *USUAL}, key=lambda value: abs(value - number)))
+    parts = (number // 4, number // 3, number // 2, number * 2, number * 3, number * 4, number * 8, 128, 256, 512, 1024)
+    tried = {value for value in (*near, *parts, *USUAL) if value <= TIMES_AT_MOST * max(number, FEW)}
+    return tuple(sorted(tried, key=lambda value: abs(value - number)))
 
 
 def _often(asked: Any, default: Any) -> tuple[float, ...]:

@@ -85,20 +85,16 @@ def _order(element: Element, axis: int) -> list[int] | None:
     size = element.right.shape[axis]
     if size < FEWEST:
         return None
-    found: list[int] = []
-    for index in range(size):
-        taken = [_taken(element, axis, index, other) for other in range(size) if other not in found]
-        match = next((other for other in taken if other is not None), None)
-        if match is None:
-            return None
-        found.append(match)
-    return found
-
-
-def _taken(element: Element, axis: int, index: int, other: int) -> int | None:
-    got, right = np.take(element.got, index, axis), np.take(element.right, other, axis)
+    got, right = (np.moveaxis(values, axis, 0).reshape(size, -1) for values in (element.got, element.right))
     near = np.max(np.nan_to_num(element.slack(ALLOWANCES * element.reach, element.right)), initial=0.0)
-    return other if np.all(np.abs(got - right) <= near) else None
+    found, free = list[int](), np.ones(size, dtype=bool)
+    for entry in got:
+        fitting = np.flatnonzero(free & np.all(np.abs(right - entry) <= near, axis=1))
+        if not fitting.size:
+            return None
+        found.append(int(fitting[0]))
+        free[fitting[0]] = False
+    return found
 
 
 def turned(wrong: Sequence[Wrong]) -> str:
