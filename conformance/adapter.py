@@ -34,6 +34,11 @@ class Implementation:
     takes: Takes
     modifies_inputs: bool
 
+    @property
+    def by_predicate(self) -> bool:
+        """Whether code says which parameters are declared, which no data can say."""
+        return self.when is not None or any(map(callable, self.restrictions.values()))
+
     def refuses(self, parameters: Mapping[str, object]) -> str | None:
         """Return why the parameters are out of the declared range, or ``None``."""
         for name, allowed in self.restrictions.items():

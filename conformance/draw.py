@@ -2,15 +2,17 @@
 
 import functools
 import math
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance.suited import agreed, suited
-from conformance.takes import PLACES, Takes, is_bias
+from conformance.takes import PLACES, WHEN, Takes, is_bias
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, Parameter, axis_names, fixed_size
 
@@ -20,6 +22,8 @@ REACHES = (8, 300, 5_000, 131_072, 1_048_576)
 CONSECUTIVE_END = 131_071
 #: How far apart positions lie where every pair of them is computed.
 LONGEST_SQUARE = 63
+#: How often a declaration's predicates are asked, and how many of the parameters that they take are enough.
+ASKED, ADMITTED = 1_000, 48
 SIZE_CHOICES = st.binary(min_size=10, max_size=10)
 LARGEST_AXIS = {
     "batch": 2, "head": 3, "query_head": 2, "key_head": 2, "token": 3, "query": 3, "key": 4, "offset": 3,
@@ -101,12 +105,32 @@ def parameters(operation: Operation, restrictions: Mapping[str, object] | None =
     """Draw every parameter inside its rule and its restriction, so that together they are accepted; they shrink to the first candidates."""
     narrowed = restrictions or {}
     every = {name: candidates(parameter, narrowed.get(name, ...)) for name, parameter in operation.parameters.items()}
+    admitted = _admitted(operation, narrowed) if WHEN in narrowed else []
+    if admitted:
+        return st.sampled_from(admitted)
 
     def chosen(drawn: bytes) -> dict[str, object]:
         return {name: values[choice % len(values)] for choice, (name, values) in zip(drawn, every.items(), strict=True)}
 
     every_choice = st.binary(min_size=len(every), max_size=len(every)).map(chosen)
     return every_choice.filter(lambda drawn: agree(drawn) and agreed(operation.name, drawn))
+
+
+def _admitted(operation: Operation, restrictions: Mapping[str, Any]) -> list[dict[str, object]]:
+    """Return parameters that a declaration's predicates take, of typical values or else of those of models; none where hardly any is."""
+    from conformance.golden.ranges import VALUES  # which are made from what stands here
+
+    for values in (TYPICAL, VALUES):
+        every = {name: candidates(parameter, restrictions.get(name, ...), values) for name, parameter in operation.parameters.items()}
+        chance, found = random.Random(0), dict[tuple[int, ...], dict[str, object]]()  # noqa: S311  no secret
+        for _ in range(ASKED):
+            chosen = tuple(chance.randrange(len(choices)) for choices in every.values())
+            drawn = {name: choices[index] for (name, choices), index in zip(every.items(), chosen, strict=True)}
+            if len(found) < ADMITTED and agree(drawn) and agreed(operation.name, drawn) and restrictions[WHEN](drawn):
+                found[chosen] = drawn
+        if found:
+            return [found[chosen] for chosen in sorted(found)]
+    return []
 
 
 def candidates(

@@ -101,7 +101,7 @@ def _inside(task: Task) -> dict[str, Any]:
     """Return what calls are drawn inside of."""
     descriptor = task.descriptor
     operation = operations()[task.operation]
-    return {"operation": operation, "restrictions": descriptor.restrictions, "takes": descriptor.takes, "dtype": task.dtype}
+    return {"operation": operation, "restrictions": descriptor.inside, "takes": descriptor.takes, "dtype": task.dtype}
 
 
 def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[str], *, seed: int, level: str) -> Iterator[Checked]:

@@ -39,6 +39,10 @@ class InProcess(Session):
         """Return the same functions: their memory can't be cleared from here."""
         return InProcess(self.adapter)
 
+    def _asked(self, question: Mapping[str, object]) -> Mapping[str, Any]:
+        """Return what a worker would say of a declaration."""
+        return self.worker.answer(question, [])[0]
+
     def request(
         self,
         descriptor: Descriptor,

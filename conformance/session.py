@@ -2,8 +2,8 @@
 
 import functools
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from conformance.outcomes import Crashed, Errored, Exhausted, Failed, HarnessErr
 from conformance.process import Process
 from conformance.profiles import CAST
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.takes import Takes
+from conformance.takes import WHEN, Takes
 from conformance.targets import LibraryMissing, TargetError
 
 
@@ -35,6 +35,12 @@ class Descriptor:
     modifies_inputs: bool
     restrictions: Mapping[str, object]
     takes_dtype: bool
+    admits: Callable[[Mapping[str, object]], bool] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def inside(self) -> Mapping[str, object]:
+        """What parameters are drawn from: the restrictions, and what asks its predicates where it has some."""
+        return self.restrictions if self.admits is None else {**self.restrictions, WHEN: self.admits}
 
 
 class Session:
@@ -52,6 +58,7 @@ class Session:
         self._last: tuple[int, str] | None = None
         self._altered = False
         self._calls = 0
+        self._admitted: dict[tuple[int, str], bool] = {}
 
     def __enter__(self) -> Self:
         """Return the session."""
@@ -71,8 +78,27 @@ class Session:
     def implementations(self) -> tuple[Descriptor, ...]:
         """Every implementation that the target offers."""
         described = self.about["implementations"]
-        typed = ({**item, "dtypes": tuple(item["dtypes"]), "takes": Takes(**item["takes"])} for item in described)
-        return tuple(Descriptor(index, **item) for index, item in enumerate(typed))
+        return tuple(self._descriptor(index, **item) for index, item in enumerate(described))
+
+    def _descriptor(
+        self, index: int, *, dtypes: Sequence[str], takes: Mapping[str, Any], by_predicate: bool = False, **said: Any
+    ) -> Descriptor:
+        admits = functools.partial(self.admits, index) if by_predicate else None
+        return Descriptor(index, dtypes=tuple(dtypes), takes=Takes(**takes), admits=admits, **said)
+
+    def admits(self, index: int, parameters: Mapping[str, object]) -> bool:
+        """Return whether a declaration's predicates take parameters; where these fail, the call is to show it."""
+        key = index, repr(sorted(parameters.items()))
+        if key not in self._admitted:
+            self._admitted[key] = not self._asked({"index": index, "parameters": dict(parameters), "admits": True}).get("refusal")
+        return self._admitted[key]
+
+    def _asked(self, question: Mapping[str, object]) -> Mapping[str, Any]:
+        """Return what a worker says of a declaration, nothing where it has no answer."""
+        try:
+            return self._exchanged(self._running(), question, [])[0]
+        except CallFailedError:
+            return {}
 
     def fresh(self) -> "Session":
         """Return another session on the same target, in which nothing has been called yet."""
@@ -91,7 +117,7 @@ class Session:
             dtype=dtype,
             profile=profile,
             call=call,
-            restrictions=descriptor.restrictions,
+            restrictions=descriptor.inside,
             takes=descriptor.takes,
             label=descriptor.label,
             call_in=call,

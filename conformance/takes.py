@@ -14,6 +14,8 @@ Rows = Literal["any", "shared"]
 PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
 #: Arrays of integers that a declaration bounds.
 BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
+#: The name under which restrictions hold what asks a declaration's predicates; no parameter is called that.
+WHEN = "when"
 
 
 @dataclass(frozen=True)

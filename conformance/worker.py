@@ -198,6 +198,8 @@ class Worker:
     def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
         """Return the reply to one call."""
         runner: Runner = self.runners[request["index"]]
+        if request.get("admits"):
+            return {"status": "ok", "refusal": runner.implementation.refuses(request["parameters"])}, []
         named = dict(zip(runner.operation.arrays, arrays, strict=False))
         manner = Manner.of(request, arrays[len(named) :])
         try:
@@ -323,6 +325,7 @@ def _description(runner: Runner) -> dict[str, object]:
         "modifies_inputs": implementation.modifies_inputs,
         "restrictions": targets.plain_restrictions(implementation.restrictions),
         "takes_dtype": runner.takes_dtype,
+        "by_predicate": implementation.by_predicate,
     }
 
 

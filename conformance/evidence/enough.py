@@ -21,6 +21,7 @@ UNNOTICED = 0.1
 SHOWN = 0.25
 NAMED = 3
 REASONS = 2
+BY_VALUES = "declare it by values (head_dim={64, 128})"
 DECLARABLE = "its parameters, positions, queries, rows, lowest or highest"
 
 
@@ -38,13 +39,16 @@ def _golden(evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iter
     """Say which cases came to nothing, where too few were judged."""
     if evidence.golden >= max(needed, 1):
         return
+    if not checked:
+        yield f"no call could be drawn: none of the values that are tried lies inside the declaration; {BY_VALUES}"
+        return
     if evidence.golden == 0 and evidence.refused == len(checked) > 0:
         yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
         return
     others = [one for one in checked if isinstance(one.judgement.outcome, Unsupported | NotJudged)]
     why = f": {_reasons(others)}" if others else ""
     came = f"{evidence.golden} of {len(checked)} drawn calls were judged, {needed} must be{why}"
-    yield f"{came}; widen the declaration, or declare it by values"
+    yield f"{came}; widen the declaration, or {BY_VALUES}"
 
 
 def _refused(evidence: Evidence, checked: Sequence[Checked]) -> Iterator[str]:

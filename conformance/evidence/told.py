@@ -74,7 +74,7 @@ def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
     several = len({row.implementation for row in every}) > 1
     wrong = {(result.operation, result.implementation) for result in report.results if result.convicts}
     lacking = [each for each in report.lacking if verbose or _of(each) not in wrong]
-    rows = [row for row in every if verbose or _of(row) not in wrong]
+    rows = [row for row in every if row.golden and (verbose or _of(row) not in wrong)]
     if report.status in (Status.DIFFERS, Status.NOT_JUDGED):
         right = [row for row in rows if _of(row) not in {*wrong, *map(_of, lacking)}]
         yield from _conforming(right, several=several, smoke=report.header.get("level") == "smoke")

@@ -33,10 +33,7 @@ EXHAUSTED = 200
 
 
 def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Arguments]:
-    """Yield small calls inside a declaration, the same for the same arguments; without end where new ones can be drawn.
-
-    Predicates of a declaration are unknown here: what they refuse is passed over by whoever calls.
-    """
+    """Yield small calls inside a declaration, the same for the same arguments; without end where new ones can be drawn."""
     rng = generator(operation, dtype, seed)
     source = settings(operation, restrictions, rng)
     if not operation.arrays:

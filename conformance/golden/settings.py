@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from conformance.draw import agree, candidates
 from conformance.golden.ranges import TOGETHER, VALUES
 from conformance.suited import agreed
+from conformance.takes import WHEN
 from refimpl.spec import Operation
 
 Item = TypeVar("Item")
@@ -17,6 +18,8 @@ Settings = dict[str, object]
 
 #: How often numbers are drawn again for one combination of conventions, before it is taken to have none.
 TRIES = 60
+#: The same where a predicate of the declaration is asked, which may take a few values of two numbers together.
+TRIES_BY_PREDICATE = 400
 #: Every so many calls the numbers are those of one released model, where one is inside the declaration.
 MODEL_EVERY = 3
 
@@ -37,12 +40,15 @@ def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.r
     hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}
     models = dealt([together for together in TOGETHER if _inside(together, numbers, restrictions)], rng)
     rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
+    admits, hopeless = restrictions.get(WHEN), list[Settings]()
     came, before, model = 0, -1, next(models, {})
     while came > before:
         before = came
-        for chosen in shuffled(rounds, rng):
+        for chosen in shuffled([chosen for chosen in rounds if chosen not in hopeless], rng):
             own = {name: value for name, value in model.items() if name in numbers} if came % MODEL_EVERY == 0 else {}
-            found = _agreeing(operation, chosen, hands, own)
+            found = _agreeing(operation, chosen, hands, own, admits)
+            if found is None and admits is not None:
+                hopeless.append(chosen)
             if found is not None:
                 model = model if came % MODEL_EVERY else next(models, {})
                 came += 1
@@ -60,10 +66,12 @@ def _inside(together: Mapping[str, object], numbers: Candidates, restrictions: M
     return len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
 
 
-def _agreeing(operation: Operation, chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings) -> Settings | None:
-    for attempt in range(TRIES):
+def _agreeing(
+    operation: Operation, chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any = None
+) -> Settings | None:
+    for attempt in range(TRIES if admits is None else TRIES_BY_PREDICATE):
         together = model if attempt == 0 else {}
         found = {name: together[name] if name in together else next(hand) for name, hand in hands.items()} | chosen
-        if agree(found) and agreed(operation.name, found):
+        if agree(found) and agreed(operation.name, found) and (admits is None or admits(found)):
             return found
     return None

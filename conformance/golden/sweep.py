@@ -34,7 +34,7 @@ def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     axes = {*" ".join(operation.arrays.values()).replace("[", "").replace("]", "").split()}
     rng = generator(operation, dtype, seed, "sweep")
     wished = {name: value for name, value in WISHED.items() if name in operation.parameters and name not in restrictions}
-    parameters = next(settings(operation, {**restrictions, **wished}, rng), None)
+    parameters = next(settings(operation, {**restrictions, **wished}, rng), None) or next(settings(operation, restrictions, rng), None)
     alone = any(map(is_position, operation.arrays)) and not (_paired(operation) and "q" in operation.arrays)
     if parameters is None or not alone or "causal" in operation.parameters:
         return
