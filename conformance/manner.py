@@ -40,3 +40,6 @@ class Manner:
 
 PLAIN = Manner()
 STRIDED = Manner(strided=True)
+TWICE = Manner(repeats=1)
+#: Often enough to meet a rare wrong answer, for as long as a run can spare.
+OFTEN = Manner(repeats=2_000, seconds=0.08)

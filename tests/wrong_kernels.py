@@ -132,6 +132,10 @@ def only_in(convention: Mapping[str, object], wrong: Function, right: Function) 
     return lambda *arrays, **said: (wrong if convention.items() <= said.items() else right)(*arrays, **said)
 
 
+def flushed(values: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(values) < 6.1e-5, F32(0.0), values)
+
+
 def read_as_if_contiguous(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
     """Take a transposed array's numbers as they lie in memory."""
     order = np.argsort([-stride for stride in x.strides], kind="stable")
@@ -146,9 +150,13 @@ TURNING: dict[str, Function] = {
     "the last token, after a full tile of 32": spoilt(rotate, lambda a: (a.token == a.shape[2] - 1) & (a.shape[2] % 32 == 1), unturned),
     "the first token of every tile of 64 but the first": spoilt(rotate, lambda a: (a.token % 64 == 0) & (a.token > 0), of_the_token_before),
     "token 1,024 exactly": spoilt(rotate, lambda a: a.token == 1_024, of_the_token_before),
-    **{f"from head {n} on not rotated": spoilt(rotate, lambda a, n=n: a.head >= n, unturned) for n in (8, 32)},
+    **{f"from head {n} on not rotated": spoilt(rotate, lambda a, n=n: a.head >= n, unturned) for n in (8, 32, 64, 128)},
     "from 33 heads on nothing rotated": spoilt(rotate, lambda a: (a.head >= 0) & (a.shape[1] > 32), unturned),
-    **{f"from batch row {n} on not written": spoilt(rotate, lambda a, n=n: a.batch >= n, unwritten) for n in (3, 5)},
+    **{f"from batch row {n} on not written": spoilt(rotate, lambda a, n=n: a.batch >= n, unwritten) for n in (3, 5, 32, 256)},
+    "batch times heads beyond 16 bits": spoilt(rotate, lambda a: a.batch * a.shape[1] + a.head >= 65_535, unwritten),
+    "rows of tokens beyond 16 bits": spoilt(rotate, lambda a: (a.batch * a.shape[1] + a.head) * a.shape[2] + a.token >= 65_535, unwritten),
+    "tokens beyond 16 bits": spoilt(rotate, from_tile(65_536), unwritten),
+    "what float16 holds no normal number for is zero": lambda x, positions, **said: flushed(rotate(x, positions, **said)),
     "from batch row 1 on the first row's positions": one_row_for_all,
     "from batch row 2 on the first row's positions": spoilt(rotate, lambda a: a.batch >= 2, of_the_first_row),
     "batch times heads over 64": spoilt(rotate, lambda a: a.batch * a.shape[1] + a.head >= 64, unwritten),
@@ -286,6 +294,36 @@ def counted_mask(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: 
     return softmax(np.where(causal & later, F32(-np.inf), z)) @ np.repeat(v, group, axis=1)
 
 
+def masked_by(mask: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Function:
+    """Return attention whose mask is made otherwise, from the logits and which of them are hidden."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool, **said: Any) -> np.ndarray:
+        z = logits(q, k, m, n, causal=False, **said)
+        hidden = causal & (n[..., None, :] > m[..., :, None])
+        weights = softmax(mask(z, hidden[:, None] if hidden.ndim == 3 else hidden))
+        return weights @ np.repeat(v, q.shape[1] // v.shape[1], axis=1)
+
+    return kernel
+
+
+def by_the_maximum_of_a_head(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
+    """Subtract one maximum per head, so that other queries' powers may all be nothing."""
+    z = logits(q, k, m, n, **said)
+    with np.errstate(all="ignore"):
+        powers = np.exp(z - z.max(axis=(-1, -2), keepdims=True))
+        return powers / powers.sum(axis=-1, keepdims=True) @ np.repeat(v, q.shape[1] // v.shape[1], axis=1)
+
+
+def last_keys(count: int) -> Function:
+    return lambda q, k, v, m, n, **said: attend(q, k[:, :, -count:], v[:, :, -count:], m, n[..., -count:], **said)
+
+
+def eight_to_a_key_head(a: np.ndarray, group: int) -> np.ndarray:
+    """Return keys or values for each query head, at most eight of which share one."""
+    heads = np.arange(a.shape[1] * group)
+    return a[:, np.minimum(heads // min(group, 8), a.shape[1] - 1)]
+
+
 def unshifted(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
     """Take the powers of logits as they are, without their maximum."""
     with np.errstate(all="ignore"):
@@ -310,6 +348,16 @@ ATTENDING: dict[str, Function] = {
     "key heads tiled": grouped(tiled, lambda group, heads: group > 1 and heads > 1),
     "groups of 8 wrong in the second half": spoilt(attend, lambda a: a.head % 8 >= 4, unattended),
     "groups of 3 tiled from 12 heads on": grouped(tiled, lambda group, heads: group == 3 and heads >= 4),
+    "at most 8 query heads to a key head": grouped(eight_to_a_key_head, lambda group, heads: group > 8 and heads > 1),
+    "a mask that takes 1e4 away": masked_by(lambda z, hidden: z - F32(1e4) * hidden),
+    "powers by the maximum of a head": by_the_maximum_of_a_head,
+    "the last 512 keys only": last_keys(512),
+    "from batch row 32 on the mean": spoilt(attend, lambda a: a.batch >= 32, unattended),
+    "from head 64 on the mean": spoilt(attend, lambda a: a.head >= 64, unattended),
+    "batch times heads beyond 16 bits": spoilt(
+        attend, lambda a: a.batch * a.shape[1] + a.head >= 65_535, unattended
+    ),
+    "channels from 256 on unwritten": spoilt(attend, lambda a: a.channel >= 256, lambda q, *_, **__: np.zeros_like(q)),
     "query rows from 16 on look ahead": spoilt(attend, lambda a: a.token >= 16, looking_ahead),
     "query rows from 64 on look ahead": spoilt(attend, lambda a: a.token >= 64, looking_ahead),
     "the last query, after a full tile of 32, looks ahead": spoilt(
@@ -379,6 +427,8 @@ ADDED: dict[str, Function] = {
     "slopes of max_bias 8 whatever is asked for, beyond 8": alibi(lambda heads, most: slopes(heads, min(most, 8.0))),
     "head 32 and later without a bias": biased(bias, lambda a: a.head >= 32),
     "head 128 and later without a bias": biased(bias, lambda a: a.head >= 128),
+    "keys beyond 16 bits without a bias": biased(bias, lambda a: a.key >= 65_536),
+    "distances in 16 bits": far(bias, lambda distances: distances.astype(np.int16).astype(np.int64)),
     "queries from 64 on without a bias": biased(bias, lambda a: a.query >= 64),
     "queries from 1,024 on without a bias": biased(bias, lambda a: a.query >= 1_024),
     "keys from 128 on without a bias": biased(bias, lambda a: a.key >= 128),
@@ -394,6 +444,9 @@ LEARNED: dict[str, Function] = {
     "the table's first 256 rows": lambda table, m, n, **said: learned_bias(table[np.minimum(np.arange(len(table)), 255)], m, n, **said),
     "max_distance at most 512": lambda table, m, n, *, max_distance, **said: learned_bias(
         table, m, n, max_distance=min(max_distance, 512), **said
+    ),
+    "max_distance at most 4,096": lambda table, m, n, *, max_distance, **said: learned_bias(
+        table, m, n, max_distance=min(max_distance, 4_096), **said
     ),
     "max_distance one more": lambda table, m, n, *, max_distance, **said: learned_bias(table, m, n, max_distance=max_distance + 1, **said),
 }
@@ -422,6 +475,8 @@ ENCODED: dict[str, Function] = {
     "the last part of a tile of 128 tokens": encoded(lambda a: (a.token >= a.shape[0] // 128 * 128) & (a.shape[0] > 128)),
     "channels from 512 on not written": encoded(lambda a: a.channel >= 512),
     "channels from 1,024 on not written": encoded(lambda a: a.channel >= 1_024),
+    "channels from 8,192 on not written": encoded(lambda a: a.channel >= 8_192),
+    "tokens beyond 16 bits": encoded(lambda a: a.token >= 65_536),
     "width 768 exactly": encoded(lambda a: (a.channel >= 700) & (a.shape[1] == 768)),
     "positions from 8,192 on as the last": lambda positions, **said: encode(np.minimum(positions, 8_191), **said),
     "position 1,023 as 1,022": lambda positions, **said: encode(np.where(positions == 1_023, 1_022, positions), **said),
@@ -443,6 +498,10 @@ def deberta_up_to_256(table: np.ndarray, m: np.ndarray, n: np.ndarray, *, num_bu
     return reference_t5.bias(table, m, n, num_buckets=num_buckets, max_distance=most, **said)
 
 
+def indexed_in_16_bits(positions: np.ndarray, table: np.ndarray, *, offset: int, **_: object) -> np.ndarray:
+    return table[(positions + offset).astype(np.uint16)]
+
+
 LOWER: dict[str, object] = {"clip": "lower_closed", "causal": True}
 KEYS_FIRST: dict[str, object] = {"layout": "interleaved", "sign": "key_minus_query"}
 COMBINED = [
@@ -457,6 +516,7 @@ COMBINED = [
         {},
     ),
     Kernel("saturation of 80 clamped", "da_transformer.rescale", clamped_saturation, {}),
+    Kernel("rows beyond 16 bits wrapped", "learned.encode", indexed_in_16_bits, {"outside": "raise"}),
     Kernel("512 buckets end at 256", "t5.bias", deberta_up_to_256, {"convention": "deberta"}),
 ]
 

@@ -19,8 +19,9 @@ from refimpl.schemes import SCHEMES
 from refimpl.spec import Law, Operation, axis_names
 
 Generator = np.random.Generator
-#: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared, large logits, a power of two.
-MANNERS = ("plain", "sparse", "huge", "plain", "loud", "plain", "scaled")
+#: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared or are nothing in half
+#: precision, large logits, a power of two.
+MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled")
 #: Whether the positions of tokens, or of queries and of keys, have rows of their own for a batch.
 BATCHED = ((True, True), (False, False), (True, False), (False, True))
 #: Every so many calls of an operation that takes real positions have some that aren't whole.
@@ -104,6 +105,8 @@ class _Call:
     def draw(self) -> Arguments:
         """Draw every array and make them fit each other."""
         made = {**self._places(), **self._numbers()}
+        if self.parameters.get("causal") and "k" in made and self.dtype != "float16" and self.rng.integers(3):
+            made["k"] = outweighing(made) if self.rng.integers(2) else opposing(made)
         fitted = suited(self.operation.name, {name: made[name] for name in self.operation.arrays}, self.parameters)
         whole = self.operation.integers
         arrays = {name: a if name in whole or a.dtype.kind == "i" else features.exact(a, self.dtype) for name, a in fitted.items()}
@@ -187,6 +190,8 @@ class _Call:
         linear = Law.LINEAR in laws(self.operation)
         if manner == "huge" and linear and axes in self.operation.results.values():
             return plain * 2.0 ** features.HUGE[self.dtype]
+        if manner == "tiny" and (name == "v" or (linear and axes in self.operation.results.values())):
+            return plain * 2.0 ** features.TINY[self.dtype]
         if manner == "loud" and not linear and "query" in axes.split():
             loud = self.rng.random((*plain.shape[:-1], 1)) < 1 / 2
             loud[..., 0, :] = True
@@ -207,6 +212,25 @@ class _Call:
         turned = np.moveaxis(plain, axes.index(width), -1)
         kept = features.sparse(turned, str(self.parameters["layout"]))
         return np.ascontiguousarray(np.moveaxis(kept, -1, axes.index(width)))
+
+
+def outweighing(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return keys of which those are so large that no query sees, or else the last that one doesn't: they must not be looked at."""
+    queries, keys, k = arrays["query_positions"], arrays["key_positions"], arrays["k"]
+    farthest, nearest = queries.max(axis=-1, keepdims=True), queries.min(axis=-1, keepdims=True)
+    unseen = keys > farthest
+    if not unseen.any():
+        unseen = (keys == keys.max()) & (keys > nearest)
+    large = np.broadcast_to(np.atleast_2d(unseen), (k.shape[0], k.shape[2]))
+    return np.where(large[:, None, :, None], features.OUTWEIGHING * k, k)
+
+
+def opposing(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return keys that are large and against the query that sees the fewest: any number that stands for a hidden logit outweighs them."""
+    q, k = arrays["q"], arrays["k"]
+    lowest = int(np.atleast_2d(arrays["query_positions"])[0].argmin())
+    against = np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1])
+    return np.asarray(-features.OUTWEIGHING * against * np.abs(k))
 
 
 def longest(operation: Operation, sizes: Sizes, takes: Takes) -> int:

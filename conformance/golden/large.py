@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.draw import Arguments, candidates, is_position
 from conformance.golden import features, places, sampling
+from conformance.golden.ranges import WIDTHS
 from conformance.golden.settings import MODEL_EVERY, settings
 from conformance.laws.trial import result_shape
 from conformance.suited import suited
@@ -19,7 +20,7 @@ Generator = np.random.Generator
 Parameters = Mapping[str, object]
 Arrays = dict[str, np.ndarray]
 #: No array holds more numbers; a call with wider heads gets fewer of them.
-MOST, MOST_AT_FULL = 1 << 22, 1 << 24
+MOST, MOST_AT_FULL = 9 << 20, 1 << 25
 #: How many elements of a result are judged, at least and at most, and of one row that weighs all keys.
 FEWEST, ELEMENTS, EACH = 12, 320, 3
 #: How wide queries are at most whose positions are projected: every distance takes the square of it.
@@ -37,11 +38,12 @@ GROWING = frozenset({"token", "query", "key", "offset", "distance", "..."})
 
 @dataclass(frozen=True)
 class Large:
-    """A call at a real size, the flat indices of what is judged of every result, and whether to pass its arrays non-contiguous."""
+    """A call at a real size, the flat indices of what is judged of every result, and how to make it: non-contiguous, again and again."""
 
     arguments: Arguments
     at: Mapping[str, np.ndarray]
     strided: bool = False
+    often: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,55 +65,73 @@ class Room:
             "batch": self.batch,
             "key": self.keys,
             "distance": self.keys,
-            "head_dim": self.width,
+            **dict.fromkeys(("head_dim", "dim"), self.width),
             "pair": self.width // 2,
             "key_head": self.heads // self.group,
             **dict.fromkeys(("head", "query_head"), self.heads),
         }.get(axis, self.tokens)
 
 
-#: Vectors that are worked out token by token: long, many heads, a batch, batch times heads, wide; then larger ones.
+#: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
+#: more batches times heads, than 16 bits count.
 TOKENS = (
-    Room(2, 3, 129, 129, 64, runs="shuffled"),
-    Room(1, 33, 1_025, 1_025, 64),
-    Room(1, 2, 4_099, 4_099, 80, runs="late"),
+    Room(2, 2, 129, 129, 32, runs="shuffled"),
+    Room(1, 65, 1_025, 1_025, 16),
+    Room(513, 128, 1, 1, 8, runs="late"),
+    Room(1, 1, 65_539, 65_539, 16),
     Room(5, 9, 257, 65, 128, group=3, runs="rows"),
-    Room(3, 71, 33, 10, 96, runs="late"),
-    Room(7, 2, 65, 2_049, 256, runs="shuffled"),
+    Room(3, 160, 9, 10, 256, runs="late"),
+    Room(33, 2, 65, 2_049, 80, runs="shuffled"),
+    Room(2, 8, 17, 65, 576, runs="late"),
 )
 TOKENS_AT_FULL = (
     Room(1, 32, 4_096, 4_096, 128),
     Room(2, 40, 513, 513, 64, runs="rows"),
-    Room(1, 1, 16_387, 16_387, 128, runs="late"),
+    Room(1, 1, 131_075, 131_075, 64, runs="late"),
     Room(1, 160, 129, 129, 128, runs="shuffled"),
 )
 #: Encodings, whose tokens have neither heads nor a batch.
 ENCODINGS = (
     Room(1, 3, 129, 129, 64, runs="shuffled"),
     Room(1, 33, 8_195, 8_195, 64),
-    Room(1, 40, 2_049, 2_049, 256, runs="late"),
-    Room(1, 160, 257, 257, 1_024, runs="shuffled"),
+    Room(1, 40, 257, 257, 1_024, runs="late"),
+    Room(1, 160, 33, 33, 16_384, runs="shuffled"),
+    Room(1, 3, 65_539, 65_539, 16),
 )
 ENCODINGS_AT_FULL = (Room(1, 32, 32_771, 32_771, 128), Room(1, 32, 4_097, 4_097, 768, runs="late"))
-#: Biases of queries and keys: square, one query in decoding, many heads, long.
+#: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.
 BIASES = (
     Room(1, 3, 33, 129, 64, runs="shuffled"),
     Room(1, 12, 257, 257, 64),
     Room(1, 160, 3, 2_049, 64),
     Room(1, 40, 65, 513, 64, runs="late"),
     Room(1, 2, 1_025, 1_025, 64),
-    Room(1, 9, 1, 4_099, 64),
+    Room(1, 9, 1, 65_541, 64),
 )
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
-#: Attention: few keys but one more than a tile, groups, a batch, many heads, and lengths of several tiles.
+#: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, and lengths of several tiles.
 ATTENTION = (
     Room(2, 4, 5, 65, 16, group=2, runs="one side"),
     Room(1, 6, 97, 257, 80, group=3, causal=True),
+    Room(513, 128, 1, 5, 8, group=64, runs="late"),
     Room(1, 8, 3, 2_049, 128, group=8),
     Room(7, 12, 10, 10, 256, group=3, runs="rows", causal=True),
     Room(1, 33, 65, 129, 64, causal=True),
+    Room(1, 128, 2, 33, 64, group=16, runs="late"),
+    Room(65, 4, 3, 17, 576, group=2, runs="shuffled"),
+    Room(1, 2, 4, 1_025, 96, group=2, runs="shuffled", causal=True),
 )
-ATTENTION_AT_FULL = (Room(1, 32, 129, 1_025, 128, group=4, runs="late"), Room(7, 20, 65, 33, 80, group=2, runs="rows"))
+ATTENTION_AT_FULL = (
+    Room(1, 32, 129, 1_025, 128, group=4, runs="late"),
+    Room(7, 20, 65, 33, 80, group=2, runs="rows"),
+    Room(1, 2, 1, 8_195, 64, group=2),
+)
+#: How many calls of any size follow those that are planned, the most of each axis in them, and of vectors, or of pairs of a query and key.
+ANY = {"smoke": 0, "core": 2, "full": 24}
+UP_TO = {"batch": 600, "heads": 160, "tokens": 16_384, "keys": 16_384}
+TOGETHER = 1 << 16
+#: The most keys that are weighed in them.
+WEIGHED = 1_024
 
 Plans = tuple[tuple[Room, ...], tuple[Room, ...]]
 
@@ -120,16 +140,38 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     """Yield calls at real sizes inside a declaration: one small one at ``smoke``, and the largest ones at ``full`` only."""
     if not _axes(operation) & GROWING:
         return
-    core, full = _plans(operation)
     most = MOST_AT_FULL if level == "full" else MOST
-    for number, planned in enumerate({"smoke": core[:1], "core": core, "full": core + full}[level]):
+    for number, planned in enumerate(_rooms(operation, level)):
         rng = np.random.default_rng((seed, number, *operation.name.encode()))
-        room = replace(planned, width=min(planned.width, PROJECTED)) if _projected(operation) else planned
+        whole = planned or _any(operation, rng)
+        room = replace(whole, width=min(whole.width, PROJECTED)) if _projected(operation) else whole
         parameters = _parameters(operation, restrictions, room, rng, number)
         if parameters is not None:
             call = _call(operation, parameters, _fitting(operation, parameters, room, takes, most), takes, dtype, rng)
             at = _judged(operation, call, rng)
-            yield Large(_thinned(operation, call, at, rng), at, strided=number % 2 == 0 and not takes.contiguous)
+            strided, often = number % 2 == 0 and not takes.contiguous, number == 0 and level != "smoke"
+            yield Large(_thinned(operation, call, at, rng), at, strided=strided, often=often)
+
+
+def _rooms(operation: Operation, level: str) -> tuple[Room | None, ...]:
+    """Return the rooms of a level, none where it may be any."""
+    core, full = _plans(operation)
+    planned = {"smoke": core[:1], "core": core, "full": core + full}[level]
+    return (*planned, *[None] * ANY[level])
+
+
+def _any(operation: Operation, rng: Generator) -> Room:
+    """Return a room of any size: whichever axis comes first may be long, and the others have what is left."""
+    paired = not _apart(operation)
+    upmost = {**UP_TO, "keys": WEIGHED} if weighs(operation) else UP_TO
+    sizes, left = dict[str, int](), TOGETHER
+    for axis in (list(UP_TO)[int(i)] for i in rng.permutation(len(UP_TO))):
+        sizes[axis] = int(np.exp2(rng.uniform(0.0, math.log2(min(left, upmost[axis]) + 1))))
+        left = max(left // sizes[axis], 1) if paired or axis != "keys" else left
+    groups = [count for count in range(1, sizes["heads"] + 1) if sizes["heads"] % count == 0]
+    runs = ("counted", "shuffled", "late", "rows", "one side")[int(rng.integers(5))]
+    width, group = int(rng.choice(WIDTHS)), int(rng.choice(groups))
+    return Room(**{**sizes, "keys": max(sizes["keys"], 2)}, width=width, group=group, runs=runs, causal=bool(rng.integers(2)))
 
 
 def _axes(operation: Operation) -> set[str]:
@@ -172,7 +214,7 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], room: 
         "head_dim": room.width,
         "dim": room.width,
         "num_heads": room.heads,
-        "memory": room.keys - room.tokens,
+        "memory": max(room.keys - room.tokens, 0),
         "causal": room.causal,
     }
     wished = {
@@ -190,10 +232,18 @@ def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Ta
     longest = _bounds(operation, parameters, room, takes).size
     tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
     fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
-    while _numbers(operation, parameters, fits) > most and fits.tokens > 1:
-        heads = fits.heads // 2 // fits.group * fits.group
-        fits = replace(fits, heads=heads) if heads else replace(fits, tokens=fits.tokens // 2 + 1, keys=fits.keys // 2 + 1)
+    while _numbers(operation, parameters, fits) > most and (fits.batch, fits.heads, fits.tokens) != (1, fits.group, 1):
+        fits = _half(fits)
     return fits
+
+
+def _half(room: Room) -> Room:
+    """Return a room of half the heads, or, where groups can't be halved, of half the batch, or of half the tokens."""
+    if room.heads > room.group:
+        return replace(room, heads=room.heads // 2 // room.group * room.group or room.group)
+    if room.batch > 1:
+        return replace(room, batch=room.batch // 2)
+    return replace(room, tokens=room.tokens // 2 + 1 if room.tokens > 2 else 1, keys=room.keys // 2 + 1)
 
 
 def _bounds(operation: Operation, parameters: Parameters, room: Room, takes: Takes) -> places.Room:

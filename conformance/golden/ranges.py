@@ -26,7 +26,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "beta_fast": (32.0, 4.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (8, 1, 13, 21, 62, 32, 17, 40, 3),
-    "clamp_length": (None, 1_000, 2, 128, 400, 4_096),
+    "clamp_length": (None, 1_000, 2, 128, 400, 4_096, 20_000),
     "dim": MODEL_WIDTHS,
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1),
     "head_dim": WIDTHS,
@@ -46,7 +46,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
-#: and a single pair, at which no base shows.
+#: a single pair, at which no base shows, and buckets that reach beyond any table.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0},
     {"num_buckets": 32, "max_distance": 128},
@@ -55,6 +55,7 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 64, "base": 10_000.0, "factor": 40.0, "original_length": 4_096, "mscale": 0.707, "mscale_all_dim": 0.707},
     {"head_dim": 96, "base": 10_000.0, "original_length": 4_096, "length": 131_072, "max_length": 131_072},
     {"num_buckets": 512, "max_distance": 512},
+    {"num_buckets": 32, "max_distance": 20_000},
     {"head_dim": 64, "base": 50_000.0, "factor": 64.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
@@ -68,7 +69,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "batch": (1, 2, 3, 5, 7),
     "head": (1, 2, 3, 8, 12, 33),
     "key_head": (1, 2, 3),
-    "group": (1, 3, 8, 1, 2),
+    "group": (1, 3, 8, 1, 16, 2),
     "token": (1, 2, 3, 5, 9, 17, 33, 64, 65, 129),
     "query": (1, 2, 3, 5, 17, 33),
     "key": (1, 2, 4, 9, 17, 33, 65, 129),

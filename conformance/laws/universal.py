@@ -8,7 +8,7 @@ import numpy as np
 from conformance.draw import Arguments, agree, seen_by_all
 from conformance.laws.noise import noise
 from conformance.laws.trial import Sides, Trial, Violation
-from conformance.manner import Manner
+from conformance.manner import OFTEN
 from conformance.outcomes import Reason
 from conformance.profiles import FORMATS
 from conformance.subject import CallRefusedError, Reply
@@ -18,8 +18,6 @@ from refimpl.spec import axis_names
 
 SIZES = ("head_dim", "dim", "num_heads", "num_buckets")
 GROWING = {"token", "query", "key", "offset"}
-#: What is wrong once in a thousand calls shows in so many, where they don't take longer.
-OFTEN = Manner(repeats=2_000, seconds=0.12)
 
 
 def shape(trial: Trial) -> Iterator[Sides]:

@@ -1,5 +1,6 @@
 """T5 relative bias, from the authors' code (Raffel et al. 2019, section 2.1); buckets are decided in integers."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,10 +25,9 @@ class Range:
 
     def step(self, distance: int) -> int:
         """Return the largest ``k`` with ``a^(nb - e) e^k >= D^k e^(nb - e)``."""
-        width, e, k = self.buckets - self.exact, self.exact, 0
-        while k < width and distance**width * e ** (k + 1) >= self.max_distance ** (k + 1) * e**width:
-            k += 1
-        return k
+        width, e = self.buckets - self.exact, self.exact
+        left, right = distance**width, e**width
+        return bisect_left(range(1, width + 1), 1, key=lambda k: left * e**k < self.max_distance**k * right)
 
     def logarithmic(self, a: Exact, distance: int) -> Ball:
         """Return ``ln(a / e) / ln(D / e) * (nb - e)``, whose floor is that ``k``."""
@@ -45,10 +45,9 @@ class Side:
 
     def step(self, distance: int) -> int:
         """Return the least ``k`` with ``a^(e - 1) e^k <= (D - 1)^k e^(e - 1)``, at most ``e``: all beyond share the last row."""
-        width, e, k = self.exact - 1, self.exact, 0
-        while k < e and distance**width * e**k > (self.max_distance - 1) ** k * e**width:
-            k += 1
-        return k
+        width, e = self.exact - 1, self.exact
+        left, right = distance**width, e**width
+        return bisect_left(range(e), 1, key=lambda k: left * e**k <= (self.max_distance - 1) ** k * right)
 
     def logarithmic(self, a: Exact, distance: int) -> Ball:
         """Return ``ln(a / e) / ln((D - 1) / e) (e - 1)``, whose ceiling is that ``k``."""
