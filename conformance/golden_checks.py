@@ -27,6 +27,7 @@ FURTHER = {"smoke": 4, "core": 4, "full": 50}
 PATIENCE = 4
 #: How far a case that is asked for by name is looked for.
 FARTHEST = 2_000
+TIMES = {"once": PLAIN, "twice": TWICE, "often": OFTEN}
 EXPOSES = "what goes wrong between the stored vectors"
 
 Numbered = tuple[int, Arguments]
@@ -135,7 +136,7 @@ def large_ones(
     for number, each in enumerate(every, start=1):
         identity = name(task, number, kind)
         if cases is None or identity in cases:
-            manner = replace(OFTEN if each.often else TWICE, strided=each.strided and "strided" in subject.manners)
+            manner = replace(TIMES[each.times], strided=each.strided and "strided" in subject.manners)
             checked = check(subject, task, identity, each.arguments, each.at, manner=manner)
             small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
             yield checked if small or checked.failed else _slim(checked)

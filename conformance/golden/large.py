@@ -38,12 +38,12 @@ GROWING = frozenset({"token", "query", "key", "offset", "distance", "..."})
 
 @dataclass(frozen=True)
 class Large:
-    """A call at a real size, the flat indices of what is judged of every result, and how to make it: non-contiguous, again and again."""
+    """A call at a real size, the flat indices of what is judged of every result, and how to make it: non-contiguous, and how often."""
 
     arguments: Arguments
     at: Mapping[str, np.ndarray]
     strided: bool = False
-    often: bool = False
+    times: str = "once"
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,9 @@ TOGETHER = 1 << 16
 #: The most keys that are weighed in them.
 WEIGHED = 1_024
 
+#: How often the first calls are made, and those that follow.
+TIMES = ("often", "twice", "twice", "once")
+
 Plans = tuple[tuple[Room, ...], tuple[Room, ...]]
 
 
@@ -149,8 +152,8 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
         if parameters is not None:
             call = _call(operation, parameters, _fitting(operation, parameters, room, takes, most), takes, dtype, rng)
             at = _judged(operation, call, rng)
-            strided, often = number % 2 == 0 and not takes.contiguous, number == 0 and level != "smoke"
-            yield Large(_thinned(operation, call, at, rng), at, strided=strided, often=often)
+            strided, times = number % 2 == 0 and not takes.contiguous, TIMES[min(number, len(TIMES) - 1)]
+            yield Large(_thinned(operation, call, at, rng), at, strided=strided, times=times if level != "smoke" else "twice")
 
 
 def _rooms(operation: Operation, level: str) -> tuple[Room | None, ...]:
