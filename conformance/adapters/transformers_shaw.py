@@ -12,6 +12,9 @@ from transformers.models.vits.modeling_vits import VitsAttention
 from conformance.adapters.relative_rows import Answer, Row, given, heads, implement, keys_only, parts, unclipped, whole
 from conformance.adapters.transformers_adapter import adapter
 
+#: Layers are built without numbers in their projections, which are put in their place.
+UNFILLED = torch.device("meta")
+
 
 def speecht5(row: Row) -> Answer:
     """Return output and weights of SpeechT5, whose edges the encoder's encoding builds for every pair."""
@@ -20,7 +23,8 @@ def speecht5(row: Row) -> Answer:
     encoding = SpeechT5RelativePositionalEncoding(width, max_length=row.max_distance)
     encoding.pe_k.weight = torch.nn.Parameter(row.key_table, requires_grad=False)
     edges = encoding(torch.zeros(1, row.length, 1))[row.tokens[0]][:, row.tokens[1]]
-    layer = SpeechT5Attention(row.q.shape[1] * width, row.q.shape[1])
+    with UNFILLED:
+        layer = SpeechT5Attention(row.q.shape[1] * width, row.q.shape[1])
     layer.q_proj, layer.k_proj, layer.v_proj, layer.out_proj = given(row.q), given(row.k), given(row.v), torch.nn.Identity()
     hidden = torch.zeros(1, row.q.shape[2], 1)
     output, weights = layer(hidden, attention_mask=row.mask(), position_bias=edges, output_attentions=True)
@@ -31,7 +35,8 @@ def vits(row: Row) -> Answer:
     """Return output and weights of VITS, which has no edges beyond its window where the paper clips."""
     unclipped(row)
     count, width = row.q.shape[1::2]
-    layer = VitsAttention(VitsConfig(hidden_size=count * width, num_attention_heads=count, window_size=row.max_distance)).eval()
+    with UNFILLED:
+        layer = VitsAttention(VitsConfig(hidden_size=count * width, num_attention_heads=count, window_size=row.max_distance)).eval()
     layer.emb_rel_k, layer.emb_rel_v = (torch.nn.Parameter(table[None], requires_grad=False) for table in (row.key_table, row.value_table))
     layer.q_proj, layer.k_proj, layer.v_proj = whole(row)
     layer.out_proj = torch.nn.Identity()
@@ -51,7 +56,8 @@ def seamless(row: Row) -> Answer:
         right_max_position_embeddings=row.max_distance,
         attn_implementation="eager",
     )
-    layer = SeamlessM4Tv2ConformerSelfAttention(configuration).eval()
+    with UNFILLED:
+        layer = SeamlessM4Tv2ConformerSelfAttention(configuration).eval()
     layer.distance_embedding.weight = torch.nn.Parameter(row.key_table, requires_grad=False)
     layer.linear_q, layer.linear_k, layer.linear_v = whole(row)
     layer.linear_out = torch.nn.Identity()

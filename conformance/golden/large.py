@@ -130,8 +130,8 @@ ATTENTION_AT_FULL = (
 ANY = {"smoke": 0, "core": 2, "full": 24}
 UP_TO = {"batch": 600, "heads": 160, "tokens": 16_384, "keys": 16_384}
 TOGETHER = 1 << 16
-#: The most keys that are weighed in them.
-WEIGHED = 1_024
+#: The most queries and keys that meet in them.
+MEETING = 1_024
 
 #: How often the first calls are made, and those that follow.
 TIMES = ("often", "twice", "twice", "once")
@@ -166,7 +166,7 @@ def _rooms(operation: Operation, level: str) -> tuple[Room | None, ...]:
 def _any(operation: Operation, rng: Generator) -> Room:
     """Return a room of any size: whichever axis comes first may be long, and the others have what is left."""
     paired = not _apart(operation)
-    upmost = {**UP_TO, "keys": WEIGHED} if weighs(operation) else UP_TO
+    upmost = {**UP_TO, "tokens": MEETING, "keys": MEETING} if paired else UP_TO
     sizes, left = dict[str, int](), TOGETHER
     for axis in (list(UP_TO)[int(i)] for i in rng.permutation(len(UP_TO))):
         sizes[axis] = int(np.exp2(rng.uniform(0.0, math.log2(min(left, upmost[axis]) + 1))))
