@@ -23,6 +23,8 @@ Arrays = dict[str, np.ndarray]
 MOST, MOST_AT_FULL = 9 << 20, 1 << 25
 #: How many elements of a result are judged, at least and at most, and of one row that weighs all keys.
 FEWEST, ELEMENTS, EACH = 12, 320, 3
+#: How many numbers the square of a bias holds, of all heads.
+SQUARE = 1 << 26
 #: How wide queries are at most whose positions are projected: every distance takes the square of it.
 PROJECTED = 16
 #: How many channels of a judged query aren't zero, where all keys are weighed.
@@ -232,12 +234,19 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], room: 
 
 def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Takes, most: int) -> Room:
     """Return a room whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
-    longest = _bounds(operation, parameters, room, takes).size
+    longest = min(_bounds(operation, parameters, room, takes).size, _side(operation, parameters, room, takes))
     tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
     fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
     while _numbers(operation, parameters, fits) > most and (fits.batch, fits.heads, fits.tokens) != (1, fits.group, 1):
         fits = _half(fits)
     return fits
+
+
+def _side(operation: Operation, parameters: Parameters, room: Room, takes: Takes) -> int:
+    """Return how many queries or keys a bias has at most: code that counts both may build the whole square."""
+    if not takes.counted or _vectors(operation) or not any({"query", "key"} <= {*axes.split()} for axes in operation.results.values()):
+        return max(room.tokens, room.keys)
+    return math.isqrt(SQUARE // int(str(parameters.get("num_heads", room.heads))))
 
 
 def _half(room: Room) -> Room:
