@@ -12,7 +12,7 @@ import numpy as np
 class Manner:
     """How a call is made.
 
-    ``strided``: real arrays are views whose elements don't lie one after the other. ``repeats``: the call is made so many times more,
+    ``strided``: arrays are views whose elements don't lie one after the other. ``repeats``: the call is made so many times more,
     or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the gradient of their product with it is asked for.
     """
 

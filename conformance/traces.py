@@ -16,6 +16,8 @@ from conformance.frameworks import NumPy, exact
 
 #: Results beyond this size aren't looked at a second time.
 LARGEST = 1 << 20
+#: Of so many results it is seen whether they are written to later: buffers are used again after a few calls.
+REMEMBERED = 6
 #: The bytes of NumPy's usual generator: 624 words, and the place in them.
 MERSENNE_TWISTER = 4 * 625
 SIGNALS = ("SIGALRM", "SIGCHLD", "SIGINT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
@@ -40,7 +42,7 @@ def changed(before: State) -> Iterator[str]:
 
 
 class Kept:
-    """The results of the last call, to see whether they still are what they were."""
+    """The results of the last calls, to see whether they still are what they were."""
 
     def __init__(self, framework: NumPy) -> None:
         """Keep nothing yet."""
@@ -52,7 +54,8 @@ class Kept:
         """Look at what was kept, then keep what was returned beside what it held then, unless that can't change or is large."""
         self.overwritten = self.overwritten or any(not equal(exact(result, self.framework)[0], value) for result, value in self.results)
         small = sum(value.size for value in values) <= LARGEST
-        self.results = list(zip(returned, values, strict=True)) if self.framework.mutable and small else []
+        kept = [*self.results, *zip(returned, values, strict=True)][-REMEMBERED:] if self.framework.mutable and small else []
+        self.results = kept if sum(value.size for _, value in kept) <= LARGEST else kept[-len(values) :]
 
     def changes(self) -> Iterator[str]:
         """Yield in words that a result had been written to when the next one came."""

@@ -118,8 +118,9 @@ class _Call:
     def _array(self, name: str, values: np.ndarray) -> Any:
         framework = self.runner.framework
         if values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
-            return framework.integers(values)
-        array = framework.floats(values, self.dtype)
+            array = framework.integers(values)
+        else:
+            array = framework.floats(values, self.dtype)
         return framework.strided(array) if self.manner.strided else array
 
     def _parts(self, given: Sequence[Any]) -> list[Any]:

@@ -16,7 +16,7 @@ from conformance.golden.sizes import ROWS, SCENES, Sizes, Sizing
 from conformance.suited import suited
 from conformance.takes import Takes
 from refimpl.schemes import SCHEMES
-from refimpl.spec import Law, Operation, axis_names
+from refimpl.spec import Law, Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
 #: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared or are nothing in half
@@ -139,7 +139,7 @@ class _Call:
             return room, replace(self.takes, positions="any")
         if not (self.takes.counted and apart):
             return room, self.takes
-        reach = longest(self.operation, self.sizes, self.takes) - 1
+        reach = longest(self.operation, self.parameters, self.sizes, self.takes) - 1
         return places.nearer(room, reach, self.takes), replace(self.takes, positions="any", queries="any")
 
     def _two(self, names: list[str], room: Room, pattern: Pattern, takes: Takes) -> dict[str, np.ndarray]:
@@ -233,10 +233,11 @@ def opposing(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.asarray(-features.OUTWEIGHING * against * np.abs(k))
 
 
-def longest(operation: Operation, sizes: Sizes, takes: Takes) -> int:
+def longest(operation: Operation, parameters: Mapping[str, object], sizes: Sizes, takes: Takes) -> int:
     """Return how many positions from 0 on a call may hold that stays small; where code counts, tables of queries and keys are square."""
-    beside = math.prod(size for axis, size in sizes.items() if axis in BESIDE_TOKENS)
-    paired = any({"query", "key"} <= set(axes.split()) for axes in operation.results.values())
+    axes = {*" ".join((*operation.arrays.values(), *operation.results.values())).replace("[", "").replace("]", "").split()}
+    beside = math.prod(sizes.get(axis) or fixed_size(axis, parameters) or 1 for axis in axes & BESIDE_TOKENS)
+    paired = any({"query", "key"} <= set(words.split()) for words in operation.results.values())
     return min(SWEPT + 1, math.isqrt(LONGER // beside) if paired and takes.counted else LONGER // beside)
 
 

@@ -82,9 +82,9 @@ TOKENS = (
     Room(513, 128, 1, 1, 8, runs="late"),
     Room(1, 1, 65_539, 65_539, 16),
     Room(5, 9, 257, 65, 128, group=3, runs="rows"),
-    Room(3, 160, 9, 10, 256, runs="late"),
+    Room(3, 257, 9, 10, 256, runs="late"),
     Room(33, 2, 65, 2_049, 80, runs="shuffled"),
-    Room(2, 8, 17, 65, 576, runs="late"),
+    Room(2, 8, 17, 65, 1_026, runs="late"),
 )
 TOKENS_AT_FULL = (
     Room(1, 32, 4_096, 4_096, 128),
@@ -105,9 +105,9 @@ ENCODINGS_AT_FULL = (Room(1, 32, 32_771, 32_771, 128), Room(1, 32, 4_097, 4_097,
 BIASES = (
     Room(1, 3, 33, 129, 64, runs="shuffled"),
     Room(1, 12, 257, 257, 64),
-    Room(1, 160, 3, 2_049, 64),
+    Room(1, 257, 3, 2_049, 64),
     Room(1, 40, 65, 513, 64, runs="late"),
-    Room(1, 2, 1_025, 1_025, 64),
+    Room(1, 2, 2_051, 2_051, 64),
     Room(1, 9, 1, 65_541, 64),
 )
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))

@@ -96,6 +96,12 @@ def anywhere(rng: Generator, count: int, room: Room) -> np.ndarray:
     return np.exp2(rng.uniform(0.0, np.log2(room.highest + 2), count)).astype(np.int64) - 1
 
 
+def disordered(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Count up across an edge, and disorder what lies between the first and the last: these alone tell of no gap."""
+    ordered = run(rng, count, room)
+    return np.concatenate([ordered[:1], rng.permutation(ordered[1:-1]), ordered[-1:]]) if count > 1 else ordered
+
+
 def repeated(rng: Generator, count: int, room: Room) -> np.ndarray:
     """Draw a position or two, and repeat them."""
     return np.asarray(rng.choice(rng.choice(room.edges, 2), count))
@@ -121,7 +127,7 @@ def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:
 
 
 Pattern = Callable[[Generator, int, Room], np.ndarray]
-ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated)
+ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered)
 BELOW_ZERO = (negative, padded, far_below)
 CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
 
@@ -134,16 +140,19 @@ def patterns(room: Room, takes: Takes) -> tuple[Pattern, ...]:
 
 
 def rows(rng: Generator, shape: tuple[int, ...], room: Room, first: Pattern, takes: Takes) -> np.ndarray:
-    """Draw positions: the first row by a pattern, others by any that is taken."""
+    """Draw positions: the first row by a pattern, others by any that is taken; the last row begins and ends as the first does."""
     others, count = patterns(room, takes), shape[-1]
     made = [first, *(others[int(rng.integers(len(others)))] for _ in range(math.prod(shape[:-1]) - 1))]
     drawn = [np.clip(pattern(rng, count, room), room.lowest, room.highest) for pattern in made]
+    if len(drawn) > 1 and count > 2 and not takes.counted:
+        drawn[-1] = np.concatenate([drawn[0][:1], drawn[-1][1:-1], drawn[0][-1:]])
     return np.stack(drawn).reshape(shape)
 
 
 def queries_of(rng: Generator, keys: np.ndarray, count: int, room: Room, first: Pattern, takes: Takes) -> np.ndarray:
     """Draw the positions of queries for rows of keys: the last keys, or at listed distances from some of them, or on their own."""
-    if takes.queries == "at_end" or (not takes.counted and count <= keys.shape[-1] and rng.random() < AT_END):
+    at_end = first is repeated or rng.random() < AT_END
+    if takes.queries == "at_end" or (not takes.counted and count <= keys.shape[-1] and at_end):
         return keys[..., keys.shape[-1] - count :].copy()
     if takes.counted:
         return np.asarray(keys[..., :1] + np.arange(count))

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from conformance.draw import TYPICAL
 
-#: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512), and a row of 4,096.
-WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512)
+#: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512), and one that no 8 divides.
+WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
@@ -38,7 +38,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "mscale": (None, 1.0, 0.707, 0.0),
     "mscale_all_dim": (None, 1.0, 0.707, 0.0),
     "num_buckets": (32, 320, 512, 64, 8, 256, 20),
-    "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128),
+    "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
     "offset": (0, 2, 1),
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
     "scale": (1.0, 0.5, 2.0, 0.1),

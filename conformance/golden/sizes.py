@@ -56,15 +56,12 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return 2 for keys that are weighed, of which one weighs 1 whatever is wrong, 3 with a mask; in one scene 2 queries instead.
-
-        A table has the row of the lowest position.
-        """
-        if axis == "length":
-            return max(self.takes.lowest or 0, 0) + 1
-        if axis != ("query" if self.scene == "any" else "key") or "causal" not in self.operation.parameters:
+        """Return 2 for queries in one scene; in others 2 for keys that are weighed, of which one weighs 1 whatever is wrong, 3 with a mask."""
+        if self.scene == "any":
+            return 2 if axis == "query" else 1
+        if axis != "key" or "causal" not in self.operation.parameters:
             return 1
-        return 3 if axis == "key" and self.parameters["causal"] else 2
+        return 3 if self.parameters["causal"] else 2
 
     def _last(self, axis: str) -> bool:
         return not self._stretched(axis)
@@ -83,7 +80,7 @@ class Sizing:
     @functools.cached_property
     def _budget(self) -> int:
         fixed = [math.prod(fixed_size(axis, self.parameters) or 1 for axis in _words(axes)) for axes in self.operation.results.values()]
-        return max(VALUES, min(self.rows * sum(fixed), max(sum(fixed), WIDE)))
+        return max(WIDE if self.scene == "decoding" else VALUES, min(self.rows * sum(fixed), max(sum(fixed), WIDE)))
 
     def _possible(self, sizes: Sizes) -> bool:
         """Whether positions that count up stay inside their bounds."""
