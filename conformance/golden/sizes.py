@@ -56,7 +56,7 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return 2 for queries in one scene; in others 2 for keys that are weighed, of which one weighs 1 whatever is wrong, 3 with a mask."""
+        """Return 2 for queries in one scene; in others 2 for weighed keys, since a single one weighs 1 in any case, and 3 with a mask."""
         if self.scene == "any":
             return 2 if axis == "query" else 1
         if axis != "key" or "causal" not in self.operation.parameters:
