@@ -289,16 +289,14 @@ def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
     """Return the size that parameters give an axis, or ``None``: the axis bears a parameter's name, or is derived."""
     if axis.isdecimal():
         return int(axis)
-    name, divisor = axis, 1
-    if axis == "pair":
-        name, divisor = ("dim" if "dim" in parameters else "head_dim"), 2
-    elif axis == "head":
-        name = "num_heads"
+    derived = {"pair": ("head_dim", 2), "head": ("num_heads", 1)}
+    if axis == "pair" and "dim" in parameters:
+        derived["pair"] = ("dim", 2)
+    name, divisor = derived.get(axis, (axis, 1))
     value = parameters.get(name)
     return value // divisor if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-@functools.cache
 def axis_names(axes: str, rank: int) -> tuple[str, ...] | None:
     """Return the axis names of an array of that rank (``[batch] token`` may have one or two), or ``None`` if none fits."""
     if axes == "...":

@@ -16,7 +16,7 @@ from jsonschema.exceptions import best_match
 from conformance.protocol.errors import ProtocolError
 
 VERSION = 1
-LARGEST_LINE = 64 << 20
+LARGEST_LINE = 256 << 20
 WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1}
 SHOWN = 60
 
