@@ -66,7 +66,7 @@ class Room:
         return {
             "batch": self.batch,
             "key": self.keys,
-            "distance": self.keys,
+            "distance": self.tokens + self.keys,
             **dict.fromkeys(("head_dim", "dim"), self.width),
             "pair": self.width // 2,
             "key_head": self.heads // self.group,
