@@ -354,9 +354,6 @@ ATTENDING: dict[str, Function] = {
     "the last 512 keys only": last_keys(512),
     "from batch row 32 on the mean": spoilt(attend, lambda a: a.batch >= 32, unattended),
     "from head 64 on the mean": spoilt(attend, lambda a: a.head >= 64, unattended),
-    "batch times heads beyond 16 bits": spoilt(
-        attend, lambda a: a.batch * a.shape[1] + a.head >= 65_535, unattended
-    ),
     "channels from 256 on unwritten": spoilt(attend, lambda a: a.channel >= 256, lambda q, *_, **__: np.zeros_like(q)),
     "query rows from 16 on look ahead": spoilt(attend, lambda a: a.token >= 16, looking_ahead),
     "query rows from 64 on look ahead": spoilt(attend, lambda a: a.token >= 64, looking_ahead),
