@@ -12,10 +12,10 @@ WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
-#: Devstral 1e8; the fractions are for code that keeps a base in an integer, or in half precision.
+#: Devstral 1e8; the fractions are for code that keeps a base in an integer, or in half precision, and no released model has the last two.
 BASES = (
     10_000.0, 500_000.0, 1_000_000.0, 8_000_000.0, 10_000.7, 100.0, 150_000.0, 5_000_000.0, 11_158_840.0, 1_000.0, 100_000_000.0,
-    1_000.3, 640_000.0,
+    1_000.3, 640_000.0, 1.5, 1e10,
 )
 
 #: Values of a parameter that is free, where released models have others than ``draw.TYPICAL``.
@@ -41,12 +41,12 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
     "offset": (0, 2, 1),
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
-    "scale": (1.0, 0.5, 2.0, 0.1),
+    "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0),
     "start_tokens": (0, 4, 256, 1, 2_048),
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
-#: a single pair, at which no base shows, and buckets that reach beyond any table.
+#: a single pair, at which no base shows, and buckets that reach beyond any table, or are more than any model's.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0},
     {"num_buckets": 32, "max_distance": 128},
@@ -55,7 +55,8 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 64, "base": 10_000.0, "factor": 40.0, "original_length": 4_096, "mscale": 0.707, "mscale_all_dim": 0.707},
     {"head_dim": 96, "base": 10_000.0, "original_length": 4_096, "length": 131_072, "max_length": 131_072},
     {"num_buckets": 512, "max_distance": 512},
-    {"num_buckets": 32, "max_distance": 20_000},
+    {"num_buckets": 32, "max_distance": 1_000_000},
+    {"num_buckets": 1_040, "max_distance": 4_096},
     {"head_dim": 64, "base": 50_000.0, "factor": 64.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
