@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,6 +19,9 @@ from refimpl.schemes import SCHEMES
 from refimpl.spec import Law, Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
+Arrays = Mapping[str, np.ndarray]
+#: What a mask is tried by: arrays that are to be others, where queries and keys may stand anywhere and where they may not.
+Disguise = Callable[[Arrays, bool], Arrays]
 #: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared or are nothing in half
 #: precision, large logits, a power of two.
 MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled")
@@ -75,12 +78,14 @@ class _Hands:
     scenes: Iterator[str] = field(init=False)
     rows: Iterator[int] = field(init=False)
     manners: Iterator[str] = field(init=False)
+    masks: Iterator[Disguise] = field(init=False)
     patterns: dict[tuple[Pattern, ...], Iterator[Pattern]] = field(init=False, default_factory=dict)
     batches: dict[str, Iterator[tuple[bool, bool]]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin every turn."""
         self.scenes, self.rows, self.manners = dealt(SCENES, self.rng), dealt(ROWS, self.rng), dealt(MANNERS, self.rng)
+        self.masks = dealt((opposing, outweighing, opposing, outweighing, undisguised), self.rng)
         self.batches = {scene: dealt(BATCHED, self.rng) for scene in SCENES}
 
     def pattern(self, patterns: tuple[Pattern, ...]) -> Pattern:
@@ -105,8 +110,8 @@ class _Call:
     def draw(self) -> Arguments:
         """Draw every array and make them fit each other."""
         made = {**self._places(), **self._numbers()}
-        if self.parameters.get("causal") and "k" in made and self.dtype != "float16" and self.rng.integers(3):
-            made["k"] = outweighing(made) if self.rng.integers(2) else opposing(made)
+        if self.parameters.get("causal") and "k" in made and self.dtype != "float16" and (self._free or hides(made)):
+            made |= next(self.hands.masks)(made, self._free)
         fitted = suited(self.operation.name, {name: made[name] for name in self.operation.arrays}, self.parameters)
         whole = self.operation.integers
         arrays = {name: a if name in whole or a.dtype.kind == "i" else features.exact(a, self.dtype) for name, a in fitted.items()}
@@ -149,9 +154,13 @@ class _Call:
         queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
         queries, keys = (rows[0] if rows.ndim > 1 and not kept else rows for rows, kept in zip((queries, keys), batched, strict=True))
         if self.parameters.get("causal"):
-            free = keys.shape[-1] > 2 and not takes.counted and takes.queries == "any"
-            keys = places.seen(queries, keys, room, 2 if free else 1)
+            keys = places.seen(queries, keys, room, 2 if keys.shape[-1] > 2 and self._free else 1)
         return {names[0]: queries.copy(), names[1]: keys}
+
+    @property
+    def _free(self) -> bool:
+        """Whether queries and keys may stand anywhere."""
+        return not self.takes.counted and self.takes.queries == "any"
 
     def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
         """Draw positions that aren't all whole, exact in the dtype."""
@@ -214,23 +223,55 @@ class _Call:
         return np.ascontiguousarray(np.moveaxis(kept, -1, axes.index(width)))
 
 
-def outweighing(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+def hides(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether the query that sees the fewest keys doesn't see all of them."""
+    queries, keys = (np.atleast_2d(arrays[name])[0] for name in ("query_positions", "key_positions"))
+    return bool(keys.max() > queries.min())
+
+
+def outweighing(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001  every disguise is told
     """Return keys of which those are so large that no query sees, or else the last that one doesn't: they must not be looked at."""
     queries, keys, k = arrays["query_positions"], arrays["key_positions"], arrays["k"]
     farthest, nearest = queries.max(axis=-1, keepdims=True), queries.min(axis=-1, keepdims=True)
     unseen = keys > farthest
     if not unseen.any():
         unseen = (keys == keys.max()) & (keys > nearest)
-    large = np.broadcast_to(np.atleast_2d(unseen), (k.shape[0], k.shape[2]))
-    return np.where(large[:, None, :, None], features.OUTWEIGHING * k, k)
+    return {"k": np.where(_of_keys(unseen, k), features.OUTWEIGHING * _toward(arrays), k)}
 
 
-def opposing(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return keys that are large and against the query that sees the fewest: any number that stands for a hidden logit outweighs them."""
-    q, k = arrays["q"], arrays["k"]
-    lowest = int(np.atleast_2d(arrays["query_positions"])[0].argmin())
-    against = np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1])
-    return np.asarray(-features.OUTWEIGHING * against * np.abs(k))
+def opposing(arrays: Arrays, free: bool) -> Arrays:  # noqa: FBT001
+    """Return keys that are large and against the query that sees the fewest: any number that stands for a hidden logit outweighs them.
+
+    Where positions are free that query sees one key only, at its own: what it gives is certain, however large the logit.
+    """
+    queries, keys, k = arrays["query_positions"].copy(), arrays["key_positions"], arrays["k"]
+    if free:
+        first = keys.min(axis=-1)
+        queries[..., _lowest(arrays)] = first if queries.ndim == keys.ndim else first.max()
+    seen = keys <= queries.min(axis=-1, keepdims=True)
+    size = features.OUTWEIGHING if np.count_nonzero(np.atleast_2d(seen)[0]) == 1 else features.OPPOSING
+    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -size * _toward(arrays), k)}
+
+
+def undisguised(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001
+    """Return nothing that is to be another."""
+    return {}
+
+
+def _toward(arrays: Arrays) -> np.ndarray:
+    """Return the keys with the signs of the query that sees the fewest: where nothing turns them, their product is large."""
+    q, k, lowest = arrays["q"], arrays["k"], _lowest(arrays)
+    return np.asarray(np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1]) * np.abs(k))
+
+
+def _lowest(arrays: Arrays) -> int:
+    """Return which query stands lowest, of the first row."""
+    return int(np.atleast_2d(arrays["query_positions"])[0].argmin())
+
+
+def _of_keys(chosen: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return what is said of keys' positions for every batch row, head and channel."""
+    return np.broadcast_to(np.atleast_2d(chosen), (k.shape[0], k.shape[2]))[:, None, :, None]
 
 
 def longest(operation: Operation, parameters: Mapping[str, object], sizes: Sizes, takes: Takes) -> int:

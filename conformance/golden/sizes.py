@@ -48,17 +48,22 @@ class Sizing:
             fitting = [size for size in SIZES[axis] if size >= sizes[axis] and self._fits({**sizes, axis: size})] or [sizes[axis]]
             sizes[axis] = max(fitting) if self._stretched(axis) else fitting[int(rng.integers(len(fitting)))]
         if self.takes.queries == "at_end" and {"query", "key"} <= sizes.keys():
-            sizes["query"], sizes["key"] = sorted((sizes["query"], sizes["key"]))
+            sizes["query"], sizes["key"] = self._at_end(*sorted((sizes["query"], sizes["key"])))
         return self._derived(sizes)
+
+    def _at_end(self, queries: int, keys: int) -> tuple[int, int]:
+        """Return as many keys as queries in one scene where there is a mask: the first of these sees one key only."""
+        count = min(max(queries, self._least("key")), keys)
+        return (count, count) if self.scene == "any" and self.parameters.get("causal") else (queries, keys)
 
     def _axes(self) -> list[str]:
         words = " ".join(self.operation.arrays.values()).replace("[", "").replace("]", "").split()
         return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
 
     def _least(self, axis: str) -> int:
-        """Return 2 for queries in one scene; in others 2 for weighed keys, since a single one weighs 1 in any case, and 3 with a mask."""
-        if self.scene == "any":
-            return 2 if axis == "query" else 1
+        """Return 2 for queries in one scene, and 2 for weighed keys, since a single one weighs 1 in any case; 3 with a mask."""
+        if axis == "query" and self.scene == "any":
+            return 2
         if axis != "key" or "causal" not in self.operation.parameters:
             return 1
         return 3 if self.parameters["causal"] else 2
