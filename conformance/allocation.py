@@ -1,6 +1,7 @@
-"""Keep memory that was freed for the next large array: handing it back and taking it anew costs more than filling it."""
+"""Spend little on memory: keep what was freed for the next large array, and look rarely for what nothing refers to any more."""
 
 import ctypes
+import gc
 import sys
 from contextlib import suppress
 
@@ -9,6 +10,8 @@ TRIM_THRESHOLD = -1
 MMAP_THRESHOLD = -3
 #: Larger than the arrays of nearly every call.
 KEPT_BYTES = 1 << 28
+#: How many objects are made before the first generation is collected: nearly all that the harness makes lives to the end of its run.
+OBJECTS = 100_000
 
 
 def keep_freed() -> None:
@@ -18,3 +21,8 @@ def keep_freed() -> None:
             library = ctypes.CDLL(None)
             library.mallopt(MMAP_THRESHOLD, KEPT_BYTES)
             library.mallopt(TRIM_THRESHOLD, KEPT_BYTES)
+
+
+def collect_rarely() -> None:
+    """Have this process look for unreachable objects more rarely than Python does by itself; never a worker, which is as users' code is."""
+    gc.set_threshold(OBJECTS)

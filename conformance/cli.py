@@ -104,6 +104,7 @@ def check(
     part = sharding.parse(shard) if shard is not None else None
     chosen = run.any_seed() if seed is None else seed
     allocation.keep_freed()
+    allocation.collect_rarely()
     deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or shard or level == "smoke"))
     reports = []
     for target in every:

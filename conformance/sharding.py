@@ -78,6 +78,7 @@ def _prepared(jobs: int) -> None:
     """Make a process of a part ready: libraries in its worker start no more threads than its share of the cores, unless told."""
     os.environ.setdefault(THREADS, str(max(1, (os.cpu_count() or 1) // jobs)))
     allocation.keep_freed()
+    allocation.collect_rarely()
 
 
 def merged(parts: Sequence[Report]) -> Report:

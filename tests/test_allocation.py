@@ -1,5 +1,7 @@
 """Freed memory is kept, and arrays larger than what is kept still come and go."""
 
+import gc
+
 import numpy as np
 
 from conformance import allocation
@@ -9,3 +11,13 @@ def test_large_arrays_come_and_go_after_memory_is_kept() -> None:
     allocation.keep_freed()
     sizes = (1 << 10, 1 << 20, 1 << 26)
     assert [int(np.ones(size, dtype=np.int8).sum()) for size in sizes] == list(sizes)
+
+
+def test_the_collector_of_a_judging_process_runs_rarely_and_still_runs() -> None:
+    before = gc.get_threshold()
+    try:
+        allocation.collect_rarely()
+        assert gc.isenabled()
+        assert gc.get_threshold()[0] > before[0]
+    finally:
+        gc.set_threshold(*before)

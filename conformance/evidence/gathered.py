@@ -25,7 +25,7 @@ from conformance.outcomes import Evidence, Failed, Passed, Unsupported
 from conformance.vector_checks import Checked
 
 #: Among how many further calls those are looked for that show a mistake.
-LOOK = 72
+LOOK = {"smoke": 24, "core": 72, "full": 72}
 #: How many of them are judged for one mistake, and for all together.
 TRIES = 3
 MOST = 12
@@ -59,7 +59,7 @@ class Gathered:
     def further(self, stream: Iterator[Numbered]) -> Iterator[Numbered]:
         """Yield calls that show a mistake which is not excluded yet; each is to be judged and added before the next is asked for."""
         self._exclude()
-        wanted = LOOK if self.open else 1
+        wanted = LOOK[self.level] if self.open else 1
         calls = list(islice(stream, wanted))
         self.exhausted = len(calls) < wanted
         looked = self._looked_at(calls) if self.open else []
