@@ -6,9 +6,11 @@ rounds in which something fits.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from conformance.diagnosis.asking import Asking
 from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues
 from conformance.diagnosis.conditions import conditions
@@ -18,8 +20,10 @@ from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, seen
 from conformance.diagnosis.separating import separating, splitting
+from conformance.diagnosis.taken import taken
 from conformance.diagnosis.undeclared import Raised, joined, undeclared
 from conformance.outcomes import Diagnosis, Errored, Failed, Passed
+from conformance.subject import Subject
 from conformance.vector_checks import Checked
 from conformance.vectors import Vector
 
@@ -68,8 +72,19 @@ def explain(
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
-def of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
-    """Return what is known of the checks of one implementation that failed; without a name, also what these have in common.
+def of_checks(checked: Sequence[Checked], subject: Subject | None = None) -> Diagnosis | None:
+    """Return what is known of the checks of one implementation that failed; where it can be asked again, also what to declare of it."""
+    found = _of_checks(checked)
+    if subject is None or (found is not None and found.named and found.kind != "mistake"):
+        return found
+    declared = taken(Asking(subject, checked[0].task), checked)
+    if declared is None or found is None or not found.named:
+        return declared or found
+    return replace(found, fix=f"{found.fix}; or, where it shall do no more, {declared.fix}")
+
+
+def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
+    """Return what the checks that failed show; without a name, also what these have in common.
 
     Stored vectors are asked first: they were made to show mistakes, where drawn ones may amplify what rounding makes of a mistake.
     """

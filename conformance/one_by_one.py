@@ -179,7 +179,7 @@ class Judge:
         vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
         stored = [vector_checks.check(subject, task, vector) for vector in vectors if vector.expected is not None]
         checked = [*stored, *(each for each in self._golden(task) if not each.manner.unlike_plain)]
-        return diagnose.of_checks(checked) if any(map(diagnosable, checked)) else None
+        return diagnose.of_checks(checked, subject) if any(map(diagnosable, checked)) else None
 
 
 def _named(task: Task) -> str:

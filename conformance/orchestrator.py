@@ -283,7 +283,7 @@ def diagnosable(checked: vector_checks.Checked) -> bool:
 
 def _diagnose(session: Session, case: Case) -> Diagnosis | None:
     """Return the first diagnosis with a name, else the first: of wrong values, and of what calls leave behind."""
-    ways = [functools.partial(_of_values, case), functools.partial(between_calls.diagnosis, session, case)]
+    ways = [functools.partial(_of_values, session, case), functools.partial(between_calls.diagnosis, session, case)]
     nameless = None
     for diagnose in reversed(ways) if case.random else ways:
         found = diagnose()
@@ -293,11 +293,11 @@ def _diagnose(session: Session, case: Case) -> Diagnosis | None:
     return nameless
 
 
-def _of_values(case: Case) -> Diagnosis | None:
+def _of_values(session: Session, case: Case) -> Diagnosis | None:
     """Return the known mistake that a case's wrong values show, if they do."""
     told = [checked for checked in case.checked if checked not in case.affected and not checked.manner.unlike_plain]
     if not any(map(diagnosable, told)):
         return None
     from conformance import diagnose
 
-    return diagnose.of_checks(told)
+    return diagnose.of_checks(told, session.subject(case.task.descriptor, case.task.dtype, case.task.profile))

@@ -22,7 +22,7 @@ def telling(taken: Sequence[Vector], refused: Sequence[Vector]) -> dict[str, obj
 
 def written(declared: object) -> str:
     """Return what is declared as it is typed."""
-    return f"{declared:_}" if isinstance(declared, int) else f'"{declared}"'
+    return f'"{declared}"' if isinstance(declared, str) else str(declared) if isinstance(declared, bool) else f"{declared:_}"
 
 
 def _places(vector: Vector) -> np.ndarray:

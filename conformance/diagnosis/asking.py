@@ -1,0 +1,91 @@
+"""Ask code again under a declaration narrower than its own: whether it is right there, and whether it answers at all."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from conformance import embedding, golden_checks
+from conformance.declarations import operations
+from conformance.diagnosis.ways import AS_DECLARED, Way
+from conformance.frameworks import MalformedError
+from conformance.journal import Task
+from conformance.outcomes import FATAL, Failed, Passed, Reason
+from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.takes import PLACES, Takes
+from refimpl.spec import Operation
+
+#: So many calls are made at most, and so few must pass where a declaration has no more.
+CALLS, FEW = 600, 3
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Values of parameters, the calls that are taken, and in which way."""
+
+    values: Mapping[str, Any]
+    takes: Takes
+    way: Way = AS_DECLARED
+
+
+@dataclass
+class Asking:
+    """One implementation that is asked again, under declarations narrower than its own."""
+
+    subject: Subject
+    task: Task
+    left: int = field(default=CALLS)
+
+    @property
+    def operation(self) -> Operation:
+        """What it offers."""
+        return operations()[self.task.operation]
+
+    def right(self, declaration: Declaration, count: int, seed: int = 0) -> bool:
+        """Whether so many drawn calls inside a declaration are right, all of them."""
+        task, passed = self._declaring(declaration), 0
+        for checked in golden_checks.run(self._inside(declaration), task, golden_checks.drawn(task, seed), enough=count):
+            self.left = 0 if isinstance(checked.judgement.outcome, FATAL) else self.left - 1
+            if checked.failed or self.left <= 0:
+                return False
+            passed += isinstance(checked.judgement.outcome, Passed)
+        return passed >= min(count, FEW)
+
+    def answers(self, declaration: Declaration, last: int) -> bool:
+        """Whether code returns anything for a call of which that is the last position."""
+        _, call = next(golden_checks.drawn(self._declaring(declaration), 0))
+        moved = {name: array + (last - array.max()) if name in PLACES.values() else array for name, array in call.arrays.items()}
+        unbounded = replace(declaration, takes=replace(declaration.takes, highest=None))
+        try:
+            self._inside(unbounded).call(list(moved.values()), call.parameters)
+        except (CallRefusedError, CallFailedError):
+            return False
+        return True
+
+    def _declaring(self, declaration: Declaration) -> Task:
+        """Return the task as it were under a declaration."""
+        descriptor = self.task.descriptor
+        restrictions = {**descriptor.restrictions, **declaration.values}
+        return replace(self.task, descriptor=replace(descriptor, restrictions=restrictions, takes=declaration.takes))
+
+    def _inside(self, declaration: Declaration) -> Subject:
+        """Return the implementation as it is called under a declaration."""
+
+        def call(arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
+            replies: list[Reply] = []
+
+            def once(given: Sequence[np.ndarray]) -> Mapping[str, np.ndarray]:
+                named = dict(zip(self.operation.arrays, given, strict=True))
+                replies.append(self.subject.call(list(declaration.way.given(self.operation, named).values()), parameters))
+                return declaration.way.back(self.operation, named, replies[-1].values)
+
+            try:
+                values = embedding.answer(self.operation, dict(zip(self.operation.arrays, arrays, strict=True)), declaration.takes, once)
+            except embedding.OutsideError as outside:
+                raise CallRefusedError(str(outside), declared=True) from None
+            except MalformedError as error:
+                raise CallFailedError(Failed(Reason.MALFORMED, str(error))) from None
+            return replace(replies[-1], values=values)
+
+        return replace(self.subject, call=call, call_in=None, takes=declaration.takes)

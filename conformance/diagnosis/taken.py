@@ -1,0 +1,160 @@
+"""Find the declaration inside of which code is right, by asking it again: what is declared too widely is no mistake.
+
+The narrowest declaration is tried first, then each of its sayings is left out if code is right without it. Every step is judged by golden
+cases drawn inside, so that nothing is told which doesn't hold.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
+from typing import Any
+
+from conformance.diagnosis.asking import FEW, Asking, Declaration
+from conformance.diagnosis.bounds import written
+from conformance.diagnosis.ways import AS_DECLARED, ways
+from conformance.mutants.building import shown
+from conformance.outcomes import Diagnosis, Errored, Passed
+from conformance.takes import PLACES, Positions, Takes, misplaced, nonsense
+from conformance.vector_checks import Checked
+from refimpl.spec import Operation, Parameter
+
+#: So many drawn calls must be right before a saying is left out, and so many of the declaration that is told.
+TRIED, TOLD = 8, 24
+#: So many of the narrowest declarations are tried.
+COMBINATIONS = 96
+#: Of what is asked, at least that share must go wrong: else code is not declared too widely, but wrong somewhere.
+SHARE = 0.1
+#: Numbers of heads that code takes which knows powers of two only.
+POWERS = {"num_heads": (1, 2, 4, 8, 16, 32)}
+#: From the widest to the narrowest.
+POSITIONS: tuple[Positions, ...] = ("any", "whole", "consecutive", "from_zero")
+
+
+def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
+    """Return the declaration inside of which code is right, where much of what is declared goes wrong, or nothing."""
+    asked = [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
+    if sum(one.failed for one in asked) < SHARE * len(asked):
+        return None
+    narrow = islice(_narrowest(asking, asked), COMBINATIONS)
+    found = next((each for each in narrow if asking.right(each, TRIED)), None)
+    if found is None:
+        return None
+    wider = (_to_its_end(asking, _widened(asking, found, count), asked) for count in (TRIED, TOLD))
+    return next((_told(asking, each) for each in wider if asking.right(each, TOLD, seed=1)), None)
+
+
+def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
+    """Yield the declarations that say the most: one value of every parameter that has few or a usual one, positions counted from 0."""
+    passed = [one for one in checked if not one.failed]
+    values = {name: list(_values(asking, parameter, passed)) for name, parameter in asking.operation.parameters.items()}
+    for way, takes, *chosen in product(ways(asking.operation), _fewest(asking, checked), *filter(None, values.values())):
+        yield Declaration(dict(zip(filter(values.get, values), chosen, strict=True)), takes, way)
+
+
+def _values(asking: Asking, parameter: Parameter, passed: Sequence[Checked]) -> Iterator[Any]:
+    """Yield what a parameter may be that code knows one value of: a choice, its default, or one of the few that calls which passed had."""
+    if parameter.name in asking.task.descriptor.restrictions:
+        return
+    if parameter.name in POWERS:
+        yield POWERS[parameter.name]
+    elif _conventions(parameter):
+        yield from _conventions(parameter)
+    elif not parameter.required:
+        had = list(dict.fromkeys(one.vector.parameters[parameter.name] for one in passed))
+        yield from dict.fromkeys((parameter.default, *(had if len(had) <= FEW else ())))
+
+
+def _fewest(asking: Asking, checked: Sequence[Checked]) -> list[Takes]:
+    """Return the fewest calls that code may take, with queries at the end or not, masked or not."""
+    operation, takes = asking.operation, asking.task.descriptor.takes
+    placed = {"positions": "from_zero", "rows": "shared"} if set(PLACES.values()) & set(operation.arrays) else {}
+    bounds = {"lowest": 0, "highest": _last(checked)}
+    open_ended = {name: bound for name, bound in bounds.items() if bound is not None and getattr(takes, name) is None}
+    for name, value in {**placed, **open_ended}.items():
+        takes = _narrowed(operation, takes, {name: value}) or takes
+    further: tuple[dict[str, Any], ...] = ({}, {"queries": "at_end"}, {"masked": True}, {"queries": "at_end", "masked": True})
+    return list(dict.fromkeys(filter(None, (_narrowed(operation, takes, sayings) for sayings in further))))
+
+
+def _narrowed(operation: Operation, takes: Takes, sayings: Mapping[str, Any]) -> Takes | None:
+    """Return a declaration that says more, or nothing where that is nonsense."""
+    narrower = replace(takes, **sayings)
+    return None if any((*nonsense(narrower), *misplaced(narrower, operation))) else narrower
+
+
+def _last(checked: Sequence[Checked]) -> int | None:
+    """Return the farthest position that was answered, where calls beyond it raise."""
+    last = max(map(_farthest, filter(_answered, checked)), default=0)
+    return last if last > 0 and _beyond(checked, last) else None
+
+
+def _beyond(checked: Sequence[Checked], last: int) -> int | None:
+    """Return the nearest position beyond the last one at which a call raises, if any does."""
+    return min((place for one in checked if not _answered(one) and (place := _farthest(one)) > last), default=None)
+
+
+def _answered(checked: Checked) -> bool:
+    return not isinstance(checked.judgement.outcome, Errored)
+
+
+def _farthest(checked: Checked) -> int:
+    inputs = checked.vector.inputs
+    return max((int(inputs[name].max(initial=0)) for name in PLACES.values() if name in inputs), default=0)
+
+
+def _to_its_end(asking: Asking, found: Declaration, checked: Sequence[Checked]) -> Declaration:
+    """Return a declaration that ends where code raises, by halving what lies between that and the last position that was answered."""
+    last = found.takes.highest
+    beyond = None if last is None or last == asking.task.descriptor.takes.highest else _beyond(checked, last)
+    while last is not None and beyond is not None and beyond - last > 1:
+        middle = (last + beyond) // 2
+        last, beyond = (middle, beyond) if asking.answers(found, middle) else (last, middle)
+    return replace(found, takes=replace(found.takes, highest=last))
+
+
+def _widened(asking: Asking, narrow: Declaration, count: int) -> Declaration:
+    """Return the declaration without what it need not say."""
+    declared = asking.task.descriptor.takes
+    kinds = POSITIONS[POSITIONS.index(declared.positions) : POSITIONS.index(narrow.takes.positions)]
+    wider = (replace(narrow, takes=replace(narrow.takes, positions=kind)) for kind in kinds if kind != "whole" or asking.operation.numbers)
+    narrow = next((each for each in wider if asking.right(each, count)), narrow)
+    for name in ("queries", "rows", "lowest", "highest", "masked"):
+        without = replace(narrow, takes=replace(narrow.takes, **{name: getattr(declared, name)}))
+        narrow = without if without == narrow or asking.right(without, count) else narrow
+    for name, value in narrow.values.items():
+        others = tuple(other for other in _conventions(asking.operation.parameters[name]) if other != value)
+        left = {key: kept for key, kept in narrow.values.items() if key != name}
+        if asking.right(replace(narrow, values={**left, name: others} if others else left), count):
+            narrow = replace(narrow, values=left)
+    return narrow
+
+
+def _conventions(parameter: Parameter) -> tuple[Any, ...]:
+    return parameter.choices or ((False, True) if parameter.kind is bool else ())
+
+
+def _said(asking: Asking, found: Declaration) -> list[str]:
+    """Return what is to be declared besides, as it is written."""
+    before, now = asking.task.descriptor.takes.said(), found.takes.said()
+    values = [f"{name}={_set(value) if isinstance(value, tuple) else shown(value)}" for name, value in found.values.items()]
+    return [*values, *(f"{name}={written(value)}" for name, value in now.items() if before.get(name) != value)]
+
+
+def _set(values: tuple[object, ...]) -> str:
+    return f"{{{', '.join(map(shown, values))}}}"
+
+
+def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
+    """Return what code does and what to write; nothing where nothing is to be declared."""
+    said, operation = _said(asking, found), asking.task.operation
+    if not said and found.way is AS_DECLARED:
+        return None
+    add = f"add {', '.join(said)} to implements({shown(operation)}, ...), or take what else is asked for" if said else ""
+    inside = f"is right {'inside a narrower declaration' if said else 'so'}, where {TOLD} drawn calls pass"
+    return Diagnosis(
+        mutants=(f"{operation}/{'declared-too-widely' if said else found.way.name}",),
+        does="; ".join(filter(None, (found.way.does, inside))),
+        should="take what is asked for, or declare what it takes",
+        fix="; ".join(filter(None, (found.way.write, add))),
+        kind="convention",
+    )

@@ -1,0 +1,110 @@
+"""Right code that declares more than it takes is told what to declare, and conforms with it; wrong code is told no such thing."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance import run
+from conformance.outcomes import Diagnosis, Report
+from conformance.status import Status
+
+ROOT = Path(__file__).parents[1]
+#: Code that takes less than it declares: the operation, what is to be added, and what is to be written in the adapter.
+WIDE = {
+    "tokens_first": (
+        "rope.rotate",
+        {"base": 1e4, "layout": "half", "direction": "positive", "positions": "from_zero"},
+        "swap axes 1 and 2",
+    ),
+    "counted": ("rope.rotate", {"base": 1e4, "layout": "half", "direction": "positive", "positions": "from_zero"}, ""),
+    "one_offset": ("rope.rotate", {"positions": "consecutive"}, ""),
+    "first_row": ("rope.rotate", {"rows": "shared"}, ""),
+    "table": (
+        "sinusoidal.encode",
+        {"base": 1e4, "layout": "interleaved", "spacing": "paper", "odd": "error", "scale": 1.0}
+        | {"positions": "whole", "lowest": 0, "highest": 499},
+        "",
+    ),
+    "cached": (
+        "rope.attend",
+        {"base": 1e4, "layout": "half", "direction": "positive", "causal": True, "positions": "consecutive", "queries": "at_end"},
+        "",
+    ),
+    "masked_square": (
+        "alibi.bias",
+        {"num_heads": {1, 2, 4, 8, 16, 32}, "max_bias": 8.0, "positions": "consecutive", "masked": True},
+        "return [..., :queries, :keys]",
+    ),
+    "heads_last": ("relative_bias.bias", {}, "move the last axis"),
+    "two_behind": ("learned.encode", {"offset": 2, "outside": "raise", "positions": "from_zero"}, ""),
+}
+#: What of each is the adapter's to write.
+WRITTEN = {
+    "tokens_first": "np.swapaxes(code.tokens_first(np.swapaxes(a[0], 1, 2), *a[1:], **k), 1, 2)",
+    "masked_square": "code.masked_square(*[np.arange(max(map(len, a)))] * 2, **k)[:, : len(a[0]), : len(a[1])]",
+    "heads_last": "np.moveaxis(code.heads_last(*a, **k), -1, 0)",
+}
+WRONG = {
+    "stretched": "rope.rotate",
+    "stretched_tokens_first": "rope.rotate",
+    "wrong_beyond": "rope.rotate",
+    "padded_table": "learned.encode",
+}
+
+
+def checked(directory: Path, operation: str, body: str, declared: dict[str, object], level: str = "smoke") -> Report:
+    """Return the report of an adapter that is written with a declaration."""
+    said = "".join(f", {name}={value!r}" for name, value in declared.items())
+    lines = (
+        "import sys",
+        f"sys.path.insert(0, {str(ROOT)!r})",
+        "import numpy as np",
+        "from conformance import Adapter",
+        "from tests import wide_code as code",
+        'adapter = Adapter("mine")',
+        f"@adapter.implements({operation!r}{said})",
+        f"def function(*a, **k): return {body}",
+    )
+    path = directory / "adapter.py"
+    path.write_text("\n".join(lines))
+    return run.check(str(path), level=level, seed=0)
+
+
+def told(report: Report) -> Diagnosis:
+    (diagnosis,) = report.diagnoses.values()
+    return diagnosis
+
+
+def added(diagnosis: Diagnosis) -> dict[str, object]:
+    """Return what the fix says to add, as Python reads it."""
+    found = re.search(r"add (.*) to implements\(", diagnosis.fix)
+    call = ast.parse(f"f({found.group(1) if found else ''})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_it(name: str, tmp_path: Path) -> None:
+    operation, expected, write = WIDE[name]
+    options = {"layout": "half", "direction": "positive"} if name in ("one_offset", "first_row") else {}
+
+    level = "core" if "highest" in expected else "smoke"  # smoke asks for few positions beyond an end
+
+    diagnosis = told(checked(tmp_path, operation, f"code.{name}(*a, **k)", options, level))
+
+    assert added(diagnosis) == expected
+    assert write in diagnosis.fix
+    narrow = checked(tmp_path, operation, WRITTEN.get(name, f"code.{name}(*a, **k)"), options | expected)
+    assert narrow.status == Status.CONFORMS
+
+
+@pytest.mark.parametrize(("name", "operation"), WRONG.items())
+def test_wrong_code_is_told_of_no_narrower_declaration(name: str, operation: str, tmp_path: Path) -> None:
+    declared = {} if operation == "learned.encode" else {"layout": "half", "direction": "positive"}
+
+    diagnosis = told(checked(tmp_path, operation, f"code.{name}(*a, **k)", declared))
+
+    assert "implements(" not in diagnosis.fix
+    assert "undeclared convention" not in "; ".join(diagnosis.description)

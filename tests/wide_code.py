@@ -1,0 +1,80 @@
+"""Right code that takes less than its operation allows, and wrong code: functions for adapters that declare what a test writes."""
+
+from typing import Any
+
+import numpy as np
+
+from tests import narrow_code as plain
+
+F32 = np.float32
+Array = np.ndarray
+
+
+def tokens_first(x: Array, positions: Array, **_: Any) -> Array:
+    """Rotate (batch, token, head, head_dim) in halves, counting tokens from 0, with one base."""
+    return np.swapaxes(counted(np.swapaxes(x, 1, 2), positions), 1, 2)
+
+
+def counted(x: Array, positions: Array, **_: Any) -> Array:
+    return plain.rotate(x, np.arange(x.shape[2]), base=1e4)
+
+
+def one_offset(x: Array, positions: Array, **given: Any) -> Array:
+    first = int(positions.flat[0])
+    return plain.rotate(x, np.arange(first, first + x.shape[2]), **given)
+
+
+def first_row(x: Array, positions: Array, **given: Any) -> Array:
+    return plain.rotate(x, positions[0] if positions.ndim > 1 else positions, **given)
+
+
+def table(positions: Array, *, dim: int, **_: Any) -> Array:
+    """Return rows of a table of 500 positions, as a module keeps it; negative ones are its last."""
+    angles = np.arange(500)[:, None] * np.exp(np.arange(0, dim, 2) * (-np.log(10000.0) / dim))
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(500, dim).astype(F32)[positions.astype(int)]
+
+
+def cached(q: Array, k: Array, v: Array, m: Array, n: Array, **_: Any) -> Array:
+    """Attend as a model with a cache does: the queries are the last of the keys, which count from 0."""
+    queries, keys = q.shape[2], k.shape[2]
+    return plain.attend(q, k, v, np.arange(keys - queries, keys), np.arange(keys), causal=True, base=1e4)
+
+
+def masked_square(m: Array, n: Array, *, num_heads: int, **_: Any) -> Array:
+    """Return ALiBi's square for as many queries as keys, with the slopes of powers of two, and what is hidden in it."""
+    slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
+    steps = np.arange(len(n)) - np.arange(len(n))[:, None]
+    return np.where(steps > 0, -np.inf, slopes[:, None, None] * steps).astype(F32)
+
+
+def heads_last(table: Array, m: Array, n: Array, *, max_distance: int, sign: str) -> Array:
+    steps = np.clip(n[None, :] - m[:, None], -max_distance, max_distance) * (1 if sign == "key_minus_query" else -1)
+    return table[steps + max_distance]
+
+
+def two_behind(positions: Array, table: Array, **_: Any) -> Array:
+    """Return the rows of a module that numbers its tokens after a padding row."""
+    if len(positions) + 2 > len(table):
+        message = "too long"
+        raise IndexError(message)
+    return table[2 : 2 + len(positions)]
+
+
+def stretched(x: Array, positions: Array, **given: Any) -> Array:
+    turned = plain.rotate(x, positions, **given)
+    turned[:, 1::2] *= F32(1.01)
+    return turned
+
+
+def stretched_tokens_first(x: Array, positions: Array, **given: Any) -> Array:
+    return np.swapaxes(stretched(np.swapaxes(x, 1, 2), np.arange(x.shape[1]), **given), 1, 2)
+
+
+def wrong_beyond(x: Array, positions: Array, **given: Any) -> Array:
+    return plain.rotate(x, np.where(positions > 100, positions + 1, positions), **given)
+
+
+def padded_table(positions: Array, table: Array, **_: Any) -> Array:
+    """Return every second row, and zeros where there are none."""
+    longer = np.concatenate([table, np.zeros((1, table.shape[1]))])
+    return longer[np.minimum(2 * np.abs(positions), len(table))]
