@@ -65,10 +65,18 @@ def explain(
         everything = seen(observations, profile)
         found = _found(operation, everything)
         why = undeclared(operation, [one.vector for one in observations] if answered is None else answered, raised)
-        named = joined(_named(operation, found, everything), why)
+        named = _named(operation, found, everything)
+        if named is not None or not any(one.shows for one in everything):
+            named = joined(named, why)
         if named is not None:
             return named
-        known_of_it = (*_undecided(operation, found, everything), *partly(operation, everything), *clues(observations, profile))
+        taken_only = [] if why is None else [f"it {why.does}; {why.fix}"]
+        known_of_it = (
+            *taken_only,
+            *_undecided(operation, found, everything),
+            *partly(operation, everything),
+            *clues(observations, profile),
+        )
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 

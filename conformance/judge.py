@@ -13,6 +13,7 @@ from conformance.outcomes import Failed, NotJudged, Outcome, Passed, Reason
 from conformance.profiles import FORMATS, LARGEST, attainable
 from conformance.subject import Reply
 from conformance.vectors import Vector
+from conformance.wording import times
 from refimpl.spec import axis_names
 
 #: Where the tokens of an axis stand.
@@ -282,8 +283,8 @@ def _message(known: list[tuple[_Side, np.ndarray]], worst: _Side, ratios: np.nda
     begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1)
     if worst.expected.dtype.kind == "i":
         return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}{begins}"
-    times = f"{ratios[flat]:.3g} times the allowed" if np.isfinite(ratios[flat]) else "where it must be exact"
-    return f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, off by {abs(got - right):.2g}, {times}{begins}"
+    how_bad = f"{times(ratios[flat])} the allowed" if np.isfinite(ratios[flat]) else "where it must be exact"
+    return f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, off by {abs(got - right):.2g}, {how_bad}{begins}"
 
 
 def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, wrong: np.ndarray) -> str:

@@ -26,6 +26,7 @@ from conformance.summary import (
     verdict,
     waived,
 )
+from conformance.wording import MANY, times
 from refimpl.spec import Law
 
 Line = tuple[str, str]
@@ -136,6 +137,7 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
     yield from _field("got", message(shown.outcome), width)
     yield from _field("how bad", _badness(conviction), width) if _badness(conviction) else ()
+    yield from _field("raises", _raising(conviction), width) if _raising(conviction) else ()
     yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
     yield from _reproduction(shown, report, verbose=verbose)
     yield from _others(conviction, shown, width, verbose=verbose)
@@ -187,9 +189,22 @@ def _badness(conviction: Conviction) -> str:
     other, worst = conviction.unmeasured, conviction.worst
     if other is not None:
         return f"{message(other.outcome)}, in {other.check}"
-    if worst is None or worst is conviction.smallest:
+    if worst is None or _times(worst.ratio) == _times(conviction.smallest.ratio):
         return ""
-    return f"up to {_number(worst.ratio)} times the allowed error at {worst.profile}, in {worst.check}"
+    upto = "" if (worst.ratio or 0.0) > MANY else "up to "
+    return f"{upto}{_times(worst.ratio)} the allowed error at {worst.profile}, in {worst.check}"
+
+
+def _raising(conviction: Conviction) -> str:
+    """Return which exception comes beside what is shown, where that is something else."""
+    errors = [failure.outcome.message for failure in conviction.failures if isinstance(failure.outcome, Errored)]
+    if not errors or isinstance(conviction.smallest.outcome, Errored):
+        return ""
+    return f"in {len(errors)} of the {len(conviction.failures)} failing checks, such as {errors[0]}"
+
+
+def _times(ratio: float | None) -> str:
+    return "? times" if ratio is None else times(ratio)
 
 
 def _number(ratio: float | None) -> str:
@@ -286,7 +301,7 @@ def _dtype_precision(row: Precision) -> str:
     if row.worst is not None and math.isinf(row.worst):
         return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
     if row.met is None and row.wrong_from is not None:
-        return f"{row.dtype} meets no profile, {_number(row.worst)} times the allowed{_reach([row])}"
+        return f"{row.dtype} meets no profile, {_times(row.worst)} the allowed{_reach([row])}"
     declared = f", declared {row.required}" if row.declared else ""
     return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}"
 

@@ -1,10 +1,12 @@
-"""An exception in one line, whatever it does when it is asked for its text."""
+"""What is told in few words: an exception in one line, whatever it does when it is asked for its text, and a multiple."""
 
 import os
 import traceback
 
 LONGEST = 500
 UNTOLD = "its text can't be had"
+#: A larger multiple of what is allowed says no more.
+MANY = 1e6
 
 
 def told(error: BaseException) -> str:
@@ -18,6 +20,11 @@ def told_with_place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""  # noqa: PTH119  a name, no file
     return told(error) + where
+
+
+def times(ratio: float) -> str:
+    """Return how many times more something is, as far as the number says something."""
+    return f"{ratio:.3g} times" if ratio <= MANY else f"more than {MANY:,.0f} times"
 
 
 def _text(error: BaseException) -> str:

@@ -89,6 +89,20 @@ def test_the_position_from_which_it_is_wrong_is_told() -> None:
     )
 
 
+def test_positions_that_happen_to_come_out_right_are_not_told() -> None:
+    def in_one_layout(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return rope.rotate(x, positions, **given) + (given["layout"] == "half")
+
+    assert not any(clue.startswith("wrong at every position but") for clue in told("rope.rotate", in_one_layout))
+
+
+def test_positions_that_are_right_beside_wrong_ones_are_told() -> None:
+    def but_256(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return rope.rotate(x, positions, **given) + (positions != 256)[..., None, :, None] * np.cos(np.arange(x.shape[-1]))
+
+    assert "wrong at every position but 256" in told("rope.rotate", but_256)
+
+
 def test_the_head_that_is_wrong_is_told() -> None:
     def last_head(q: np.ndarray, k: np.ndarray, **given: Any) -> np.ndarray:
         return alibi.bias(q, k, **given) * np.where(np.arange(given["num_heads"]) == given["num_heads"] - 1, 1.37, 1.0)[:, None, None]

@@ -157,6 +157,20 @@ def test_the_worst_is_told_in_multiples_of_the_allowed() -> None:
     assert "up to 3.46e+03 times the allowed error at float32, in rope.rotate/far" in shown
 
 
+def test_a_multiple_that_says_nothing_is_told_in_words_and_once() -> None:
+    small, far = wrong("rope.rotate/small", ratio=20.0), wrong("rope.rotate/far", ratio=1.43e45, size=99)
+
+    assert "how bad more than 1,000,000 times the allowed error at float32, in rope.rotate/far" in screen(small, far)
+    assert "how bad" not in screen(far, wrong("rope.rotate/x", ratio=3e9, size=4))
+
+
+def test_exceptions_are_told_beside_wrong_values() -> None:
+    raised = [result(Errored(f"IndexError: {place}"), f"rope.rotate/{place}", size=99) for place in (512, 513)]
+
+    assert "raises in 2 of the 3 failing checks, such as IndexError: 512" in screen(wrong("rope.rotate/small"), *raised)
+    assert "raises in" not in screen(*raised)
+
+
 def test_a_broken_law_shows_its_equation_and_its_call() -> None:
     broken = result(
         Failed(Reason.LAW, "left 1.0, right 2.0"), "isometry", kind="law", ratio=30.0, reproduction="call(\n    x)\n", examples=20

@@ -195,3 +195,15 @@ def test_a_table_that_is_padded_with_zeros_does_not_wrap() -> None:
 
     assert found is not None
     assert "undeclared" not in "; ".join(found.description)
+
+
+def test_exceptions_hide_no_wrong_values_that_nothing_explains() -> None:
+    answered, raised = raising("rope.rotate", "NotImplementedError: negative", direction="positive")
+    seen = [one for one in observe("rope.rotate", beside(rope.rotate, honours=True)) if one.vector.id in {each.id for each in answered}]
+
+    found = explain("rope.rotate", seen, "float32", raised)
+
+    assert found is not None
+    assert not found.named
+    assert 'it takes direction="positive" only, and raises for direction="negative": NotImplementedError: negative' in found.description[0]
+    assert "vectors are wrong" in "; ".join(found.description)

@@ -1,5 +1,6 @@
 """What is known of a failure that nothing explains: where it is wrong, and what the numbers have in common."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from conformance.profiles import PROFILES
 from refimpl.spec import axis_names
 
 SHOWN = 6
+#: In so many results a position is right beside wrong ones by more than chance.
+OFTEN = 2
 #: How the indices of an axis are called.
 AXES = {
     "head_dim": "channel",
@@ -77,23 +80,27 @@ def _results(parts: Sequence[Part]) -> Iterator[str]:
 def _positions(parts: Sequence[Part]) -> Iterator[str]:
     wrong: set[int] = set()
     judged: set[int] = set()
+    beside: Counter[int] = Counter()
     for part in parts:
         places = positions(part.seen.vector, part.axes, part.element.right.shape)
         if places is not None:
-            judged |= set(places[~np.isnan(part.element.margin)].tolist())
+            here = set(places[~np.isnan(part.element.margin)].tolist())
+            judged |= here
             wrong |= set(places[part.element.wrong].tolist())
+            beside.update(here if part.element.wrong.any() else ())
     right = judged - wrong
     if wrong and right:
-        yield from filter(None, [_bounded(sorted(wrong), sorted(right))])
+        yield from filter(None, [_bounded(sorted(wrong), sorted(right), [place for place in sorted(right) if beside[place] >= OFTEN])])
     elif wrong:
         yield "wrong at every position"
 
 
-def _bounded(wrong: Sequence[int], right: Sequence[int]) -> str:
+def _bounded(wrong: Sequence[int], right: Sequence[int], beside: Sequence[int]) -> str:
+    """Return where it is wrong; a few positions are told as right only where they are so beside wrong ones, and not once."""
     if wrong[0] > right[-1]:
         return f"right {'at' if right[-1] == 0 else 'up to'} position {right[-1]}, wrong from position {wrong[0]} on"
     if len(right) <= SHOWN:
-        return f"wrong at every position but {_listed(right)}"
+        return f"wrong at every position but {_listed(beside)}" if beside == right else ""
     if len(wrong) <= SHOWN:
         return f"wrong at position{'s' * (len(wrong) > 1)} {_listed(wrong)} only"
     return f"right up to position {wrong[0] - 1}, wrong from position {wrong[0]} on, though not everywhere" if wrong[0] > right[0] else ""

@@ -72,13 +72,8 @@ def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised
     """Return the declaration of positions under which every call is answered, if there is one."""
     for name, value in telling(answered, [vector for vector, _ in raised]).items():
         declared = f"{name}={written(value)}"
-        return Diagnosis(
-            mutants=(f"{operation}/{name}={value}",),
-            does=f"{TAKEN[name].format(value)}: {raised[0][1]}",
-            should=f"declare {name}, or take what is asked for",
-            fix=f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for",
-            kind="convention",
-        )
+        fix = f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for"
+        return _said(operation, {name: str(value)}, TAKEN[name].format(value), raised, fix)
     return None
 
 
@@ -94,11 +89,16 @@ def _never(operation: str, answered: Sequence[Vector], raised: Sequence[Raised])
 
 def _declaring(operation: str, forced: Mapping[str, object], does: str, raised: Sequence[Raised]) -> Diagnosis:
     told = " and ".join(f"{name}={shown(value)}" for name, value in forced.items())
+    values = {name: str(value) for name, value in forced.items()}
+    return _said(operation, values, does.format(told, _others(forced, raised)), raised, declaring(operation, forced))
+
+
+def _said(operation: str, values: Mapping[str, str], does: str, raised: Sequence[Raised], fix: str) -> Diagnosis:
     return Diagnosis(
-        mutants=(f"{operation}/{told.replace(' and ', ',').replace(chr(34), '')}",),
-        does=f"{does.format(told, _others(forced, raised))}: {raised[0][1]}",
-        should=f"declare {' and '.join(forced)}, or take what is asked for",
-        fix=declaring(operation, forced),
+        mutants=(f"{operation}/{','.join(f'{name}={value}' for name, value in values.items())}",),
+        does=f"{does}: {raised[0][1]}",
+        should=f"declare {' and '.join(values)}, or take what is asked for",
+        fix=fix,
         kind="convention",
     )
 
