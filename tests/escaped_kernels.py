@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from narrow_code import F32, Function, encode, softmax, t5
+from narrow_code import F32, Function, attend, encode, softmax, t5
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
@@ -67,4 +67,35 @@ HIDING: list[Kernel] = [
     for declared in ({}, AT_END, {**AT_END, "positions": "from_zero"})
 ]
 
-KERNELS = [*SET, *HIDING]
+
+def sliding(right: Function, window: int) -> Function:
+    """Return attention to the last keys only, as by a cache that slides."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
+        if k.shape[2] <= window:
+            return np.asarray(right(q, k, v, m, n, **said))
+        return np.asarray(right(q, k[:, :, -window:], v[:, :, -window:], np.maximum(m, n[..., -window:].min()), n[..., -window:], **said))
+
+    return kernel
+
+
+def within(window: int) -> Function:
+    """Return attention to keys that stand less than so many before the query."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool, **said: Any) -> np.ndarray:
+        far = (m[..., :, None] - n[..., None, :] >= window) & (k.shape[2] > window)
+        mask = masked_by(lambda z, hidden: np.where(hidden | (far[:, None] if far.ndim == 3 else far), F32(-np.inf), z))
+        return np.asarray(mask(q, k, v, m, n, causal=causal, **said))
+
+    return kernel
+
+
+MODEL: dict[str, Any] = {"layout": "half", "direction": "positive", "head_dim": 128, "base": 500_000.0}
+SLIDING: list[Kernel] = [
+    *(Kernel(f"the last {n:,} keys only", "none.attend", sliding(unturned(putting(-np.inf)), n), {}) for n in (2_048, 4_096, 4_097)),
+    *(Kernel(f"the last {n:,} keys only, {d}", "rope.attend", sliding(attend, n), d) for n in (2_048, 4_096) for d in ({}, AT_END)),
+    Kernel("the last 4,096 keys only, in a model", "rope.attend", sliding(attend, 4_096), {**MODEL, **AT_END, "positions": "from_zero"}),
+    Kernel("a window of 4,096 positions", "rope.attend", within(4_096), AT_END),
+]
+
+KERNELS = [*SET, *HIDING, *SLIDING]

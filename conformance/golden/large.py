@@ -31,6 +31,8 @@ PROJECTED = 16
 LIVE = 1
 #: Axes of queries, and of a matrix.
 FULL, MATRIX = 4, 2
+#: How many keys a cache keeps that slides where no window is declared, and what multiplies those before them.
+WINDOW, EARLY = 4_096, 256.0
 #: How many products of channels the oracle is asked for in one call.
 PRODUCTS = 800
 #: Real inputs repeat after so many numbers: a prime, so that no two rows are alike.
@@ -111,7 +113,8 @@ BIASES = (
     Room(1, 9, 1, 65_541, 64),
 )
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
-#: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, and lengths of several tiles.
+#: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, and more keys than a
+#: cache keeps that slides.
 ATTENTION = (
     Room(2, 4, 5, 65, 16, group=2, runs="one side"),
     Room(1, 6, 97, 257, 80, group=3, causal=True),
@@ -122,6 +125,7 @@ ATTENTION = (
     Room(1, 128, 2, 33, 64, group=16, runs="late"),
     Room(5, 4, 3, 17, 576, group=2, runs="shuffled"),
     Room(1, 2, 4, 1_025, 96, group=2, runs="shuffled", causal=True),
+    Room(1, 1, 2, 4_355, 16),
 )
 ATTENTION_AT_FULL = (
     Room(1, 32, 129, 1_025, 128, group=4, runs="late"),
@@ -162,6 +166,7 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
 def _rooms(operation: Operation, level: str) -> tuple[Room | None, ...]:
     """Return the rooms of a level, none where it may be any: at full only where queries meet keys, since layers may need long."""
     core, full = _plans(operation)
+    core = tuple(room for room in core if room.keys <= WINDOW or not (weighs(operation) and _learned(operation)))
     planned = {"smoke": core[:1], "core": core, "full": core + full}[level]
     return (*planned, *[None] * (ANY[level] if _apart(operation) or level == "full" else 0))
 
@@ -198,6 +203,11 @@ def _apart(operation: Operation) -> bool:
 def weighs(operation: Operation) -> bool:
     """Whether each element takes the logits of all keys, as a softmax does: these operations may be causal."""
     return "causal" in operation.parameters
+
+
+def _learned(operation: Operation) -> bool:
+    """Whether what queries and keys meet with depends on tables or weights, so that the oracle has to work for every key."""
+    return any("batch" not in axes and not is_position(name) for name, axes in operation.arrays.items())
 
 
 def _projected(operation: Operation) -> bool:
@@ -356,7 +366,7 @@ def _elements(operation: Operation, call: Arguments, name: str, rng: Generator) 
     axes = axis_names(operation.results[name], len(shape)) or ()
     cost = _cost(operation, call)
     if weighs(operation):
-        return sampling.rows(shape, 3, min(max(PRODUCTS // cost, 1), FEWEST), EACH, rng)
+        return sampling.rows(shape, 3, min(max(PRODUCTS // cost, 1), FEWEST), EACH if cost <= WINDOW else 1, rng)
     at = sampling.elements(axes, shape, max(min(ELEMENTS, PRODUCTS // cost), FEWEST), rng)
     return sampling.with_anchors(at, shape[-1]) if axes[-1:] == ("key",) else at
 
@@ -371,7 +381,19 @@ def _thinned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray]
         judged = np.unique(np.stack(np.unravel_index(flat, result_shape(operation, call, name))[:3]), axis=1)
         for batch, head, query in judged.T:
             q[batch, head, query, rng.permutation(q.shape[-1])[LIVE:]] = 0.0
-    return call.with_arrays(q=q, **weights, **(_risen(call) if weighs(operation) else {}))
+    if not weighs(operation):
+        return call.with_arrays(q=q, **weights)
+    beyond = WINDOW < call.arrays["k"].shape[2] < 2 * WINDOW
+    return call.with_arrays(q=q, **weights, **(_early(call) if beyond else _risen(call)))
+
+
+def _early(call: Arguments) -> Arrays:
+    """Return keys of which those before a window are so large that they are looked at, and values; most others are zero."""
+    count = call.arrays["k"].shape[2]
+    kept = np.zeros((count, 1))
+    kept[: count - WINDOW] = kept[sampling.edges(count)] = 1.0
+    factors = {"k": np.where(np.arange(count) < count - WINDOW, EARLY, 1.0)[:, None] * kept, "v": kept}
+    return {name: call.arrays[name] * factor for name, factor in factors.items() if name in call.arrays}
 
 
 def _risen(call: Arguments) -> Arrays:
