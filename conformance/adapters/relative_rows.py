@@ -117,13 +117,6 @@ def never_clipped(row: Row) -> None:
         raise Unsupported(message)
 
 
-def keys_only(row: Row) -> None:
-    """Raise where values have edges."""
-    if bool(row.value_table.any()):
-        message = "the model adds no edge to its values"
-        raise Unsupported(message)
-
-
 def each_row(model: Model, part: int, x: tuple[torch.Tensor, ...], positions: tuple[torch.Tensor, ...], **asked: Any) -> torch.Tensor:
     """Return one part of a model's answer for all rows of a batch, each with its own positions; shared key heads are repeated."""
     q, k, v, key_table, value_table = x
@@ -156,8 +149,9 @@ def attend(model: Model, *arrays: torch.Tensor, max_distance: int, causal: bool,
     return each_row(model, 0, arrays[:5], arrays[5:], max_distance=max_distance, causal=causal)
 
 
-def implement(adapter: Adapter, label: str, model: Model, **conventions: Any) -> None:
-    """Offer a model's weights and output."""
+def implement(adapter: Adapter, label: str, model: Model, *, values: bool = False, **conventions: Any) -> None:
+    """Offer a model's weights, and its output where its values have edges as the paper's have."""
     offers: Any = partial(adapter.implements, label=label, lowest=0, highest=HIGHEST, **conventions)
     offers("shaw.weights")(partial(weights, model))
-    offers("shaw.attend")(partial(attend, model))
+    if values:
+        offers("shaw.attend")(partial(attend, model))

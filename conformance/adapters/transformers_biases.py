@@ -142,12 +142,8 @@ def _few(parameters: Mapping[str, Any]) -> bool:
 
 
 per_key = functools.partial(adapter.implements, "alibi.bias", when=_few, lowest=0, highest=FARTHEST)
-per_key(label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(
-    functools.partial(column, bloom.build_alibi_tensor)
-)
-per_key(label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(
-    functools.partial(column, falcon.build_alibi_tensor)
-)
+per_key(label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, bloom.build_alibi_tensor))
+per_key(label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, falcon.build_alibi_tensor))
 
 
 @per_key(label="mpt", form="reversed", dtypes=("float32",))

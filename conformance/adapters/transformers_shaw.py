@@ -9,7 +9,7 @@ from transformers.models.seamless_m4t_v2.modeling_seamless_m4t_v2 import Seamles
 from transformers.models.speecht5.modeling_speecht5 import SpeechT5Attention, SpeechT5RelativePositionalEncoding
 from transformers.models.vits.modeling_vits import VitsAttention
 
-from conformance.adapters.relative_rows import Answer, Row, given, heads, implement, keys_only, parts, unclipped, whole
+from conformance.adapters.relative_rows import HIGHEST, Answer, Row, given, heads, implement, parts, unclipped, whole
 from conformance.adapters.transformers_adapter import adapter
 
 #: Layers are built without numbers in their projections, which are put in their place.
@@ -18,7 +18,6 @@ UNFILLED = torch.device("meta")
 
 def speecht5(row: Row) -> Answer:
     """Return output and weights of SpeechT5, whose edges the encoder's encoding builds for every pair."""
-    keys_only(row)
     width = row.q.shape[-1]
     encoding = SpeechT5RelativePositionalEncoding(width, max_length=row.max_distance)
     encoding.pe_k.weight = torch.nn.Parameter(row.key_table, requires_grad=False)
@@ -46,7 +45,6 @@ def vits(row: Row) -> Answer:
 
 def seamless(row: Row) -> Answer:
     """Return output and weights of SeamlessM4T v2's speech encoder, with the same largest distance on both sides."""
-    keys_only(row)
     count, width = row.q.shape[1::2]
     configuration = SeamlessM4Tv2Config(
         hidden_size=count * width,
@@ -66,5 +64,5 @@ def seamless(row: Row) -> Answer:
 
 implement(adapter, "speecht5", speecht5, sign="query_minus_key", clip="lower_closed")
 # It doesn't clip, so its window is as wide as its sequences.
-implement(adapter, "vits", vits, sign="key_minus_query", clip="symmetric", positions="consecutive", max_distance=(64, 100, 128, 256))
+implement(adapter, "vits", vits, values=True, sign="key_minus_query", clip="symmetric", positions="consecutive", max_distance=HIGHEST + 1)
 implement(adapter, "seamless-m4t-v2", seamless, sign="key_minus_query", clip="symmetric", positions="consecutive")

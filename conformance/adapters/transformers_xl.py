@@ -131,9 +131,7 @@ def offer(label: str, build: Build, implements: Callable[..., Callable[[Function
         return shares
 
     @implements("transformer_xl.attend", label=label)
-    def attend(
-        q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *arrays: torch.Tensor, causal: bool, **parameters: Any
-    ) -> torch.Tensor:
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *arrays: torch.Tensor, causal: bool, **parameters: Any) -> torch.Tensor:
         outputs: torch.Tensor = gathered(q, k, v, arrays[-2:], build(*arrays[:-2], **parameters), causal=causal)[0]
         return outputs
 
