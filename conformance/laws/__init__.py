@@ -64,9 +64,11 @@ def checker(operation: Operation, law: Law) -> Checker:
     return SPECIAL.get((operation.name, law), LAWS[law])
 
 
-def run(subject: Subject, laws: Sequence[Law], *, examples: int, seed: int, patience: int = 0) -> Iterator[Finding]:
+def run(
+    subject: Subject, laws: Sequence[Law], *, examples: int, seed: int, patience: int = 0, shrink: bool = True
+) -> Iterator[Finding]:
     """Put drawn examples to a subject and yield one finding per law, the universal ones first."""
-    yield from run_checks(subject, checks(subject.operation, laws), examples=examples, seed=seed, patience=patience)
+    yield from run_checks(subject, checks(subject.operation, laws), examples=examples, seed=seed, patience=patience, shrink=shrink)
 
 
 def checks(operation: Operation, laws: Sequence[Law]) -> list[Check]:
