@@ -88,6 +88,11 @@ def _environment() -> object:
     return dict(getattr(os.environ, "_data", os.environ))
 
 
+def _filters() -> object:
+    """Return the filters of warnings that are anybody's: libraries add those of their own when they are imported, be it for a gradient."""
+    return [each for each in warnings.filters if each[2].__module__ == "builtins"]
+
+
 def _numpy_random() -> object:
     """Return the state of the legacy generator, which is the global one: of the usual kind as bytes, since an array of it takes long."""
     library: Any = np.random
@@ -126,7 +131,7 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "the working directory": os.getcwd,
     "the environment": _environment,
     "where modules are searched": lambda: list(sys.path),
-    "the warnings filters": lambda: list(warnings.filters),
+    "the warnings filters": _filters,
     "the random numbers of Python": random.getstate,
     "the random numbers of NumPy": _numpy_random,
     "NumPy's error handling": np.geterr,
