@@ -66,7 +66,7 @@ def truncated(relative: Array, *, bidirectional: bool, num_buckets: int, max_dis
     xp = array_namespace(relative)
     later = buckets * whole(relative > 0) if bidirectional else xp.zeros_like(relative)
     distance = xp.abs(relative) if bidirectional else xp.clip(-relative, min=0)
-    beyond = [whole(distance >= least) for least in thresholds(buckets, exact, max_distance)]
+    beyond = (whole(distance >= least) for least in thresholds(buckets, exact, max_distance))
     return sum(beyond, start=later + xp.clip(distance, max=exact))
 
 
@@ -75,7 +75,7 @@ def signed(relative: Array, *, bidirectional: bool, num_buckets: int, max_distan
     exact = quarter_range(num_buckets, max_distance, bidirectional=bidirectional)
     xp = array_namespace(relative)
     distance = xp.abs(relative)
-    beyond = [whole(distance > most) for most in lasts(exact, max_distance)]
+    beyond = (whole(distance > most) for most in lasts(exact, max_distance))
     away = sum(beyond, start=xp.clip(distance, max=exact))
     return xp.clip(2 * exact - xp.sign(relative) * away, min=0, max=num_buckets - 1)
 
