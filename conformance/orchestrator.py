@@ -7,6 +7,8 @@ import platform
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from hypothesis.errors import HypothesisException
+
 from conformance import between_calls, golden_checks, history, law_checks, manner_checks, sharding, vector_checks
 from conformance.declarations import features, operations
 from conformance.evidence.gathered import Gathered
@@ -180,7 +182,7 @@ class _Run:
             if golden_checks.thorough(case.task, self.selection.level):
                 plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
                 case.found.extend(law_checks.whole_and_parts(plain, case.task, self.selection.seed))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, HypothesisException, LookupError, TypeError, ValueError) as error:
             case.broken = f"{type(error).__name__}: {error}"
 
     def _examples(self, case: Case) -> int:

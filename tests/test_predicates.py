@@ -7,12 +7,13 @@ from typing import Any
 import law_implementations as right
 import pytest
 
-from conformance import Adapter, golden_checks, law_checks
+from conformance import Adapter, golden_checks, law_checks, run
 from conformance.evidence.gathered import Gathered
 from conformance.in_process import InProcess
 from conformance.journal import Task
-from conformance.outcomes import Evidence
+from conformance.outcomes import Evidence, HarnessError
 from conformance.session import Session
+from conformance.status import Status
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 
@@ -99,3 +100,26 @@ def test_a_predicate_is_asked_in_the_worker_and_one_that_fails_is_left_to_the_ca
         assert descriptor.admits is not None
         answers = {width: descriptor.admits({"head_dim": width, "base": 10_000.0}) for width in (8, 16, 64)}
     assert answers == {8: True, 16: True, 64: False}
+
+
+CONTRADICTING = """
+import numpy as np
+
+from conformance import Adapter
+
+adapter = Adapter("mine")
+
+
+@adapter.implements("t5.bucket", num_buckets=32, max_distance=8, bidirectional=True)
+def bucket(relative_positions, **_):
+    return np.zeros_like(relative_positions)
+"""
+
+
+def test_a_declaration_that_contradicts_itself_gets_no_verdict_and_is_told_why(tmp_path: Any) -> None:
+    (tmp_path / "mine.py").write_text(CONTRADICTING)
+    report = run.check(str(tmp_path / "mine.py"), seed=0)
+
+    assert report.status is Status.NOT_JUDGED
+    assert not [result for result in report.results if isinstance(result.outcome, HarnessError)]
+    assert "no values that are tried lie inside the declaration and agree with each other" in report.evidence[0].missing[0]

@@ -40,7 +40,7 @@ def _golden(evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iter
     if evidence.golden >= max(needed, 1):
         return
     if not checked:
-        yield f"no call could be drawn: none of the values that are tried lies inside the declaration; {BY_VALUES}"
+        yield f"no call could be drawn: no values that are tried lie inside the declaration and agree with each other; {BY_VALUES}"
         return
     if evidence.golden == 0 and evidence.refused == len(checked) > 0:
         yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
