@@ -15,6 +15,7 @@ LARGEST = 400
 COLUMNS = 76
 #: A string that is longer is written as several, one after the other.
 LONG = 48
+OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
 IMPORTS = "import numpy as np\n\nfrom conformance.session import Session\n"
 
 
@@ -53,35 +54,43 @@ def _call(call: Call, indent: str) -> str:
     parameters = ", ".join(f"{name!r}: {value!r}" for name, value in call.parameters.items())
     parts = [repr(call.task.operation), f"[{arrays}]", f"{{{parameters}}}"]
     parts += [f"label={call.task.descriptor.label!r}, dtype={call.task.dtype!r}"]
-    parts += ["strided=True"] if call.manner.strided else []
-    parts += [f"cotangents=[{', '.join(map(_array, call.manner.cotangents))}]"] if call.manner.cotangents else []
-    return "session.call(\n" + "".join(f"{_wrapped(f'{part},', inner)}\n" for part in parts) + f"{indent})"
+    parts += [f"views={call.manner.views!r}"] if call.manner.views else []
+    beside = {"cotangents": call.manner.cotangents, "before": call.manner.before}
+    parts += [f"{name}=[{', '.join(map(_array, arrays))}]" for name, arrays in beside.items() if arrays]
+    return "session.call(\n" + "".join(f"{wrapped(f'{part},', inner)}\n" for part in parts) + f"{indent})"
 
 
 def _with(opened: str, *names: str) -> str:
     """Return the line that opens a session, or some, under their names; over several lines where it is too wide."""
     every = [f"{opened} as {name}" for name in names]
     line = f"with {', '.join(every)}:\n"
-    return line if len(line) <= COLUMNS else "with (\n" + "".join(f"{_wrapped(f'{each},', '    ')}\n" for each in every) + "):\n"
+    return line if len(line) <= COLUMNS else "with (\n" + "".join(f"{wrapped(f'{each},', '    ')}\n" for each in every) + "):\n"
 
 
-def _wrapped(source: str, indent: str) -> str:
-    """Break what stands between brackets wherever a space separates two tokens, and between the pieces of long strings."""
+def wrapped(source: str, indent: str, *, further: str = " ", depth: int = 1) -> str:
+    """Break what stands between brackets wherever a space separates two tokens, and between the pieces of long strings.
+
+    ``further`` is how much more further lines are indented; with a ``depth`` of 0 the source stands between no brackets itself.
+    """
     lines = [indent]
-    for piece in _pieces(source):
+    for piece in _pieces(source, depth):
         if len(lines[-1]) + len(piece.rstrip()) > COLUMNS and lines[-1].strip():
-            lines[-1:] = [lines[-1].rstrip(), f"{indent} "]
+            lines[-1:] = [lines[-1].rstrip(), f"{indent}{further}"]
         lines[-1] += piece
     return "\n".join(lines).rstrip()
 
 
-def _pieces(source: str) -> Iterator[str]:
+def _pieces(source: str, depth: int) -> Iterator[str]:
     """Yield what mustn't be broken, each with the space behind it."""
     piece, end = "", 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.start[1] > end and piece:
-            yield f"{piece} "
-            piece = ""
+            piece += " "
+            if depth:
+                yield piece
+                piece = ""
+        depth += token.string in OPENING
+        depth -= token.string in CLOSING
         *whole, last = _shorter(token.string) if token.type == tokenize.STRING else [token.string]
         for part in whole:
             yield f"{piece}{part} "

@@ -20,6 +20,6 @@ def test_filters_for_warnings_of_a_librarys_own_are_no_change() -> None:
 def test_filters_for_everybodys_warnings_are_told() -> None:
     with warnings.catch_warnings():
         before = state()
-        warnings.simplefilter("error")
+        warnings.simplefilter("always")
 
         assert list(changed(before)) == ["changes global state: the warnings filters"]

@@ -12,6 +12,7 @@ from conformance.identify.findings import Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.probe import Probe
 from conformance.identify.turns import Turns
+from conformance.reproduction import wrapped
 
 #: Where stacking, broadcasting and padding are, in each library.
 MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy", "array_api_strict": "array_api_strict"}
@@ -47,6 +48,11 @@ def _literal(value: object) -> str:
     return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
+def _within_a_screen(line: str, indent: str = "") -> str:
+    """Return a line of the adapter, over several lines where it is wider than a screen."""
+    return wrapped(line, indent, further="    ", depth=0)
+
+
 @dataclass(frozen=True)
 class Declaration:
     """A found function, as the text of an adapter."""
@@ -60,7 +66,7 @@ class Declaration:
         """Return the line that declares the operation and what restricts it."""
         limits = restrictions(self.settings) | takes(self.identity).said()
         written = "".join(f", {name}={_literal(value)}" for name, value in limits.items())
-        return f'@adapter.implements("{self.identity.operation}"{written})'
+        return _within_a_screen(f'@adapter.implements("{self.identity.operation}"{written})')
 
     def text(self) -> str:
         """Return the whole adapter."""
@@ -78,9 +84,9 @@ class Declaration:
             "",
             "",
             self.decorator(),
-            f"def {self._name()}({self._arguments()}):",
+            _within_a_screen(f"def {self._name()}({self._arguments()}):"),
         ]
-        return "\n".join([line for line in head if line is not None] + [f"    {line}" for line in body]) + "\n"
+        return "\n".join([*head, *(_within_a_screen(line, "    ") for line in body)]) + "\n"
 
     def _name(self) -> str:
         name = str(self.identity.operation).split(".")[1]
