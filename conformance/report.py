@@ -2,6 +2,7 @@
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -200,7 +201,9 @@ def _raising(conviction: Conviction) -> str:
     errors = [failure.outcome.message for failure in conviction.failures if isinstance(failure.outcome, Errored)]
     if not errors or isinstance(conviction.smallest.outcome, Errored):
         return ""
-    return f"in {len(errors)} of the {len(conviction.failures)} failing checks, such as {errors[0]}"
+    ((kind, _),) = Counter(error.split(":", 1)[0] for error in errors).most_common(1)
+    example = next(error for error in errors if error.startswith(kind))
+    return f"in {len(errors)} of the {len(conviction.failures)} failing checks, such as {example}"
 
 
 def _times(ratio: float | None) -> str:
