@@ -11,6 +11,7 @@ import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.channel import LARGEST_PAYLOAD
+from conformance.manner import EXPANDED, REVERSED, SWAPPED
 from conformance.profiles import CAST, CIRCUMSTANCES, HALVES
 from conformance.wording import told
 
@@ -78,7 +79,28 @@ class NumPy:
     @property
     def manners(self) -> tuple[str, ...]:
         """How calls can be made, beyond plainly."""
-        return ("repeated", "strided") if self.module in IN_MEMORY else ("repeated",)
+        return ("repeated", "strided", "refilled") if self.module in IN_MEMORY else ("repeated",)
+
+    def view(self, array: Any, way: str) -> Any:
+        """Return the same numbers as a view, in one of the ways that a manner has."""
+        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded}[way](array)
+
+    def reversed(self, array: Any) -> Any:
+        """Return the same numbers as a view of an array that holds them from the last to the first."""
+        backwards = (slice(None, None, -1),) * array.ndim
+        return array[backwards].copy()[backwards] if array.ndim else array
+
+    def expanded(self, array: Any) -> Any:
+        """Return the same numbers as a view of an array that holds those once which are the same along an axis."""
+        if self.module not in IN_MEMORY:
+            return array
+        shape, strides = array.shape, array.strides
+        once = [0 if axis in _repeating(array) else stride for axis, stride in enumerate(strides)]
+        return self.library.lib.stride_tricks.as_strided(array, shape, once)
+
+    def refill(self, array: Any, values: Any) -> None:
+        """Write other numbers into an array."""
+        array[...] = values
 
     def strided(self, array: Any) -> Any:
         """Return the same numbers as a view: as heads and tokens that were swapped have, else every second element of a larger array."""
@@ -164,6 +186,19 @@ class Torch(NumPy):
         if array.ndim > 2 and min(array.shape[-3:-1]) > 1:
             return array.transpose(-3, -2).contiguous().transpose(-3, -2)
         return array.repeat_interleave(2, dim=-1)[..., ::2] if array.ndim else array
+
+    def reversed(self, array: Any) -> Any:
+        """Return the same numbers as another view: no tensor runs from its end to its start."""
+        return self.strided(array)
+
+    def expanded(self, array: Any) -> Any:
+        """Return the same numbers as a view of a tensor that holds those once which are the same along an axis."""
+        axes = _repeating(array)
+        return array.as_strided(array.shape, [0 if axis in axes else stride for axis, stride in enumerate(array.stride())])
+
+    def refill(self, array: Any, values: Any) -> None:
+        """Write other numbers into a tensor."""
+        array.copy_(values)
 
     def shares(self, one: Any, other: Any) -> bool:
         """Whether two tensors have one storage."""
@@ -443,6 +478,12 @@ def narrowed(values: np.ndarray, dtype: Any) -> np.ndarray:
     """Return numbers in a dtype; what is beyond its range becomes infinite without a warning, as in every other library."""
     with np.errstate(over="ignore"):
         return values.astype(dtype)
+
+
+def _repeating(array: Any) -> list[int]:
+    """Return the axes along which all numbers of an array are the same."""
+    first = [(slice(None),) * axis + (slice(0, 1),) for axis in range(array.ndim)]
+    return [axis for axis, index in enumerate(first) if array.shape[axis] > 1 and bool((array == array[index]).all())]
 
 
 def _sendable(value: Any) -> None:

@@ -14,7 +14,7 @@ from conformance.evidence.gathered import CHEAP, Gathered
 from conformance.golden import answers, calls, large, lookalikes, sweep
 from conformance.journal import Task
 from conformance.judge import Judgement
-from conformance.manner import OFTEN, PLAIN, TWICE, Manner
+from conformance.manner import OFTEN, PLAIN, SWAPPED, TWICE, Manner
 from conformance.outcomes import NotJudged, Unsupported
 from conformance.subject import Subject
 from conformance.vector_checks import Checked, asked, judged
@@ -81,21 +81,22 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
     if thorough(task, level):
-        yield from (other for each in most_positions(gathered.checked) for other in alike(subject, task, each))
+        yield from (other for each in longest(gathered.checked) for other in alike(subject, task, each))
         yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed))
     yield from at_real_sizes(plain, task, seed, level)
 
 
 def otherwise(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
-    """Yield the judgement of some drawn calls that passed, made with strided arrays, and of their gradients."""
+    """Yield the judgement of some drawn calls that passed, made with views and in arrays used again, and of their gradients."""
     yield from manner_checks.strided(subject, task, checked)
+    yield from manner_checks.refilled(subject, task, checked)
     yield from manner_checks.gradients(subject, task, checked, seed)
 
 
-def most_positions(checked: Sequence[Checked]) -> list[Checked]:
-    """Return the call that was judged with the most positions, if any was."""
-    counts = {id(each): sum(array.size for name, array in each.vector.inputs.items() if is_position(name)) for each in checked}
-    return sorted((each for each in checked if each.reply is not None), key=lambda each: counts[id(each)])[-1:]
+def longest(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the call that was judged with the longest row of positions, if any was: between its ends others can be exchanged."""
+    lengths = {id(each): max((a.shape[-1] for n, a in each.vector.inputs.items() if is_position(n)), default=0) for each in checked}
+    return sorted((each for each in checked if each.reply is not None), key=lambda each: lengths[id(each)])[-1:]
 
 
 def _inside(task: Task) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def large_ones(
     for number, each in enumerate(every, start=1):
         identity = name(task, number, kind)
         if cases is None or identity in cases:
-            manner = replace(TIMES[each.times], strided=each.strided and "strided" in subject.manners)
+            manner = replace(TIMES[each.times], views=SWAPPED if each.strided and "strided" in subject.manners else "")
             checked = check(subject, task, identity, each.arguments, each.at, manner=manner)
             small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
             yield checked if small or checked.failed else _slim(checked)

@@ -53,7 +53,7 @@ class InProcess(Session):
     ) -> Reply:
         """Make one call."""
         asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), **manner.as_header()}
-        return received(*self.worker.answer(asked, [*arrays, *manner.cotangents]))
+        return received(*self.worker.answer(asked, [*arrays, *manner.beside]))
 
 
 def assert_conforms(

@@ -12,34 +12,57 @@ import numpy as np
 class Manner:
     """How a call is made.
 
-    ``strided``: arrays are views whose elements don't lie one after the other. ``repeats``: the call is made so many times more,
-    or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the gradient of their product with it is asked for.
+    ``views``: arrays are views whose elements don't lie one after another, in one of ``WAYS``. ``repeats``: the call is made so many times
+    more, or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the gradient of their product with it is asked
+    for. ``before``: the call is made with these numbers first, and then again, with others that were written into the same arrays.
     """
 
-    strided: bool = False
+    views: str = ""
     repeats: int = 0
     seconds: float = math.inf
     cotangents: tuple[np.ndarray, ...] = ()
+    before: tuple[np.ndarray, ...] = ()
 
     @property
     def unlike_plain(self) -> bool:
         """Whether the answer may be another than that of the same call made plainly."""
-        return self.strided or bool(self.cotangents)
+        return bool(self.views or self.cotangents or self.before)
+
+    @property
+    def words(self) -> str:
+        """What is to be known of the call where it fails; nothing of one that is made plainly."""
+        if self.before:
+            return "its arrays had held other numbers in an earlier call, and were written to since"
+        constant = any(values.size > 1 and np.all(values == values.flat[0]) for values in self.cotangents)
+        return "its cotangent was broadcast, as that of a sum is" if constant else WAYS.get(self.views, "")
 
     def as_header(self) -> dict[str, object]:
-        """Return what a request says of it; the cotangents travel behind the arrays."""
+        """Return what a request says of it; cotangents, or the numbers that come first, travel behind the arrays."""
         seconds = None if self.seconds == math.inf else self.seconds
-        told = {"strided": self.strided or None, "repeats": self.repeats or None, "seconds": seconds}
+        told = {"views": self.views or None, "repeats": self.repeats or None, "seconds": seconds, "before": bool(self.before) or None}
         return {name: value for name, value in told.items() if value is not None}
 
+    @property
+    def beside(self) -> tuple[np.ndarray, ...]:
+        """The arrays that travel behind those of the call."""
+        return self.cotangents + self.before
+
     @classmethod
-    def of(cls, request: Mapping[str, Any], cotangents: Sequence[np.ndarray]) -> "Manner":
+    def of(cls, request: Mapping[str, Any], beside: Sequence[np.ndarray]) -> "Manner":
         """Return what a request says."""
-        return cls(request.get("strided", False), request.get("repeats", 0), request.get("seconds", math.inf), tuple(cotangents))
+        named = {"before" if request.get("before") else "cotangents": tuple(beside)}
+        return cls(request.get("views", ""), request.get("repeats", 0), request.get("seconds", math.inf), **named)
 
 
+#: How arrays are views: with heads and tokens swapped, or every second element; from the end to the start; of numbers that are there once.
+SWAPPED, REVERSED, EXPANDED = "swapped", "reversed", "expanded"
+WAYS = {
+    SWAPPED: "its arrays were strided views",
+    REVERSED: "its arrays were views from the end to the start",
+    EXPANDED: "its arrays were broadcast views",
+}
 PLAIN = Manner()
-STRIDED = Manner(strided=True)
+STRIDED = Manner(views=SWAPPED)
 TWICE = Manner(repeats=1)
 #: Often enough to meet a rare wrong answer, for as long as a run can spare.
 OFTEN = Manner(repeats=2_000, seconds=0.08)

@@ -1,56 +1,145 @@
-"""Ask for what passed once more: with arrays that aren't contiguous, and for its gradient; tell what shares memory."""
+"""Ask for what passed once more: with views, in arrays that held other numbers, and for its gradient; tell what shares memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import cycle
 
 import numpy as np
 
-from conformance.declarations import operations
+from conformance.declarations import features, operations
 from conformance.draw import Arguments, is_position
 from conformance.embedding import natural
+from conformance.evidence import known
 from conformance.golden.answers import UnprovableError, golden
 from conformance.golden.calls import generator
 from conformance.golden.features import dyadic
+from conformance.golden.lookalikes import lookalikes
 from conformance.journal import Task
 from conformance.law_checks import declared
-from conformance.manner import STRIDED, Manner
+from conformance.manner import EXPANDED, REVERSED, STRIDED, Manner
 from conformance.outcomes import Advisory, Passed, Result
 from conformance.subject import Subject
 from conformance.takes import Takes
 from conformance.vector_checks import Checked, check
 from conformance.vectors import Vector
-from refimpl.spec import Law, Operation
+from refimpl.spec import Law, Operation, axis_names
 
 #: How many calls with unlike conventions are asked for once more.
 MOST = 4
+#: Over which axes people broadcast, the likeliest first.
+BROADCAST = ("batch", "head", "query_head", "key_head", "token", "query", "key")
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
 def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterator[Checked]:
-    """Yield the judgement of some calls that passed, made with strided arrays, unless the declaration rules these out."""
+    """Yield the judgement of some calls that passed, made with strided views, and of the largest with others, unless that is ruled out."""
     if "strided" not in subject.manners or task.descriptor.takes.contiguous:
         return
-    for each in _passed(checked):
-        if any(array.dtype.kind == "f" and array.size > 1 for array in each.vector.inputs.values()):
-            yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-strided"), STRIDED)
+    real = [each for each in checked if any(_several(array) for array in each.vector.inputs.values())]
+    for each in _passed(real):
+        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-strided"), STRIDED)
+    for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, MOST), _flipped)):
+        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
+    for each in _passed(real)[:1]:
+        vector = None if task.descriptor.modifies_inputs else _repeated(task, each.vector)
+        if vector is not None:
+            yield check(subject, task, vector, Manner(views=EXPANDED))
+
+
+def _several(array: np.ndarray) -> bool:
+    return array.dtype.kind == "f" and array.size > 1
+
+
+def _repeated(task: Task, vector: Vector) -> Vector | None:
+    """Return the golden values of a call whose arrays hold the same numbers for each batch row, head or token; a cotangent is 1."""
+    axes = operations()[task.operation].arrays
+    arrays = {name: _once(axes[name], array) if _several(array) else array for name, array in vector.inputs.items()}
+    if "cotangent" in arrays:
+        arrays["cotangent"] = np.ones_like(arrays["cotangent"])
+    call = Arguments(arrays, vector.parameters)
+    return _golden(task, task.operation, call, f"{vector.id}-{EXPANDED}", "numbers that are there once and broadcast")
+
+
+def _once(axes: str, array: np.ndarray) -> np.ndarray:
+    """Return an array that is the same along its first axis of those over which people broadcast, and of which there is more than one."""
+    names = axis_names(axes, array.ndim) or ()
+    along = next((names.index(axis) for axis in BROADCAST if axis in names and array.shape[names.index(axis)] > 1), None)
+    return array if along is None else np.repeat(array.take([0], axis=along), array.shape[along], axis=along)
+
+
+def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the judgement of calls that passed, made in arrays that had held the numbers of another one when that was answered."""
+    if "refilled" not in subject.manners:
+        return
+    operation, takes = operations()[task.operation], task.descriptor.takes
+    natural_ones = _passed([each for each in checked if _as_it_is(operation, _call(each), takes)], MOST)
+    for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _others(operation, call, takes)), start=1):
+        vector = replace(each.vector, id=f"{each.vector.id}-refilled-{number}")
+        yield check(subject, task, vector, Manner(before=tuple(other.arrays.values())))
+
+
+def _telling(
+    task: Task, checked: Sequence[Checked], others: Callable[[Arguments], Iterator[Arguments]]
+) -> Iterator[tuple[Checked, Arguments]]:
+    """Yield calls with others that are like them but for an array, and whose right answer would be convicted there: one for each array."""
+    told = set[str]()
+    for each in checked:
+        for other in others(_call(each)):
+            changed = " ".join(name for name, array in other.arrays.items() if array is not each.vector.inputs[name])
+            if changed not in told and _unlike(task, each.vector, other):
+                told.add(changed)
+                yield each, other
+
+
+def _unlike(task: Task, vector: Vector, other: Arguments) -> bool:
+    """Whether the answer to another call would be a wrong one to this."""
+    found = known.answer(task.operation, known.unaltered(task), other.arrays, other.parameters)
+    return found is not None and known.convicted(vector, found, task)
+
+
+def _flipped(call: Arguments) -> Iterator[Arguments]:
+    """Yield the call with each array in turn from its end to its start."""
+    for name, array in call.arrays.items():
+        yield call.with_arrays(**{name: np.flip(array)})
+
+
+def _others(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Arguments]:
+    """Yield calls of the same shapes that the code takes as they are, and that differ in their positions, or in one other array."""
+    yield from (other for other in lookalikes(operation, call, takes=takes) if _as_it_is(operation, other, takes))
+    for name, array in call.arrays.items():
+        if array.dtype.kind == "f" and not is_position(name) and name != features(operation):
+            yield call.with_arrays(**{name: np.roll(array, 1)})
 
 
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
-    """Yield the judgement of gradients of some calls that passed, where the library differentiates and the oracle knows the gradient."""
+    """Yield the judgement of gradients of some calls that passed, where the library differentiates and the oracle knows the gradient.
+
+    Cotangents are any, and in turn the same number everywhere, which is there once where a result is summed.
+    """
     if "differentiated" not in subject.manners:
         return
-    for each in _passed(checked):
-        operation = operations()[task.operation]
-        call = Arguments(each.vector.inputs, each.vector.parameters)
-        cotangent = dyadic(generator(operation, "cotangent", seed, each.vector.id), call.arrays.get("x", np.zeros(0)).shape)
-        asked = adjoint(operation, call, cotangent)
-        if asked is None or not _as_it_is(operation, call, task.descriptor.takes):
-            continue
-        try:
-            vector = golden(asked[0], asked[1], identity=f"{each.vector.id}-gradient", exposes="a wrong gradient", profiles=(task.profile,))
-        except UnprovableError:
-            continue
-        yield check(subject, task, _as_gradient(vector, each.vector), Manner(cotangents=(cotangent,)))
+    operation, takes = operations()[task.operation], task.descriptor.takes
+    eligible = [each for each in checked if _as_it_is(operation, _call(each), takes) and adjoint(operation, _call(each), np.zeros(0))]
+    for each, summed in zip(_passed(eligible, 2), cycle((True, False)), strict=False):
+        shape = each.vector.inputs["x"].shape
+        cotangent = np.ones(shape) if summed else dyadic(generator(operation, "cotangent", seed, each.vector.id), shape)
+        name, call = adjoint(operation, _call(each), cotangent) or (task.operation, _call(each))
+        vector = _golden(task, name, call, f"{each.vector.id}-gradient", "a wrong gradient")
+        if vector is not None:
+            yield check(subject, task, _as_gradient(vector, each.vector), Manner(cotangents=(cotangent,)))
+
+
+def _call(checked: Checked) -> Arguments:
+    """Return the call that was judged."""
+    return Arguments(checked.vector.inputs, checked.vector.parameters)
+
+
+def _golden(task: Task, operation: str, call: Arguments, identity: str, exposes: str) -> Vector | None:
+    """Return golden values; none where the oracle has none."""
+    try:
+        return golden(operation, call, identity=identity, exposes=exposes, profiles=(task.profile,))
+    except UnprovableError:
+        return None
 
 
 def _as_it_is(operation: Operation, call: Arguments, takes: Takes) -> bool:
@@ -86,12 +175,18 @@ def aliases(task: Task, checked: Sequence[Checked]) -> Iterator[Result]:
         yield Result(label, operation, "aliasing", "advisory", task.dtype, task.profile, Advisory(message))
 
 
-def _passed(checked: Sequence[Checked]) -> list[Checked]:
-    """Return drawn calls that passed plainly, one of each combination of conventions: the largest with several heads and tokens."""
+def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
+    """Return drawn calls that passed plainly, one of each combination of conventions: the largest with several heads and tokens.
+
+    Where these are fewer than that, others follow.
+    """
     plain = [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn and not each.vector.at]
-    plain.sort(key=lambda each: (_swappable(each), sum(array.size for array in each.vector.inputs.values())))
-    kinds = {str([value for value in each.vector.parameters.values() if isinstance(value, str | bool)]): each for each in plain}
-    return list(kinds.values())[-MOST:]
+    plain.sort(key=lambda each: (_swappable(each), sum(array.size for array in each.vector.inputs.values())), reverse=True)
+    kinds: dict[str, Checked] = {}
+    for each in plain:
+        kinds.setdefault(str([value for value in each.vector.parameters.values() if isinstance(value, str | bool)]), each)
+    chosen = list(kinds.values())[:MOST]
+    return [*chosen, *[each for each in plain if each not in chosen][: max(least - len(chosen), 0)]]
 
 
 def _swappable(each: Checked) -> bool:

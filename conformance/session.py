@@ -132,12 +132,13 @@ class Session:
         *,
         label: str | None = None,
         dtype: str | None = None,
-        strided: bool = False,
+        views: str = "",
         cotangents: Sequence[np.ndarray] = (),
+        before: Sequence[np.ndarray] = (),
     ) -> dict[str, np.ndarray]:
         """Return what the implementation of an operation gives, or its gradient: for people who paste a reproduction."""
         found = next(d for d in self.implementations if d.operation == operation and label in (None, d.label))
-        manner = Manner(strided=strided, cotangents=tuple(cotangents))
+        manner = Manner(views=views, cotangents=tuple(cotangents), before=tuple(before))
         return dict(self.request(found, dtype or found.dtypes[0], arrays, parameters, manner).values)
 
     def request(
@@ -155,7 +156,7 @@ class Session:
         process = self._running()
         self._last = descriptor.index, dtype
         asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
-        reply, values = self._exchanged(process, asked, [*arrays, *manner.cotangents])
+        reply, values = self._exchanged(process, asked, [*arrays, *manner.beside])
         answer = received(reply, values)
         self._altered = self._altered or bool(answer.left)
         return answer

@@ -10,7 +10,7 @@ from conformance import reproduction
 from conformance.journal import Call, Task
 from conformance.judge import Judgement, compare, exact_in
 from conformance.laws import universal
-from conformance.manner import PLAIN, Manner
+from conformance.manner import PLAIN, SWAPPED, Manner
 from conformance.outcomes import CONVICTIONS, FATAL, Advisory, Errored, Failed, NotJudged, Outcome, Passed, Reason, Result, Unsupported
 from conformance.precision.logits import in_logits
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
@@ -116,10 +116,10 @@ def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, ma
     if isinstance(came, Unsupported):
         return Checked(task, vector, Judgement(came), manner=manner)
     if not isinstance(came, Reply):
-        return Checked(task, vector, _told_strided(_failed(vector, came), manner), seconds=seconds, manner=manner)
+        return Checked(task, vector, _told(_failed(vector, came), manner), seconds=seconds, manner=manner)
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
-    judgement = _told_strided(compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), manner)
+    judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), manner)
     if (manner.repeats or vector.at) and not isinstance(judgement.outcome, Failed):
         judgement = _universal(judgement, task, came)
     return Checked(task, vector, judgement, came, seconds, manner)
@@ -133,13 +133,15 @@ def _universal(judgement: Judgement, task: Task, reply: Reply) -> Judgement:
     return Judgement(Failed(Reason.NOT_DETERMINISTIC, reply.unlike)) if reply.unlike else judgement
 
 
-def _told_strided(judgement: Judgement, manner: Manner) -> Judgement:
-    """Say of a failure with strided arrays that they were, and how an exception is declared."""
+def _told(judgement: Judgement, manner: Manner) -> Judgement:
+    """Say of a failure how the call was made; an exception where arrays are views that few pass convicts nobody."""
     outcome = judgement.outcome
-    if not manner.strided or not isinstance(outcome, Failed | Errored):
+    if not manner.words or not isinstance(outcome, Failed | Errored):
         return judgement
-    declared = " (contiguous=True declares that it takes no such arrays)" if isinstance(outcome, Errored) else ""
-    return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; its arrays were strided views{declared}"))
+    if isinstance(outcome, Errored) and manner.views not in ("", SWAPPED):
+        return Judgement(Advisory(f"{outcome.message}; {manner.words}"))
+    declared = " (contiguous=True declares that it takes no such arrays)" if isinstance(outcome, Errored) and manner.views else ""
+    return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; {manner.words}{declared}"))
 
 
 def _failed(vector: Vector, outcome: Outcome) -> Judgement:

@@ -91,7 +91,7 @@ class _Call:
         self.aliases: set[str] = set()
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        given = self._given(arrays)
+        given = self._refilled(arrays) if self.manner.before else self._given(arrays)
         parts = self._parts(given)
         values = self._results(parts)
         if self.runner.framework.mutable:
@@ -102,7 +102,7 @@ class _Call:
     def gradient(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Return the gradient in the features, under the name of the first result."""
         framework, operation = self.runner.framework, self.runner.operation
-        cotangents = [framework.floats(values, self.dtype) for values in self.manner.cotangents]
+        cotangents = [framework.expanded(framework.floats(values, self.dtype)) for values in self.manner.cotangents]
         gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
         owner, result = features(operation), next(iter(operation.results))
         gradient = dict(zip(operation.arrays, gradients, strict=True)).get(owner or "")
@@ -115,13 +115,21 @@ class _Call:
     def _given(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         return [self._array(name, values) for name, values in zip(self.runner.operation.arrays, arrays, strict=True)]
 
+    def _refilled(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        """Return the arrays of an earlier call, into which others' numbers were written since."""
+        given = self._given(self.manner.before)
+        self._parts(given)
+        for array, values in zip(given, self._given(arrays), strict=True):
+            self.runner.framework.refill(array, values)
+        return given
+
     def _array(self, name: str, values: np.ndarray) -> Any:
         framework = self.runner.framework
         if values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
             array = framework.integers(values)
         else:
             array = framework.floats(values, self.dtype)
-        return framework.strided(array) if self.manner.strided else array
+        return framework.view(array, self.manner.views) if self.manner.views else array
 
     def _parts(self, given: Sequence[Any]) -> list[Any]:
         """Call the function; return its results as it gave them."""

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from narrow_code import F32, Function, attend, encode, softmax, t5
+from narrow_code import F32, Function, attend, encode, rotate, softmax, t5, tables, turned
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
+from refimpl.schemes import learned, longrope, rope
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -98,4 +99,83 @@ SLIDING: list[Kernel] = [
     Kernel("a window of 4,096 positions", "rope.attend", within(4_096), AT_END),
 ]
 
+
+class Kept:
+    """Code that knows an array again by what is no sign of its numbers, and answers with what it made of those then."""
+
+    def __init__(self, right: Function, which: int, known: Callable[[Any], object]) -> None:
+        self.right, self.which, self.known = right, which, known
+        self.kept: dict[object, tuple[Any, Any]] = {}
+
+    def __call__(self, *arrays: Any, **said: Any) -> Any:
+        array = arrays[self.which]
+        key = (self.known(array), tuple(array.shape), str(sorted(said.items())))
+        _, copied = self.kept.setdefault(key, (array, array.copy() if isinstance(array, np.ndarray) else array.clone()))
+        return self.right(*arrays[: self.which], copied, *arrays[self.which + 1 :], **said)
+
+
+def pointer(array: Any) -> object:
+    return array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr()
+
+
+class Latest:
+    """A rotation that keeps the tables of the positions that it was given last."""
+
+    def __init__(self) -> None:
+        self.last: tuple[Any, ...] = ()
+
+    def __call__(self, x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, direction: str, **_: object) -> np.ndarray:
+        if not self.last or self.last[0] is not positions or self.last[1] != base:
+            self.last = (positions, base, *tables(positions, x.shape[-1], base))
+        return turned(x, *self.last[2:], layout, direction)
+
+
+def reused() -> list[Kernel]:
+    """Return code that keeps what it made of an array and doesn't see that this was written to: nothing of it outlives a test."""
+    longrope_declared = {"layout": "half", "direction": "positive"}
+    return [
+        Kernel("positions known by their identity", "rope.rotate", Kept(rotate, 1, id), {}),
+        Kernel("positions known by where they lie", "rope.rotate", Kept(rotate, 1, pointer), {}),
+        Kernel("the last positions known by their identity", "rope.rotate", Latest(), {}),
+        Kernel("vectors known by their identity", "rope.rotate", Kept(rotate, 0, id), {"positions": "from_zero"}),
+        Kernel("keys known by their identity", "rope.attend", Kept(attend, 1, id), {}),
+        Kernel("values known by their identity", "rope.attend", Kept(attend, 2, id), AT_END),
+        Kernel("a table known by its identity", "t5.bias", Kept(t5(t5_buckets), 0, id), FIVE),
+        Kernel("a table known by where it lies", "learned.encode", Kept(learned.encode, 1, pointer), {}),
+        Kernel("short factors known by their identity", "longrope.rotate", Kept(longrope.rotate, 2, id), longrope_declared),
+        Kernel("long factors known by their identity", "longrope.rotate", Kept(longrope.rotate, 3, id), longrope_declared),
+    ]
+
+
+def backwards(x: np.ndarray) -> np.ndarray:
+    """Return an array that is read from its start in memory where it begins at its end."""
+    return x[tuple(slice(None, None, -1) if stride < 0 else slice(None) for stride in x.strides)]
+
+
+def first_only(x: np.ndarray) -> np.ndarray:
+    """Return an array in which only the first of numbers that are there once is found."""
+    for axis, (stride, size) in enumerate(zip(x.strides, x.shape, strict=True)):
+        if stride == 0 and size > 1:
+            x = np.where(np.arange(size).reshape(-1, *[1] * (x.ndim - axis - 1)) == 0, x, 0 * x).astype(x.dtype)
+    return x
+
+
+def reading(right: Function, *which: tuple[int, Callable[[np.ndarray], np.ndarray]]) -> Function:
+    """Return code that reads some of its arrays otherwise."""
+    reads = dict(which)
+    return lambda *arrays, **said: right(*(reads.get(at, np.asarray)(array) for at, array in enumerate(arrays)), **said)
+
+
+VIEWED: list[Kernel] = [
+    Kernel("views from the end read from the start", "rope.rotate", reading(rotate, (0, backwards)), {}),
+    Kernel("positions from the end read from the start", "rope.rotate", reading(rotate, (1, backwards)), {"layout": "half"}),
+    Kernel("keys from the end read from the start", "rope.attend", reading(attend, (1, backwards)), AT_END),
+    Kernel("a table from the end read from the start", "t5.bias", reading(t5(t5_buckets), (0, backwards)), FIVE),
+    Kernel("what is broadcast found once", "rope.rotate", reading(rotate, (0, first_only)), {}),
+    Kernel(
+        "what is broadcast found once, in a model", "rope.rotate", reading(rotate, (0, first_only)), {**MODEL, "positions": "from_zero"}
+    ),
+    Kernel("values that are broadcast found once", "rope.attend", reading(attend, (2, first_only)), {}),
+    Kernel("a cotangent that is broadcast found once", "rope.gradient", reading(rope.gradient, (2, first_only)), {"layout": "half"}),
+]
 KERNELS = [*SET, *HIDING, *SLIDING]

@@ -1,14 +1,78 @@
 """Kernels that once conformed are convicted at core, whatever the seed; right ones in unlike styles never."""
 
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
 import pytest
-from escaped_kernels import KERNELS
+from escaped_kernels import KERNELS, VIEWED, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named
+from unlike_styles import RIGHT
 from wrong_kernels import Kernel
 
+from conformance import golden_checks
+from conformance.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.in_process import InProcess
+from conformance.manner import WAYS
+from conformance.orchestrator import Selection
+from conformance.outcomes import Passed
+from conformance.vector_checks import Checked
+
 __all__ = ["asked_once"]
+
+
+def otherwise(adapter: Any, seed: int) -> Iterator[Checked]:
+    """Yield what is said of small calls that are made otherwise than plainly."""
+    session = InProcess(adapter)
+    for task in Selection(None, None, None, None, "core", seed).tasks(session.implementations):
+        subject = session.subject(task.descriptor, task.dtype, task.profile)
+        plain = list(islice(golden_checks.run(subject, task, golden_checks.drawn(task, seed), enough=24), 24))
+        assert not [check for check in plain if check.failed]
+        yield from golden_checks.otherwise(subject, task, plain, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_a_kernel_that_once_conformed_is_convicted_at_core(kernel: Kernel, seed: int) -> None:
     assert any(checked.failed for checked in judged(kernel.adapter, seed))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kernel", VIEWED, ids=named)
+def test_a_kernel_that_reads_views_wrongly_is_convicted_by_them_alone(kernel: Kernel, seed: int) -> None:
+    told = [checked.judgement.outcome.message for checked in otherwise(kernel.adapter, seed) if checked.failed]
+    assert told
+    assert all(message.endswith(("views from the end to the start", "broadcast views")) for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("which", range(len(reused())), ids=[named(kernel) for kernel in reused()])
+def test_a_kernel_that_takes_an_array_for_its_numbers_is_convicted_where_these_were_written_to(which: int, seed: int) -> None:
+    told = [checked.judgement.outcome.message for checked in otherwise(reused()[which].adapter, seed) if checked.failed]
+    assert told
+    assert all(message.endswith("and were written to since") for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kernel", RIGHT, ids=named)
+def test_right_code_passes_with_views_and_in_arrays_that_are_used_again(kernel: Kernel, seed: int) -> None:
+    every = list(otherwise(kernel.adapter, seed))
+    assert any(checked.manner.before for checked in every)
+    assert all(isinstance(checked.judgement.outcome, Passed) for checked in every)
+
+
+def test_arrays_that_cannot_be_written_to_are_never_used_again() -> None:
+    pytest.importorskip("jax")
+    assert "refilled" in NumPy().manners
+    assert "refilled" not in FRAMEWORKS["jax"]().manners
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (1, 2, 3, 4), (2, 2, 2, 0)])
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_view_holds_the_same_numbers_in_every_way(way: str, name: str, shape: tuple[int, ...]) -> None:
+    pytest.importorskip(name)
+    library = FRAMEWORKS[name]()
+    for values in (np.arange(float(np.prod(shape))).reshape(shape), np.ones(shape)):
+        assert exact(library.view(library.floats(values, "float32"), way), library)[0].tolist() == values.tolist()

@@ -34,6 +34,7 @@ SNIPPETS: Mapping[str, tuple[Call, ...]] = {
     "numbers that aren't finite": (call(np.where(X > 1, np.inf, np.where(X < -1, np.nan, X)), POSITIONS),),
     "strided arrays": (call(X, POSITIONS, manner=STRIDED),),
     "a gradient": (call(X, POSITIONS, manner=Manner(cotangents=(COTANGENT,))),),
+    "arrays that held other numbers": (call(X, POSITIONS, manner=Manner(before=(X / 3, POSITIONS + 1))),),
     "a long label": (call(X, POSITIONS, label="a label 'with' \"quotes\" " + "and more " * 12),),
 }
 OPENED = ("Session('mine.py')", f"Session('/home/{'somebody/' * 20}mine.py', under='autocast')")
@@ -77,8 +78,9 @@ def test_a_snippet_fits_on_the_screen_and_makes_the_calls(kind: str, opened: str
     assert first == eval(opened, {"Session": lambda *path, **settings: (path, settings)})  # noqa: S307  what is pasted
     for (operation, arrays, parameters, said), each in zip(asked, calls, strict=True):
         assert (operation, parameters) == (each.task.operation, each.parameters)
-        assert (said["label"], said["dtype"], said.get("strided", False)) == (each.task.descriptor.label, "float32", each.manner.strided)
-        for given, expected in zip([*arrays, *said.get("cotangents", ())], [*each.arrays, *each.manner.cotangents], strict=True):
+        assert (said["label"], said["dtype"], said.get("views", "")) == (each.task.descriptor.label, "float32", each.manner.views)
+        beside = (*said.get("cotangents", ()), *said.get("before", ()))
+        for given, expected in zip([*arrays, *beside], [*each.arrays, *each.manner.beside], strict=True):
             assert np.array_equal(given, expected, equal_nan=expected.dtype.kind == "f")
             assert given.shape == expected.shape
 

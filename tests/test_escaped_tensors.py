@@ -1,0 +1,120 @@
+"""Tensors that are used again, broadcast ones and broadcast cotangents: what reads them wrongly is convicted, right code never."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from escaped_kernels import Kept, pointer
+from test_escaped_kernels import otherwise
+from test_wrong_kernels import SEEDS, asked_once
+
+from conformance import Adapter
+from conformance.manner import WAYS
+from conformance.outcomes import Advisory, Passed
+
+__all__ = ["asked_once"]
+
+torch: Any = pytest.importorskip("torch")
+NARROW: dict[str, Any] = {"direction": "positive", "positions": "from_zero", "head_dim": 64}
+
+
+def offered(function: Callable[..., Any], **declared: Any) -> Adapter:
+    adapter = Adapter("tensors", framework="torch")
+    adapter.implements("rope.rotate", layout="half", **declared)(function)
+    return adapter
+
+
+def turning(x: Any, positions: Any, *, base: float, direction: str, **_: object) -> Any:
+    half = x.shape[-1] // 2
+    angles = positions.double()[..., None] * base ** (-torch.arange(half).double() / half)
+    angles = angles[:, None] if positions.ndim > 1 else angles
+    cos, sin = angles.cos().to(x.dtype), (angles if direction == "positive" else -angles).sin().to(x.dtype)
+    first, second = x[..., :half], x[..., half:]
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+def with_backward(reading: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a rotation with a gradient of its own, which reads the cotangent in a way."""
+
+    class Turned(torch.autograd.Function):  # type: ignore[misc]  # torch's own types aren't known here
+        @staticmethod
+        def forward(ctx: Any, x: Any, positions: Any, said: Any) -> Any:
+            ctx.kept = positions, said
+            return turning(x, positions, **said)
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            positions, said = ctx.kept
+            back = {"positive": "negative", "negative": "positive"}[said["direction"]]
+            return turning(reading(cotangent), positions, **{**said, "direction": back}), None, None
+
+    return lambda x, positions, **said: Turned.apply(x, positions, said)
+
+
+def convictions(function: Callable[..., Any], seed: int, **declared: Any) -> list[str]:
+    return [checked.judgement.outcome.message for checked in otherwise(offered(function, **declared), seed) if checked.failed]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("known", [id, pointer], ids=["identity", "pointer"])
+def test_a_tensor_that_is_taken_for_its_numbers_is_convicted_where_these_were_written_to(known: Any, seed: int) -> None:
+    told = convictions(Kept(turning, 1, known), seed)
+    assert told
+    assert all(message.endswith("and were written to since") for message in told)
+
+
+def as_it_lies(x: Any) -> Any:
+    """Return a tensor without what is there once and broadcast: only the first of it is read."""
+    return (
+        x
+        if 0 not in [stride for stride, size in zip(x.stride(), x.shape, strict=True) if size > 1]
+        else x * (torch.arange(x.shape[-1]) == 0)
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
+def test_broadcast_tensors_that_are_read_as_they_lie_are_convicted(declared: dict[str, Any], seed: int) -> None:
+    told = convictions(lambda x, positions, **said: turning(as_it_lies(x), positions, **said), seed, **declared)
+    assert told
+    assert all(message.endswith(WAYS["expanded"]) for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
+def test_a_broadcast_cotangent_that_is_read_as_it_lies_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    told = convictions(with_backward(as_it_lies), seed, **declared)
+    assert told
+    assert all(message.endswith("its cotangent was broadcast, as that of a sum is") for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_code_that_raises_where_tensors_are_broadcast_is_told_and_not_convicted(seed: int) -> None:
+    def only_real(x: Any, positions: Any, **said: Any) -> Any:
+        assert as_it_lies(x) is x, "no broadcast tensors"
+        return turning(x, positions, **said)
+
+    every = list(otherwise(offered(only_real), seed))
+    assert not [checked for checked in every if checked.failed]
+    told = [checked.judgement.outcome for checked in every if isinstance(checked.judgement.outcome, Advisory)]
+    assert told
+    assert all(advisory.message.endswith(WAYS["expanded"]) for advisory in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        turning,
+        with_backward(lambda cotangent: cotangent),
+        with_backward(lambda cotangent: cotangent.contiguous()),
+        Kept(turning, 1, lambda tensor: (id(tensor), tensor._version)),  # noqa: SLF001  the count by which torch itself knows
+        lambda x, positions, **said: turning(x.contiguous(), positions.contiguous(), **said),
+    ],
+    ids=["plain", "with a gradient of its own", "with one that is made contiguous", "kept by versions", "made contiguous"],
+)
+def test_right_tensors_pass_however_they_are_written(function: Callable[..., Any], seed: int) -> None:
+    every = list(otherwise(offered(function), seed))
+    assert every
+    assert all(isinstance(checked.judgement.outcome, Passed) for checked in every)
+    assert {WAYS["swapped"], WAYS["reversed"], WAYS["expanded"], ""} < {checked.manner.words for checked in every}
