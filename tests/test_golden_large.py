@@ -9,7 +9,7 @@ import pytest
 from conformance.declarations import operations
 from conformance.draw import Arguments
 from conformance.golden.answers import golden
-from conformance.golden.large import MOST, Large, large
+from conformance.golden.large import ANGLES, MOST, Large, large
 from conformance.golden.sampling import edges
 from conformance.judge import compare, holds
 from conformance.laws.trial import result_shape
@@ -254,6 +254,15 @@ def test_positions_stay_inside_of_what_is_declared() -> None:
     for call in large(operations()["rope.rotate"], restrictions={}, takes=takes, dtype="float32", seed=4, level="core"):
         assert call.arguments.arrays["positions"].min() >= 5
         assert call.arguments.arrays["positions"].max() <= 300
+
+
+@pytest.mark.parametrize("dim", [768, 4_096])
+def test_encodings_that_are_declared_wide_have_fewer_keys(dim: int) -> None:
+    operation = operations()["transformer_xl.weights"]
+    every = list(large(operation, restrictions={"dim": dim}, takes=Takes(), dtype="float32", seed=1, level="core"))
+
+    assert len(every) > 3
+    assert max(dim * call.arguments.arrays["k"].shape[2] for call in every) <= ANGLES
 
 
 def test_smoke_has_one_small_call() -> None:

@@ -27,6 +27,8 @@ FEWEST, ELEMENTS, EACH = 12, 320, 3
 SQUARE = 1 << 26
 #: How wide queries are at most whose positions are projected: every distance takes the square of it.
 PROJECTED = 16
+#: How many angles the encodings of a judged row's keys have together, where a declaration asks for wider ones.
+ANGLES = 1 << 17
 #: How many channels of a judged query aren't zero, where all keys are weighed.
 LIVE = 1
 #: Axes of queries, and of a matrix.
@@ -246,6 +248,8 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], room: 
 def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Takes, most: int) -> Room:
     """Return a room whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
     longest = min(_bounds(operation, parameters, room, takes).size, _side(operation, parameters, room, takes))
+    if _projected(operation) and weighs(operation):
+        longest = min(longest, max(ANGLES // int(str(parameters["dim"])), 2))
     tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
     fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
     while _numbers(operation, parameters, fits) > most and (fits.batch, fits.heads, fits.tokens) != (1, fits.group, 1):
