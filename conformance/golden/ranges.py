@@ -56,7 +56,7 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 96, "base": 10_000.0, "original_length": 4_096, "length": 131_072, "max_length": 131_072},
     {"num_buckets": 512, "max_distance": 512},
     {"num_buckets": 32, "max_distance": 1_000_000},
-    {"num_buckets": 1_040, "max_distance": 4_096},
+    {"num_buckets": 576, "max_distance": 1_024},
     {"head_dim": 64, "base": 50_000.0, "factor": 64.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
