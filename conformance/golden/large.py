@@ -28,7 +28,7 @@ SQUARE = 1 << 26
 #: How wide queries are at most whose positions are projected: every distance takes the square of it.
 PROJECTED = 16
 #: How many angles the encodings of a judged row's keys have together, where a declaration asks for wider ones.
-ANGLES = 1 << 17
+ANGLES = 1 << 16
 #: How many channels of a judged query aren't zero, where all keys are weighed.
 LIVE = 1
 #: Axes of queries, and of a matrix.
