@@ -85,8 +85,9 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None) -> Dia
     found = _of_checks(checked)
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found
-    declared = taken(Asking(subject, checked[0].task), checked)
-    if declared is None or found is None or not found.named:
+    named = found is not None and found.named
+    declared = taken(Asking(subject, checked[0].task, named), checked)
+    if declared is None or found is None or not named:
         return declared or found
     return replace(found, fix=f"{found.fix}; or, where it shall do no more, {declared.fix}")
 

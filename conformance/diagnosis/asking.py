@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from conformance import embedding, golden_checks
 from conformance.declarations import operations
-from conformance.diagnosis.ways import AS_DECLARED, Way
+from conformance.diagnosis.ways import AS_DECLARED, SQUARE, Way
+from conformance.draw import Arguments
 from conformance.frameworks import MalformedError
 from conformance.journal import Task
 from conformance.outcomes import FATAL, Failed, Passed, Reason
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.takes import PLACES, Takes
+from conformance.traces import equal
 from refimpl.spec import Operation
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.
@@ -31,10 +34,11 @@ class Declaration:
 
 @dataclass
 class Asking:
-    """One implementation that is asked again, under declarations narrower than its own."""
+    """One implementation that is asked again, under declarations narrower than its own; its mistake may be ``named`` already."""
 
     subject: Subject
     task: Task
+    named: bool = False
     left: int = field(default=CALLS)
 
     @property
@@ -63,6 +67,30 @@ class Asking:
             return False
         return True
 
+    def takes_no_more(self, declaration: Declaration, count: int) -> bool:
+        """Whether code raises for what the declaration leaves out, or gives the same as inside: it doesn't look at what it is given."""
+        takes = self.task.descriptor.takes
+        bounds = replace(takes, lowest=declaration.takes.lowest, highest=declaration.takes.highest)
+        whole = replace(bounds, positions="whole") if declaration.takes.whole and takes.positions == "any" else bounds
+        several = {name: values for name, values in declaration.values.items() if isinstance(values, tuple)}
+        drawn = golden_checks.drawn(self._declaring(Declaration(several, whole)), seed=2)
+        return all(self._alike(call, inside(call, declaration), declaration.way) for _, call in islice(drawn, count))
+
+    def _alike(self, call: Arguments, other: Arguments, way: Way) -> bool:
+        """Whether two calls give the same bits, or the first raises."""
+        try:
+            one = self._as_taken(call, way)
+        except (CallRefusedError, CallFailedError):
+            return True
+        try:
+            return all(equal(value, self._as_taken(other, way)[name]) for name, value in one.items())
+        except (CallRefusedError, CallFailedError):
+            return False
+
+    def _as_taken(self, call: Arguments, way: Way) -> Mapping[str, np.ndarray]:
+        arrays = call.arrays if way is SQUARE else way.given(self.operation, call.arrays)
+        return self.subject.call(list(arrays.values()), call.parameters).values
+
     def _declaring(self, declaration: Declaration) -> Task:
         """Return the task as it were under a declaration."""
         descriptor = self.task.descriptor
@@ -89,3 +117,19 @@ class Asking:
             return replace(replies[-1], values=values)
 
         return replace(self.subject, call=call, call_in=None, takes=declaration.takes)
+
+
+def inside(call: Arguments, declaration: Declaration) -> Arguments:
+    """Return the call inside a declaration that code which doesn't look at what lies outside takes it for."""
+    takes, arrays = declaration.takes, dict(call.arrays)
+    places = [name for name in PLACES.values() if name in arrays]
+    for name in places if takes.one_row else ():
+        arrays[name] = np.broadcast_to(arrays[name].reshape(-1, arrays[name].shape[-1])[0], arrays[name].shape)
+    start = 0 if takes.positions == "from_zero" or not places else arrays[places[0]].flat[0]
+    for name in places if takes.counted else ():
+        arrays[name] = np.broadcast_to(start + np.arange(arrays[name].shape[-1]), arrays[name].shape)
+    if takes.queries == "at_end" and arrays["key_positions"].shape[-1] >= arrays["query_positions"].shape[-1]:
+        queries = arrays["query_positions"]
+        arrays["query_positions"] = np.broadcast_to(arrays["key_positions"][..., -queries.shape[-1] :], queries.shape)
+    single = {name: value for name, value in declaration.values.items() if not isinstance(value, tuple)}
+    return Arguments({name: np.array(array) for name, array in arrays.items()}, {**call.parameters, **single})

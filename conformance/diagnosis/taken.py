@@ -40,7 +40,7 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     if found is None:
         return None
     wider = (_to_its_end(asking, _widened(asking, found, count), asked) for count in (TRIED, TOLD))
-    return next((_told(asking, each) for each in wider if asking.right(each, TOLD, seed=1)), None)
+    return next((_told(asking, each) for each in wider if asking.right(each, TOLD, seed=1) and asking.takes_no_more(each, TRIED)), None)
 
 
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
@@ -55,7 +55,7 @@ def _values(asking: Asking, parameter: Parameter, passed: Sequence[Checked]) -> 
     """Yield what a parameter may be that code knows one value of: a choice, its default, or one of the few that calls which passed had."""
     if parameter.name in asking.task.descriptor.restrictions:
         return
-    if parameter.name in POWERS:
+    if parameter.name in POWERS and not asking.named:
         yield POWERS[parameter.name]
     elif _conventions(parameter):
         yield from _conventions(parameter)
