@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from narrow_code import F32, Function, attend, encode, rotate, softmax, t5, tables, turned
+from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, softmax, t5, tables, turned
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
@@ -32,6 +32,32 @@ SET: list[Kernel] = [
         {"convention": "deberta"},
     ),
     Kernel("max_distance in 16 bits", "t5.bias", t5(limited(t5_buckets, max_distance=lambda most: min(most, 32_767))), FIVE),
+]
+
+
+def of_ends(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Turn all rows by the first where all begin and end as that does."""
+    alike = positions.ndim > 1 and positions.size > 0 and bool(np.all(positions[:, [0, -1]] == positions[0, [0, -1]]))
+    return np.asarray(rotate(x, positions[0] if alike else positions, **said))
+
+
+def of_a_range(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Count from the first position where the last lies as far from it as tokens do."""
+    count = positions.shape[-1]
+    fits = np.all(positions[..., -1] - positions[..., 0] == count - 1)
+    return np.asarray(rotate(x, positions[..., :1] + np.arange(count) if fits else positions, **said))
+
+
+def flat_slopes(heads: int, most: float) -> np.ndarray:
+    return np.where(slopes(heads, most) < 2.0**-24, F32(0.0), slopes(heads, most))
+
+
+GUESSING: list[Kernel] = [
+    Kernel("rows alike where their ends are", "rope.rotate", of_ends, {}),
+    Kernel("rows alike where their ends are, in a model", "rope.rotate", of_ends, {"head_dim": 128, "layout": "half"}),
+    Kernel("a range where its ends are", "rope.rotate", of_a_range, {}),
+    Kernel("a range where its ends are, in a model", "rope.rotate", of_a_range, {"head_dim": 128, "rows": "shared"}),
+    Kernel("slopes below 2^-24 are zero", "alibi.bias", alibi(flat_slopes), {}),
 ]
 
 
@@ -178,4 +204,4 @@ VIEWED: list[Kernel] = [
     Kernel("values that are broadcast found once", "rope.attend", reading(attend, (2, first_only)), {}),
     Kernel("a cotangent that is broadcast found once", "rope.gradient", reading(rope.gradient, (2, first_only)), {"layout": "half"}),
 ]
-KERNELS = [*SET, *HIDING, *SLIDING]
+KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING]

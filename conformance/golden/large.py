@@ -81,7 +81,7 @@ class Room:
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
 #: more batches times heads, than 16 bits count.
 TOKENS = (
-    Room(2, 2, 129, 129, 32, runs="shuffled"),
+    Room(2, 2, 129, 129, 32, runs="disordered"),
     Room(1, 65, 1_025, 1_025, 16),
     Room(513, 128, 1, 1, 8, runs="late"),
     Room(1, 1, 65_539, 65_539, 16),
@@ -307,7 +307,7 @@ def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes
 def _has_rows(name: str, runs: str, takes: Takes) -> bool:
     """Whether an array of positions has a row for each of the batch: all of them, or those of queries alone."""
     alone = runs == "one side" and name == "query_positions" and takes.queries == "any"
-    return (runs == "rows" or alone) and not takes.one_row
+    return (runs in ("rows", "disordered") or alone) and not takes.one_row
 
 
 def numbers(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -326,12 +326,19 @@ def _positions(
         elif is_position(name) and not (name == "query_positions" and "key_positions" in shapes):
             start = _starts(shape, runs, bounds, takes, rng)
             counted = start + np.arange(shape[-1])
-            found[name] = counted if runs not in ("shuffled", "one side") or takes.counted else rng.permutation(counted)
+            found[name] = counted if takes.counted else _ordered(counted, runs, rng)
     if "key_positions" in found:
         shape = shapes["query_positions"]
         queries = _queries(found["key_positions"], shape[-1], takes, masked=masked)
         found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])
     return found
+
+
+def _ordered(counted: np.ndarray, runs: str, rng: Generator) -> np.ndarray:
+    """Return positions that count in the order of a room: in their own, in any, or in any between the first and the last of each row."""
+    if runs == "disordered":
+        return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
+    return rng.permutation(counted) if runs in ("shuffled", "one side") else counted
 
 
 def _turned(row: np.ndarray, count: int) -> np.ndarray:
