@@ -20,7 +20,7 @@ from conformance.traces import equal
 from refimpl.spec import Operation
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.
-CALLS, FEW = 600, 3
+CALLS, FEW = 400, 3
 
 
 @dataclass(frozen=True)

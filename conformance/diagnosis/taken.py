@@ -39,8 +39,9 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     found = next((each for each in narrow if asking.right(each, TRIED)), None)
     if found is None:
         return None
-    wider = (_to_its_end(asking, _widened(asking, found, count), asked) for count in (TRIED, TOLD))
-    return next((_told(asking, each) for each in wider if asking.right(each, TOLD, seed=1) and asking.takes_no_more(each, TRIED)), None)
+    wide = _to_its_end(asking, _widened(asking, found), asked)
+    holds = asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TRIED)
+    return _told(asking, wide) if holds else None
 
 
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
@@ -112,19 +113,19 @@ def _to_its_end(asking: Asking, found: Declaration, checked: Sequence[Checked]) 
     return replace(found, takes=replace(found.takes, highest=last))
 
 
-def _widened(asking: Asking, narrow: Declaration, count: int) -> Declaration:
+def _widened(asking: Asking, narrow: Declaration) -> Declaration:
     """Return the declaration without what it need not say."""
     declared = asking.task.descriptor.takes
     kinds = POSITIONS[POSITIONS.index(declared.positions) : POSITIONS.index(narrow.takes.positions)]
     wider = (replace(narrow, takes=replace(narrow.takes, positions=kind)) for kind in kinds if kind != "whole" or asking.operation.numbers)
-    narrow = next((each for each in wider if asking.right(each, count)), narrow)
+    narrow = next((each for each in wider if asking.right(each, TRIED)), narrow)
     for name in ("queries", "rows", "lowest", "highest", "masked"):
         without = replace(narrow, takes=replace(narrow.takes, **{name: getattr(declared, name)}))
-        narrow = without if without == narrow or asking.right(without, count) else narrow
+        narrow = without if without == narrow or asking.right(without, TRIED) else narrow
     for name, value in narrow.values.items():
         others = tuple(other for other in _conventions(asking.operation.parameters[name]) if other != value)
         left = {key: kept for key, kept in narrow.values.items() if key != name}
-        if asking.right(replace(narrow, values={**left, name: others} if others else left), count):
+        if asking.right(replace(narrow, values={**left, name: others} if others else left), TRIED):
             narrow = replace(narrow, values=left)
     return narrow
 
