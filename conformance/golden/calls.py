@@ -47,7 +47,7 @@ def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     for number, parameters in enumerate(source):
         sizing = Sizing(operation, parameters, takes, next(hands.scenes), next(hands.rows))
         batched = (False, False) if takes.one_row else next(hands.batches[sizing.scene])
-        yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng), batched).draw()
+        yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng), batched, hands.dyadic(parameters)).draw()
 
 
 def generator(operation: Operation, *words: object) -> Generator:
@@ -81,6 +81,7 @@ class _Hands:
     masks: Iterator[Disguise] = field(init=False)
     patterns: dict[tuple[Pattern, ...], Iterator[Pattern]] = field(init=False, default_factory=dict)
     batches: dict[str, Iterator[tuple[bool, bool]]] = field(init=False)
+    fineness: dict[str, bool] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin every turn."""
@@ -91,6 +92,12 @@ class _Hands:
     def pattern(self, patterns: tuple[Pattern, ...]) -> Pattern:
         """Return the next of the patterns that are taken; with negative ones among them those come early."""
         return next(self.patterns.setdefault(patterns, dealt(patterns, self.rng)))
+
+    def dyadic(self, parameters: Settings) -> bool:
+        """Return in turn, of each combination of conventions, whether numbers are dyadic or use every bit of the significand."""
+        conventions = str([value for value in parameters.values() if isinstance(value, str | bool)])
+        self.fineness[conventions] = not self.fineness.get(conventions, len(self.fineness) % 2 == 0)
+        return self.fineness[conventions]
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,7 @@ class _Call:
     number: int
     sizes: Sizes
     batched: tuple[bool, bool]
+    dyadic: bool
 
     def draw(self) -> Arguments:
         """Draw every array and make them fit each other."""
@@ -182,7 +190,7 @@ class _Call:
         if name == "saturation":
             limit = self._largest_saturation()
             return np.asarray(self.rng.choice([value for value in SATURATIONS if value <= limit], shape))
-        plain = features.dyadic(self.rng, shape) if self.number // 2 % 2 else features.full(self.rng, shape, self.dtype)
+        plain = features.dyadic(self.rng, shape) if self.dyadic else features.full(self.rng, shape, self.dtype)
         if name == "distance_weight":
             return np.asarray(plain * np.exp2(-self.rng.integers(0, 8, shape)))
         if name.endswith("factors"):
