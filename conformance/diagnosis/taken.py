@@ -89,9 +89,9 @@ def _last(checked: Sequence[Checked]) -> int | None:
     return last if last > 0 and _beyond(checked, last) else None
 
 
-def _beyond(checked: Sequence[Checked], last: int) -> int | None:
-    """Return the nearest position beyond the last one at which a call raises, if any does."""
-    return min((place for one in checked if not _answered(one) and (place := _farthest(one)) > last), default=None)
+def _beyond(checked: Sequence[Checked], last: int) -> list[int]:
+    """Return the farthest positions of calls that raise, where they lie beyond the last one, in order."""
+    return sorted({place for one in checked if not _answered(one) and (place := _farthest(one)) > last})
 
 
 def _answered(checked: Checked) -> bool:
@@ -106,8 +106,10 @@ def _farthest(checked: Checked) -> int:
 def _to_its_end(asking: Asking, found: Declaration, checked: Sequence[Checked]) -> Declaration:
     """Return a declaration that ends where code raises, by halving what lies between that and the last position that was answered."""
     last = found.takes.highest
-    beyond = None if last is None or last == asking.task.descriptor.takes.highest else _beyond(checked, last)
-    while last is not None and beyond is not None and beyond - last > 1:
+    if last is None or last == asking.task.descriptor.takes.highest:
+        return found
+    beyond = next((place for place in _beyond(checked, last) if not asking.answers(found, place)), None)
+    while beyond is not None and beyond - last > 1:
         middle = (last + beyond) // 2
         last, beyond = (middle, beyond) if asking.answers(found, middle) else (last, middle)
     return replace(found, takes=replace(found.takes, highest=last))
