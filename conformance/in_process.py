@@ -72,8 +72,11 @@ def assert_conforms(
 
     The function takes the operation's arrays by position, in the framework named, and its parameters by keyword; ``restrictions`` say
     which parameters it can do (``layout="half"``) and which calls it takes (``queries="at_end"``), as in an adapter.
-    ``TargetError`` says that an operation or parameter doesn't exist.
+    ``TargetError`` says that an operation or parameter doesn't exist, ``TypeError`` that something else is given than a function.
     """
+    if not callable(function):
+        message = f"function must be callable, got {function!r}"
+        raise TypeError(message)
     adapter = Adapter(getattr(function, "__name__", "function"), framework=framework, dtypes=dtypes, profile=profile, positions=positions)
     adapter.implements(operation, **restrictions)(function)
     targets.verify(adapter)

@@ -189,6 +189,11 @@ def test_a_parameter_that_doesn_t_exist_is_refused() -> None:
         assert_conforms(half_rope, "rope.rotate", layuot="half")
 
 
+def test_what_stands_in_the_function_s_place_is_refused() -> None:
+    with pytest.raises(TypeError, match="function must be callable, got 'rope.rotate'"):
+        assert_conforms("rope.rotate", half_rope)  # type: ignore[arg-type]  # the wrong way round
+
+
 def test_an_exception_of_the_function_is_a_failure() -> None:
     def broken(*_: object, **__: object) -> None:
         message = "base"
