@@ -190,7 +190,7 @@ def test_a_parameter_that_doesn_t_exist_is_refused() -> None:
 
 
 def test_what_stands_in_the_function_s_place_is_refused() -> None:
-    with pytest.raises(TypeError, match="function must be callable, got 'rope.rotate'"):
+    with pytest.raises(TypeError, match=r"function must be callable, got 'rope\.rotate'"):
         assert_conforms("rope.rotate", half_rope)  # type: ignore[arg-type]  # the wrong way round
 
 
