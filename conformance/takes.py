@@ -121,5 +121,6 @@ def misplaced(takes: Takes, operation: Operation) -> Iterator[str]:
         yield f"rows must be declared of an operation whose positions may have a batch axis, got {operation.name}"
     if (takes.lowest, takes.highest) != (None, None) and not set(BOUNDED) & set(known):
         yield f"lowest and highest must be declared of an operation with positions, got {operation.name}"
-    if takes.masked and ("causal" in operation.parameters or not any({"query", "key"} <= axes for axes in results)):
-        yield f"masked must be declared of a bias or of logits, got {operation.name}"
+    placed = {PLACES["query"], PLACES["key"]} <= set(known)
+    if takes.masked and ("causal" in operation.parameters or not placed or not any({"query", "key"} <= axes for axes in results)):
+        yield f"masked must be declared of a bias or of logits at positions, got {operation.name}"

@@ -7,7 +7,6 @@ import platform
 import socket
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
@@ -284,7 +283,6 @@ def _answer(worker: Answering, request: Mapping[str, Any], arrays: Sequence[np.n
 
 def main(descriptor: int, target: str, load: Callable[[str], Answering] = declared) -> None:
     """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
-    warnings.filterwarnings("error", message=".*will be truncated to dtype.*")
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     _adopt_orphans()
     allocation.keep_freed()

@@ -1,6 +1,7 @@
 """Arrays reach a library exactly, and come back exactly."""
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from conformance.adapter import Unsupported
 from conformance.frameworks import FRAMEWORKS, MalformedError, NumPy, exact, version
 from conformance.profiles import FORMATS
+from conformance.session import Session
 
 DYADIC = np.array([[0.0, -0.5, 31 / 16], [2.0, -2.0, 0.0625]])
 
@@ -114,3 +116,26 @@ def test_an_array_of_something_else_is_malformed(value: np.ndarray) -> None:
 def test_versions_come_from_the_distribution() -> None:
     assert version("numpy") == np.__version__
     assert version("no such distribution") is None
+
+
+WARNING = """
+import jax.numpy as jnp
+
+from conformance import Adapter
+
+adapter = Adapter("mine", framework="jax")
+
+
+@adapter.implements("alibi.slopes", num_heads=2, max_bias=8.0)
+def slopes(**_):
+    return jnp.asarray([1 / 16, 1 / 256], dtype="float64")
+"""
+
+
+def test_what_a_library_warns_of_is_no_exception_of_the_code(tmp_path: Path) -> None:
+    pytest.importorskip("jax")
+    (tmp_path / "mine.py").write_text(WARNING)
+    with Session(str(tmp_path / "mine.py")) as session:
+        found = session.call("alibi.slopes", [], {"num_heads": 2, "max_bias": 8.0})
+
+    assert found["result"].tolist() == [1 / 16, 1 / 256]

@@ -191,6 +191,7 @@ def test_decoding_that_forgets_the_past_is_convicted() -> None:
         ("rope.rotate", {"queries": "at_end"}, "queries must be declared of an operation with queries and keys"),
         ("rope.rotate", {"masked": True}, "masked must be declared of a bias or of logits"),
         ("rope.weights", {"masked": True}, "masked must be declared of a bias or of logits"),
+        ("transformer_xl.shift", {"masked": True}, "masked must be declared of a bias or of logits at positions"),
         ("alibi.bias", {"rows": "shared"}, "rows must be declared of an operation whose positions may have a batch axis"),
         ("rope.frequencies", {"lowest": 0}, "must be declared of an operation with positions"),
     ],
