@@ -113,8 +113,9 @@ def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosi
     """Return what the answers to some vectors show, and which of all that was asked gave none."""
     raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
     answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
-    observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype) for one in told if one.reply is not None]
-    return explain(asked[0].task.operation, observed, asked[0].task.profile, raised, answered)
+    task, masked = asked[0].task, asked[0].task.descriptor.takes.masked
+    observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype, masked) for one in told if one.reply is not None]
+    return explain(task.operation, observed, task.profile, raised, answered)
 
 
 def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:

@@ -68,7 +68,7 @@ def compare(vector: Vector, reply: Reply, dtype: str, profile: str, *, masked: b
     failure = _names(vector, reply) or _shapes(vector, reply) or _dtypes(vector, reply, dtype)
     if failure is not None:
         return Judgement(failure)
-    hidden = {name: _hidden(vector, name, masked=masked) for name in reply.values}
+    hidden = {name: hidden_places(vector, name, masked=masked) for name in reply.values}
     failure = _unmasked(reply, hidden) or _finite(vector, reply, hidden)
     if failure is not None:
         return Judgement(failure)
@@ -147,7 +147,7 @@ def _wider(vector: Vector, reply: Reply, dtype: str) -> str | None:
     return next((got for got in reply.dtypes.values() if got in FORMATS and got != dtype), None)
 
 
-def _hidden(vector: Vector, name: str, *, masked: bool) -> np.ndarray:
+def hidden_places(vector: Vector, name: str, *, masked: bool) -> np.ndarray:
     """Return where a key's position exceeds its query's, to be broadcast to a ``masked`` result of both axes; nowhere in another."""
     shape = _shape(vector, name)
     axes = axis_names(operations()[vector.operation].results[name], len(shape)) or ()

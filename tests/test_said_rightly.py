@@ -1,6 +1,7 @@
 """What a diagnosis says of mistakes that look like conventions, of many that look alike, and of results that are no results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from conformance.diagnosis.undeclared import Raised
 from conformance.mutants import MUTANTS
 from conformance.outcomes import Diagnosis
 from conformance.vectors import Vector, load
-from refimpl.schemes import rope, t5
+from refimpl.schemes import alibi, rope, t5
 from tests import wide_code
 from tests.test_diagnose import observe, only
 
@@ -188,6 +189,35 @@ def test_a_masked_bias_is_no_other_form() -> None:
 
     assert found is not None
     assert "undeclared" not in "; ".join(found.description)
+
+
+def masking(function: Function) -> Sequence[Observation]:
+    """Return what is observed of a bias that hides every key after its query, and declares it."""
+
+    def bias(query_positions: np.ndarray, key_positions: np.ndarray, **parameters: object) -> np.ndarray:
+        hidden = (key_positions[..., None, :] > query_positions[..., :, None])[..., None, :, :]
+        return np.where(hidden, -np.inf, function(query_positions, key_positions, **parameters))
+
+    return [replace(one, masked=True) for one in observe("alibi.bias", bias)]
+
+
+def test_a_mistake_is_named_beside_what_is_masked() -> None:
+    found = diagnose("alibi.bias", masking(MUTANTS["alibi.bias/one-sequence-for-any-heads"].function), "float32")
+
+    assert found is not None
+    assert found.mutants == ("alibi.bias/one-sequence-for-any-heads",)
+
+
+def test_what_is_masked_is_not_told_as_wrong() -> None:
+    assert explain("alibi.bias", masking(alibi.bias), "float32") is None
+
+
+def test_numbers_that_are_masked_are_not_counted_and_count_for_no_relation() -> None:
+    found = explain("alibi.bias", masking(lambda *given, **parameters: -1.5 * alibi.bias(*given, **parameters)), "float32")
+
+    assert found is not None
+    assert not any("should be finite" in clue for clue in found.description)
+    assert "each result is the right one times a number: -1.5" in found.description
 
 
 def test_a_table_that_is_padded_with_zeros_does_not_wrap() -> None:

@@ -84,7 +84,7 @@ def _positions(parts: Sequence[Part]) -> Iterator[str]:
     for part in parts:
         places = positions(part.seen.vector, part.axes, part.element.right.shape)
         if places is not None:
-            here = set(places[~np.isnan(part.element.margin)].tolist())
+            here = set(places[part.element.judged].tolist())
             judged |= here
             wrong |= set(places[part.element.wrong].tolist())
             beside.update(here if part.element.wrong.any() else ())

@@ -32,7 +32,7 @@ NEAR = 64
 
 
 def _fits(element: Element, other: np.ndarray) -> bool:
-    judged = ~np.isnan(element.margin)
+    judged = element.judged
     return bool(np.all(element.distance(other)[judged] <= element.slack(ALLOWANCES * element.reach, other)[judged]))
 
 
@@ -51,13 +51,13 @@ def ratio(wrong: Sequence[Wrong]) -> str:
 
 
 def _factor(element: Element) -> float:
-    right = np.where(np.isfinite(element.right), element.right, 0.0).ravel()
-    return float(right @ np.where(np.isfinite(element.got), element.got, 0.0).ravel()) / (float(right @ right) or 1.0)
+    right, got = (np.where(element.judged & np.isfinite(values), values, 0.0).ravel() for values in (element.right, element.got))
+    return float(right @ got) / (float(right @ right) or 1.0)
 
 
 def shift(wrong: Sequence[Wrong]) -> str:
     """Say that each result is off by one number everywhere."""
-    offsets = [float(np.median(element.got - element.right)) if element.right.size else 0.0 for element, _, _ in wrong]
+    offsets = [float(np.median((element.got - element.right)[element.judged])) for element, _, _ in wrong]
     if not all(_fits(element, element.right + offset) for (element, _, _), offset in zip(wrong, offsets, strict=True)):
         return ""
     return f"each result is off by one number everywhere: {_numbers(offsets, wrong)}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.judge import half_ulp
+from conformance.judge import half_ulp, hidden_places
 from conformance.profiles import FORMATS, LARGEST
 from conformance.vectors import Vector
 
@@ -18,11 +18,12 @@ DRAWN = 16
 
 @dataclass(frozen=True)
 class Observation:
-    """What one vector got."""
+    """What one vector got, and whether keys after their queries are declared to be ``masked``."""
 
     vector: Vector
     got: Mapping[str, np.ndarray]
     dtype: str
+    masked: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class Element:
         """The flat index of the clearest wrong element."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return int(np.argmax(np.where(self.far, self.off / np.nan_to_num(self.margin), -1.0)))
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Where anything is judged."""
+        return np.asarray(~np.isnan(self.margin))
 
     @property
     def whole(self) -> bool:
@@ -137,22 +143,24 @@ def seen(observations: Sequence[Observation], profile: str) -> list[Seen]:
 
 
 def _elements(observation: Observation, profile: str) -> tuple[Element, ...]:
-    vector = observation.vector
     return tuple(
-        _element(vector, name, np.asarray(observation.got[name]), observation.dtype, profile)
-        for name, right in (vector.expected or {}).items()
+        _element(observation, name, right, profile)
+        for name, right in (observation.vector.expected or {}).items()
         if name in observation.got and np.shape(observation.got[name]) == right.shape
     )
 
 
-def _element(vector: Vector, name: str, got: np.ndarray, dtype: str, profile: str) -> Element:
-    right = (vector.expected or {})[name]
+def _element(observation: Observation, name: str, right: np.ndarray, profile: str) -> Element:
+    """Return one result as it is compared: where it is hidden nothing is judged, and what came counts as right."""
+    vector, dtype = observation.vector, observation.dtype
+    hidden = np.broadcast_to(hidden_places(vector, name, masked=observation.masked), right.shape)
+    got = np.where(hidden, right, np.asarray(observation.got[name]))
     if right.dtype.kind == "i":
         allowed = np.zeros(right.shape)
         allowed.ravel()[list(vector.also.get(profile, {}).get(name, {}))] = np.nan
         return Element(name, got, right, allowed, allowed, dtype, row_constant=False)
     known = vector.allowed.get(profile, {}).get(name, np.full(right.shape, np.nan))
-    allowed = np.where(np.abs(right) + np.nan_to_num(known) >= LARGEST[dtype], np.nan, known)
+    allowed = np.where(hidden | (np.abs(right) + np.nan_to_num(known) >= LARGEST[dtype]), np.nan, known)
     unit = 2.0 ** -FORMATS[profile.split("-", 1)[0]][0]
     least = ROUNDINGS * unit * np.max(np.abs(np.nan_to_num(got)), initial=0.0)
     reach = np.where(np.isnan(allowed), np.nan, np.maximum(np.max(np.nan_to_num(allowed), initial=0.0), least))
