@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.channel import LARGEST_PAYLOAD
-from conformance.manner import EXPANDED, REVERSED, SWAPPED
+from conformance.manner import EXPANDED, PARTS, REVERSED, SWAPPED
 from conformance.profiles import CAST, CIRCUMSTANCES, HALVES
 from conformance.wording import told
 
@@ -83,7 +83,7 @@ class NumPy:
 
     def view(self, array: Any, way: str) -> Any:
         """Return the same numbers as a view, in one of the ways that a manner has."""
-        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded}[way](array)
+        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded, PARTS: self.part}[way](array)
 
     def reversed(self, array: Any) -> Any:
         """Return the same numbers as a view of an array that holds them from the last to the first."""
@@ -97,6 +97,15 @@ class NumPy:
         shape, strides = array.shape, array.strides
         once = [0 if axis in _repeating(array) else stride for axis, stride in enumerate(strides)]
         return self.library.lib.stride_tricks.as_strided(array, shape, once)
+
+    def part(self, array: Any) -> Any:
+        """Return the same numbers as a view of a larger array: every second index of each axis but the last, the first half of that."""
+        if not array.ndim:
+            return array
+        whole = self.library.concatenate([array, array], axis=-1)
+        for axis in range(array.ndim - 1):
+            whole = self.library.repeat(whole, 2, axis=axis)
+        return whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
 
     def refill(self, array: Any, values: Any) -> None:
         """Write other numbers into an array."""
@@ -195,6 +204,15 @@ class Torch(NumPy):
         """Return the same numbers as a view of a tensor that holds those once which are the same along an axis."""
         axes = _repeating(array)
         return array.as_strided(array.shape, [0 if axis in axes else stride for axis, stride in enumerate(array.stride())])
+
+    def part(self, array: Any) -> Any:
+        """Return the same numbers as a view of a larger tensor: every second index of each axis but the last, the first half of that."""
+        if not array.ndim:
+            return array
+        whole = self.library.cat([array, array], dim=-1)
+        for axis in range(array.ndim - 1):
+            whole = whole.repeat_interleave(2, dim=axis)
+        return whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
 
     def refill(self, array: Any, values: Any) -> None:
         """Write other numbers into a tensor."""

@@ -54,12 +54,14 @@ class Manner:
         return cls(request.get("views", ""), request.get("repeats", 0), request.get("seconds", math.inf), **named)
 
 
-#: How arrays are views: with heads and tokens swapped, or every second element; from the end to the start; of numbers that are there once.
-SWAPPED, REVERSED, EXPANDED = "swapped", "reversed", "expanded"
+#: How arrays are views: with heads and tokens swapped, or every second element; from the end to the start; of numbers that
+#: are there once; every second row, head and token, and the first channels, of a larger array.
+SWAPPED, REVERSED, EXPANDED, PARTS = "swapped", "reversed", "expanded", "parts"
 WAYS = {
     SWAPPED: "its arrays were strided views",
     REVERSED: "its arrays were views from the end to the start",
     EXPANDED: "its arrays were broadcast views",
+    PARTS: "its arrays were parts of larger ones",
 }
 PLAIN = Manner()
 STRIDED = Manner(views=SWAPPED)

@@ -16,7 +16,7 @@ from conformance.golden.features import dyadic
 from conformance.golden.lookalikes import lookalikes
 from conformance.journal import Task
 from conformance.law_checks import declared
-from conformance.manner import EXPANDED, REVERSED, STRIDED, Manner
+from conformance.manner import EXPANDED, PARTS, REVERSED, STRIDED, Manner
 from conformance.outcomes import Advisory, Passed, Result
 from conformance.subject import Subject
 from conformance.takes import Takes
@@ -41,6 +41,7 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
     for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, MOST), _flipped)):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
     for each in _passed(real)[:1]:
+        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{PARTS}"), Manner(views=PARTS))
         vector = None if task.descriptor.modifies_inputs else _repeated(task, each.vector)
         if vector is not None:
             yield check(subject, task, vector, Manner(views=EXPANDED))

@@ -90,8 +90,13 @@ HIDING: list[Kernel] = [
         declared,
     )
     for operation, attention in (("none.attend", unturned), ("rope.attend", masked_by))
-    for does, mask, size in (("takes away", taking, 1e4), ("takes away", taking, 1e9), ("is", putting, -1e4), ("is", putting, -1e9))
+    for does, mask, size in (("takes away", taking, 1e4), ("is", putting, -1e4))
     for declared in ({}, AT_END, {**AT_END, "positions": "from_zero"})
+]
+#: What models take for infinity.
+FAR_BELOW: list[Kernel] = [
+    Kernel(f"a mask that {does} {size:g}", "none.attend", unturned(mask(size)), {})
+    for does, mask, size in (("takes away", taking, 1e9), ("is", putting, -1e9), ("is", putting, np.finfo(F32).min / 2))
 ]
 
 

@@ -257,8 +257,7 @@ def opposing(arrays: Arrays, free: bool) -> Arrays:  # noqa: FBT001
         first = keys.min(axis=-1)
         queries[..., _lowest(arrays)] = first if queries.ndim == keys.ndim else first.max()
     seen = keys <= queries.min(axis=-1, keepdims=True)
-    size = features.OUTWEIGHING if np.count_nonzero(np.atleast_2d(seen)[0]) == 1 else features.OPPOSING
-    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -size * _toward(arrays), k)}
+    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -features.OUTWEIGHING * _toward(arrays), k)}
 
 
 def undisguised(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001

@@ -82,9 +82,9 @@ class Room:
 #: more batches times heads, than 16 bits count.
 TOKENS = (
     Room(2, 2, 129, 129, 32, runs="disordered"),
-    Room(1, 65, 1_025, 1_025, 16),
+    Room(1, 65, 1_025, 1_025, 16, group=65),
     Room(513, 128, 1, 1, 8, runs="late"),
-    Room(1, 1, 65_539, 65_539, 16),
+    Room(2, 1, 65_539, 65_539, 16),
     Room(5, 9, 257, 65, 128, group=3, runs="rows"),
     Room(3, 257, 9, 10, 256, runs="late"),
     Room(33, 2, 65, 2_049, 80, runs="shuffled"),
@@ -118,12 +118,12 @@ BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, and more keys than a
 #: cache keeps that slides.
 ATTENTION = (
-    Room(2, 4, 5, 65, 16, group=2, runs="one side"),
+    Room(2, 10, 5, 65, 16, group=5, runs="one side"),
     Room(1, 6, 97, 257, 80, group=3, causal=True),
-    Room(35, 128, 1, 5, 8, group=64, runs="late"),
+    Room(35, 128, 1, 5, 8, group=64, runs="rows"),
     Room(1, 8, 3, 2_049, 128, group=8),
     Room(7, 12, 10, 10, 256, group=3, runs="rows", causal=True),
-    Room(1, 33, 65, 129, 64, causal=True),
+    Room(1, 35, 65, 129, 64, group=7, causal=True),
     Room(1, 128, 2, 33, 64, group=16, runs="late"),
     Room(5, 4, 3, 17, 576, group=2, runs="shuffled"),
     Room(1, 2, 4, 1_025, 96, group=2, runs="shuffled", causal=True),

@@ -11,6 +11,8 @@ from conformance.takes import Takes
 from refimpl.spec import Operation, bind
 
 QUERIES, KEYS = "query_positions", "key_positions"
+#: Batch, heads, tokens and channels.
+FULL = 4
 Row = Callable[[np.ndarray], np.ndarray]
 
 
@@ -34,6 +36,7 @@ def _room(operation: Operation, arguments: Arguments, takes: Takes) -> Room:
 
 
 def _changed(operation: Operation, arguments: Arguments, takes: Takes, allowed: Room) -> Iterator[Arguments]:
+    yield arguments.with_arrays(**{name: later_changed(array) for name, array in arguments.arrays.items() if array.ndim == FULL})
     if not takes.counted:
         for change in (inside_rolled, inside_moved, backwards):
             yield _at(arguments, takes, change)
@@ -59,6 +62,11 @@ def _sighted(call: Arguments) -> bool:
     if not call.parameters.get("causal"):
         return True
     return bool(np.all(call.arrays[KEYS].min(axis=-1) <= call.arrays[QUERIES].min(axis=-1)))
+
+
+def later_changed(vectors: np.ndarray) -> np.ndarray:
+    """Return vectors of which those of the first token are the same, and the others hold the same numbers elsewhere."""
+    return np.concatenate([vectors[..., :1, :], np.roll(vectors[..., 1:, :], 1, axis=-1)], axis=-2)
 
 
 def inside_rolled(rows: np.ndarray) -> np.ndarray:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 from conformance.draw import TYPICAL
 
-#: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512), and one that no 8 divides.
-WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70)
+#: Rotary widths: ViT-sized heads (72), GPT-J and phi-2 (16, 80), Phi-3 (96), Kimi K2 (112), MiMo (192), Gemma (256, 512), and one that no
+#: 8 divides.
+WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
@@ -26,17 +27,17 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "beta_fast": (32.0, 4.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (8, 1, 13, 21, 62, 32, 17, 40, 3),
-    "clamp_length": (None, 1_000, 2, 128, 400, 4_096, 20_000),
+    "clamp_length": (None, 1_000, 2, 1, 128, 400, 4_096, 20_000),
     "dim": MODEL_WIDTHS,
-    "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1),
+    "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
     "head_dim": WIDTHS,
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
     "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0),
     "max_distance": (128, 2, 16, 64, 800, 512, 5, 256),
     "max_length": (131_072, 4_096, 1_048_576, 8_192, 65_536),
     "memory": (0, 1, 3, 16, 64, 127),
-    "mscale": (None, 1.0, 0.707, 0.0),
-    "mscale_all_dim": (None, 1.0, 0.707, 0.0),
+    "mscale": (None, 1.0, 0.707, 0.0, 2.0),
+    "mscale_all_dim": (None, 1.0, 0.707, 0.0, 1.5),
     "num_buckets": (32, 320, 512, 64, 8, 256, 20),
     "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
     "offset": (0, 2, 1),
@@ -70,7 +71,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "batch": (1, 2, 3, 5, 7),
     "head": (1, 2, 3, 8, 12, 33),
     "key_head": (1, 2, 3),
-    "group": (1, 3, 8, 1, 16, 2),
+    "group": (1, 3, 8, 1, 16, 2, 5, 7),
     "token": (1, 2, 3, 5, 9, 17, 33, 64, 65, 129),
     "query": (1, 2, 3, 5, 17, 33),
     "key": (1, 2, 4, 9, 17, 33, 65, 129),
