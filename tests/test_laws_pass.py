@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import law_implementations as rounding
+import numpy as np
 import pytest
 from law_subjects import DTYPES, OPERATIONS, findings, reference, subject
 
 from conformance.laws import Finding
 from conformance.takes import Positions, Queries, Takes
-from refimpl.schemes import SCHEMES
+from refimpl.schemes import SCHEMES, alibi
 
 
 def broken(found: dict[str, Finding]) -> dict[str, str]:
@@ -108,3 +109,14 @@ def test_code_that_counts_or_decodes_breaks_no_law(name: str, positions: Positio
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_code_that_has_bounds_breaks_no_law(name: str, takes: Takes) -> None:
     assert not broken(findings(reference(name, "float32", takes=takes), examples=8))
+
+
+def last_by_index(query: np.ndarray, key: np.ndarray, **said: Any) -> np.ndarray:
+    """Return ALiBi that is 0 at the last key by index, where the form counts from the last key."""
+    values = np.asarray(alibi.bias(query, key, **said))
+    return values - values[..., -1:] if said["form"] == "reversed" else values
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_row_constant_that_a_form_leaves_free_breaks_no_law(seed: int) -> None:
+    assert not broken(findings(subject("alibi.bias", last_by_index, "float64"), seed=seed))

@@ -9,6 +9,7 @@ import numpy as np
 from conformance.draw import Arguments
 from conformance.laws.budget import compounded
 from conformance.laws.trial import Checker, Sides, Trial
+from conformance.subject import CallRefusedError
 from refimpl.spec import Law
 
 
@@ -117,17 +118,14 @@ def _no_violation(excess: np.ndarray, allowed: np.ndarray) -> Sides:
 
 
 def alibi_zero_at_origin(trial: Trial) -> Iterator[Sides]:
-    """Where the distance is 0 the bias is 0, exactly: at the query, at the last key, or at position 0."""
+    """Where the distance is 0 the bias is 0, exactly; in forms that leave a constant of each row free nothing is."""
     call = trial.arguments
+    if call.parameters["form"] not in ("row", "symmetric"):
+        message = "a bias that leaves a constant of each row free is 0 nowhere in particular"
+        raise CallRefusedError(message)
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
-    if call.parameters["form"] in ("row", "symmetric"):
-        key = query[np.arange(key.size) % query.size] if not trial.subject.counted else key
-        call = call.with_arrays(key_positions=key)
-        here = query[:, None] == key
-    else:
-        last = key.max() if call.parameters["form"] == "reversed" else 0
-        here = np.broadcast_to(key == last, (query.size, key.size))
-    left = trial.values(call)[:, here]
+    key = query[np.arange(key.size) % query.size] if not trial.subject.counted else key
+    left = trial.values(call.with_arrays(key_positions=key))[:, query[:, None] == key]
     yield Sides(left, np.zeros_like(left), np.zeros_like(left))
 
 
