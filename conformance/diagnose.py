@@ -59,7 +59,7 @@ def explain(
     """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is wrong.
 
     ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
-    that were ``answered``, the observed ones or more.
+    that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told.
     """
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
@@ -73,6 +73,7 @@ def explain(
         taken_only = [] if why is None else [f"it {why.does}; {why.fix}"]
         known_of_it = (
             *taken_only,
+            *(_in_common(everything) if answered is None else ()),
             *_undecided(operation, found, everything),
             *partly(operation, everything),
             *clues(observations, profile),
@@ -116,6 +117,11 @@ def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosi
     task, masked = asked[0].task, asked[0].task.descriptor.takes.masked
     observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype, masked) for one in told if one.reply is not None]
     return explain(task.operation, observed, task.profile, raised, answered)
+
+
+def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:
+    passed, failed = ([one.vector for one in everything if one.wrong is wrong] for wrong in (False, True))
+    return conditions(passed, failed)
 
 
 def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:

@@ -152,6 +152,21 @@ def test_a_wrong_shape_is_told() -> None:
     assert diagnosis.description[0].startswith("result has shape ")
 
 
+def test_one_element_of_one_case_is_told_of_no_axis_and_no_position() -> None:
+    calls: list[int] = []
+
+    def once(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        calls.append(x.size)
+        right = np.array(rope.rotate(x, positions, **given))
+        right.flat[0] += len(calls) == 1
+        return right
+
+    clues = "; ".join(told("rope.rotate", once))
+    assert "1 of " in clues
+    assert "only" not in clues
+    assert "wrong at every position" not in clues
+
+
 def test_what_is_not_finite_is_counted() -> None:
     def infinite(positions: np.ndarray, **given: Any) -> np.ndarray:
         return np.where(positions[:, None] == 131_071, np.nan, sinusoidal.encode(positions, **given))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from conformance.declarations import operations
-from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
 from conformance.diagnosis.seen import Element, Observation, Seen, seen
@@ -18,6 +17,8 @@ from refimpl.spec import axis_names
 SHOWN = 6
 #: In so many results a position is right beside wrong ones by more than chance.
 OFTEN = 2
+#: So many results are wrong, and so many elements at each index of an axis, by more than chance.
+ENOUGH = 3
 #: How the indices of an axis are called.
 AXES = {
     "head_dim": "channel",
@@ -64,10 +65,7 @@ def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
 
 
 def _vectors(everything: Sequence[Seen]) -> Iterator[str]:
-    wrong = [one for one in everything if any(element.wrong.any() for element in one.elements)]
-    right = [one for one in everything if one not in wrong]
-    yield f"{len(wrong)} of {len(everything)} vectors are wrong"
-    yield from conditions([one.vector for one in right], [one.vector for one in wrong])
+    yield f"{sum(one.wrong for one in everything)} of {len(everything)} vectors are wrong"
 
 
 def _results(parts: Sequence[Part]) -> Iterator[str]:
@@ -88,10 +86,11 @@ def _positions(parts: Sequence[Part]) -> Iterator[str]:
             judged |= here
             wrong |= set(places[part.element.wrong].tolist())
             beside.update(here if part.element.wrong.any() else ())
-    right = judged - wrong
+    many = sum(bool(part.element.wrong.any()) for part in parts) >= ENOUGH
+    right = (judged if many else set(beside)) - wrong
     if wrong and right:
         yield from filter(None, [_bounded(sorted(wrong), sorted(right), [place for place in sorted(right) if beside[place] >= OFTEN])])
-    elif wrong:
+    elif wrong and many:
         yield "wrong at every position"
 
 
@@ -108,8 +107,10 @@ def _bounded(wrong: Sequence[int], right: Sequence[int], beside: Sequence[int]) 
 
 def _indices(parts: Sequence[Part]) -> Iterator[str]:
     for axis, word in AXES.items():
-        masks = [_along(part, axis) for part in parts if axis in part.axes and part.element.wrong.any()]
-        if masks and any(not mask.all() for mask in masks):
+        wrong = [part for part in parts if axis in part.axes and part.element.wrong.any()]
+        masks = [_along(part, axis) for part in wrong]
+        elements = sum(int(part.element.wrong.sum()) for part in wrong)
+        if any(not mask.all() for mask in masks) and elements >= ENOUGH * sum(int(mask.sum()) for mask in masks):
             told = _told(masks, word)
             if told:
                 yield told

@@ -1,7 +1,9 @@
 """What failing cases have in common that no passing one has: a width, a length, a batch, where positions lie."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from math import comb
 from typing import Any
 
 from conformance.declarations import operations
@@ -12,8 +14,12 @@ from refimpl.spec import axis_names
 MOST = 4
 #: So many values are listed; more are no list of exceptions but all that was drawn.
 LISTED = 4
-#: So many different numbers on either side have a property, and so many passing cases lack one, by more than chance.
+#: So many cases pass, so many fail, and so many different numbers on either side have a property, by more than chance.
 ENOUGH = 3
+#: What parts cases is told only where it would part so few of all choices of as many: there are some ten facts that could.
+CHANCE = 1 / 200
+#: Smallest ones and largest ones: a bound parts so many choices of as many cases, whatever they are.
+BOUNDS = 2
 #: How many of an axis are called, and where an axis stands for the sequence.
 COUNTED = {
     "token": "tokens",
@@ -34,9 +40,9 @@ Values = Sequence[Value]
 def conditions(passed: Sequence[Vector], failed: Sequence[Vector]) -> tuple[str, ...]:
     """Return what all failing cases have and no passing one, one sentence each: parameters, sizes, then where positions lie.
 
-    Where hardly any case passes, there is nothing to be said.
+    Where hardly any case passes, or hardly any fails, there is nothing to be said.
     """
-    if len(passed) < ENOUGH or not failed:
+    if min(len(passed), len(failed)) < ENOUGH or CHANCE * comb(len(passed) + len(failed), len(failed)) < BOUNDS:
         return ()
     good, bad = ([_facts(vector) for vector in group] for group in (passed, failed))
     names = [name for name in bad[0] if all(name in facts for facts in chain(bad, good))]
@@ -149,7 +155,18 @@ def _listed(name: str, bad: Values, good: Values) -> str:
             if all(map(holds, bad)) and not any(map(holds, good)):
                 return f"where {name} is {words}"
     listed = len(values) == 1 or len(values) <= min(LISTED, len(bad) - 1)
-    return f"where {name} is {_either(bad)}" if listed else ""
+    return f"where {name} is {_either(bad)}" if listed and not _by_chance(bad, good) else ""
+
+
+def _by_chance(bad: Values, good: Values) -> bool:
+    """Whether many other choices of as many cases have as few values, which no other case has."""
+    ways = Counter({(0, 0): 1})
+    for size in Counter(chain(bad, good)).values():
+        fewer = [(key, count) for key, count in ways.items() if key[0] < len(set(bad)) and key[1] + size <= len(bad)]
+        for (values, cases), count in fewer:
+            ways[values + 1, cases + size] += count
+    alike = sum(count for (_, cases), count in ways.items() if cases == len(bad))
+    return alike > CHANCE * comb(len(bad) + len(good), len(bad))
 
 
 #: What whole numbers may be that code overlooks.

@@ -123,6 +123,11 @@ class Seen:
         """Whether an element is wrong by more than ten allowances."""
         return any(bool(np.any(element.far)) for element in self.elements)
 
+    @property
+    def wrong(self) -> bool:
+        """Whether an element is wrong by more than what is allowed."""
+        return any(bool(element.wrong.any()) for element in self.elements)
+
     @functools.cached_property
     def size(self) -> int:
         """How many numbers go in and come out."""
