@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from conformance import report
 from conformance.diagnose import Observation, diagnose, explain
@@ -9,6 +10,7 @@ from conformance.mutants.building import altered
 from conformance.outcomes import Diagnosis
 from conformance.reports import markdown, page
 from conformance.summary import convictions
+from conformance.vectors import Vector
 from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests.test_diagnose import observe, only
 from tests.test_report import a_report, wrong
@@ -108,6 +110,27 @@ def test_the_head_that_is_wrong_is_told() -> None:
         return alibi.bias(q, k, **given) * np.where(np.arange(given["num_heads"]) == given["num_heads"] - 1, 1.37, 1.0)[:, None, None]
 
     assert "only the last head is wrong" in told("alibi.bias", last_head, form="row")
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"), [([0, 1, 4], "only rows 0, 1 and 4 of the batch are wrong"), ([2], "only row 2 of the batch is wrong")]
+)
+def test_the_rows_of_the_batch_that_are_wrong_are_told(rows: list[int], words: str) -> None:
+    right = np.random.default_rng(0).normal(size=(6, 2, 4, 8))
+    got = right + np.isin(np.arange(6), rows)[:, None, None, None] * np.random.default_rng(1).normal(size=right.shape)
+    vector = Vector(
+        "rope.rotate/made",
+        "rope.rotate",
+        "",
+        parameters={"head_dim": 8, "base": 1e4, "layout": "half", "direction": "positive"},
+        inputs={"x": right, "positions": np.arange(4)},
+        expected={"result": right},
+        allowed={"float32": {"result": np.zeros(right.shape)}},
+    )
+    diagnosis = explain("rope.rotate", [Observation(vector, {"result": got}, "float32")], "float32")
+
+    assert diagnosis is not None
+    assert words in diagnosis.description
 
 
 def test_the_parameter_that_makes_it_wrong_is_told() -> None:

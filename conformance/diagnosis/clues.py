@@ -125,10 +125,22 @@ def _along(part: Part, axis: str) -> np.ndarray:
 def _told(masks: Sequence[np.ndarray], word: str) -> str:
     for which, share in SHARES.items():
         if all(np.array_equal(mask, share(np.arange(mask.size), mask.size)) for mask in masks):
-            return f"only {which.format(word=word)} wrong"
+            return f"only {which.format(word=word, words=_many(word))} wrong"
     indices = sorted({int(i) for mask in masks for i in np.flatnonzero(mask)})
     sizes = max(mask.size for mask in masks)
-    return f"only {word}{'s' * (len(indices) > 1)} {_listed(indices)} wrong" if len(indices) <= SHOWN and len(indices) < sizes else ""
+    return _only(word, indices) if len(indices) <= SHOWN and len(indices) < sizes else ""
+
+
+def _only(word: str, indices: Sequence[int]) -> str:
+    """Return that nothing but that is wrong: *only rows 0 and 4 of the batch are wrong*."""
+    noun, *rest = (word if len(indices) == 1 else _many(word)).split(" ", 1)
+    return f"only {' '.join((noun, _listed(indices), *rest))} {'is' if len(indices) == 1 else 'are'} wrong"
+
+
+def _many(word: str) -> str:
+    """Return the plural: *rows of the batch*."""
+    noun, *rest = word.split(" ", 1)
+    return " ".join((f"{noun}s", *rest))
 
 
 #: Shares of an axis by what they are called.
@@ -136,8 +148,8 @@ SHARES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "the first {word} is": lambda index, _: index == 0,
     "the last {word} is": lambda index, size: index == size - 1,
     "what follows the first {word} is": lambda index, _: index > 0,
-    "the lower half of the {word}s is": lambda index, size: index < size // 2,
-    "the upper half of the {word}s is": lambda index, size: index >= size // 2,
+    "the lower half of the {words} is": lambda index, size: index < size // 2,
+    "the upper half of the {words} is": lambda index, size: index >= size // 2,
     "every even {word} is": lambda index, _: index % 2 == 0,
     "every odd {word} is": lambda index, _: index % 2 == 1,
 }
