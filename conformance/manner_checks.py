@@ -38,10 +38,10 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
     real = [each for each in checked if any(_several(array) for array in each.vector.inputs.values())]
     for each in _passed(real):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-strided"), STRIDED)
+        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{PARTS}"), Manner(views=PARTS))
     for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, MOST), _flipped)):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
     for each in _passed(real)[:1]:
-        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{PARTS}"), Manner(views=PARTS))
         vector = None if task.descriptor.modifies_inputs else _repeated(task, each.vector)
         if vector is not None:
             yield check(subject, task, vector, Manner(views=EXPANDED))

@@ -19,6 +19,8 @@ from refimpl.schemes import SCHEMES
 from refimpl.spec import Law, Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
+#: What an operation looks up or averages: its result is as large.
+PASSED_ON = ("v", "table")
 Arrays = Mapping[str, np.ndarray]
 #: What a mask is tried by: arrays that are to be others, where queries and keys may stand anywhere and where they may not.
 Disguise = Callable[[Arrays, bool], Arrays]
@@ -205,10 +207,9 @@ class _Call:
     def _mannered(self, name: str, plain: np.ndarray, manner: str) -> np.ndarray:
         axes = self.operation.arrays[name]
         linear = Law.LINEAR in laws(self.operation)
-        if manner == "huge" and linear and axes in self.operation.results.values():
-            return plain * 2.0 ** features.HUGE[self.dtype]
-        if manner == "tiny" and (name == "v" or (linear and axes in self.operation.results.values())):
-            return plain * 2.0 ** features.TINY[self.dtype]
+        passed_on = name in PASSED_ON or (linear and axes in self.operation.results.values())
+        if manner in ("huge", "tiny") and passed_on:
+            return plain * 2.0 ** (features.HUGE if manner == "huge" else features.TINY)[self.dtype]
         if manner == "loud" and not linear and "query" in axes.split():
             loud = self.rng.random((*plain.shape[:-1], 1)) < 1 / 2
             loud[..., 0, :] = True

@@ -78,6 +78,8 @@ class Room:
         }.get(axis, self.tokens)
 
 
+#: Orders of a few tokens more than small calls have, which are told from one another by what lies between the ends.
+ORDERS = {each.__name__: each for each in (places.disordered, places.repeated, places.negative, places.padded, places.listed)}
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
 #: more batches times heads, than 16 bits count.
 TOKENS = (
@@ -89,6 +91,7 @@ TOKENS = (
     Room(3, 257, 9, 10, 256, runs="late"),
     Room(33, 2, 65, 2_049, 80, runs="shuffled"),
     Room(2, 8, 17, 65, 1_026, runs="late"),
+    *(Room(1, 1, 9, 9, 16, runs=order) for order in ORDERS),
 )
 TOKENS_AT_FULL = (
     Room(1, 32, 4_096, 4_096, 128),
@@ -103,6 +106,7 @@ ENCODINGS = (
     Room(1, 40, 257, 257, 1_024, runs="late"),
     Room(1, 160, 33, 33, 16_384, runs="shuffled"),
     Room(1, 3, 65_539, 65_539, 16),
+    *(Room(1, 3, 9, 9, 64, runs=order) for order in ORDERS),
 )
 ENCODINGS_AT_FULL = (Room(1, 32, 32_771, 32_771, 128), Room(1, 32, 4_097, 4_097, 768, runs="late"))
 #: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.
@@ -128,6 +132,7 @@ ATTENTION = (
     Room(5, 4, 3, 17, 576, group=2, runs="shuffled"),
     Room(1, 2, 4, 1_025, 96, group=2, runs="shuffled", causal=True),
     Room(1, 1, 2, 4_355, 16),
+    *(Room(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated")),
 )
 ATTENTION_AT_FULL = (
     Room(1, 32, 129, 1_025, 128, group=4, runs="late"),
@@ -295,7 +300,7 @@ def _shape(axes: str, parameters: Parameters, room: Room, *, optional: bool) -> 
 def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes, dtype: str, rng: Generator) -> Arguments:
     """Return the arrays of a call of that size."""
     bounds = _bounds(operation, parameters, room, takes)
-    shapes = {name: _shape(axes, parameters, room, optional=_has_rows(name, room.runs, takes)) for name, axes in operation.arrays.items()}
+    shapes = {name: _shape(axes, parameters, room, optional=_has_rows(name, room, takes)) for name, axes in operation.arrays.items()}
     arrays = _positions(shapes, room.runs, bounds, takes, rng, masked=room.causal and bool(parameters.get("causal")))
     for name, shape in shapes.items():
         if name not in arrays:
@@ -304,10 +309,10 @@ def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes
     return Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
 
 
-def _has_rows(name: str, runs: str, takes: Takes) -> bool:
+def _has_rows(name: str, room: Room, takes: Takes) -> bool:
     """Whether an array of positions has a row for each of the batch: all of them, or those of queries alone."""
-    alone = runs == "one side" and name == "query_positions" and takes.queries == "any"
-    return (runs in ("rows", "disordered") or alone) and not takes.one_row
+    alone = room.runs == "one side" and name == "query_positions" and takes.queries == "any"
+    return room.batch > 1 and (room.runs in ("rows", "disordered") or alone) and not takes.one_row
 
 
 def numbers(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -326,7 +331,7 @@ def _positions(
         elif is_position(name) and not (name == "query_positions" and "key_positions" in shapes):
             start = _starts(shape, runs, bounds, takes, rng)
             counted = start + np.arange(shape[-1])
-            found[name] = counted if takes.counted else _ordered(counted, runs, rng)
+            found[name] = counted if takes.counted else _ordered(counted, runs, bounds, takes, rng)
     if "key_positions" in found:
         shape = shapes["query_positions"]
         queries = _queries(found["key_positions"], shape[-1], takes, masked=masked)
@@ -334,10 +339,12 @@ def _positions(
     return found
 
 
-def _ordered(counted: np.ndarray, runs: str, rng: Generator) -> np.ndarray:
-    """Return positions that count in the order of a room: in their own, in any, or in any between the first and the last of each row."""
-    if runs == "disordered":
+def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, rng: Generator) -> np.ndarray:
+    """Return positions in the order of a room: counted, in any, in any between the ends of each row, or as small calls have them."""
+    if counted.ndim > 1 and runs == "disordered":
         return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
+    if runs in ORDERS and ORDERS[runs] in places.patterns(bounds, takes):
+        return np.clip(ORDERS[runs](rng, counted.size, bounds), bounds.lowest, bounds.highest).reshape(counted.shape)
     return rng.permutation(counted) if runs in ("shuffled", "one side") else counted
 
 
