@@ -1,6 +1,6 @@
 """Ask code again under a declaration narrower than its own: whether it is right there, and whether it answers at all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -11,6 +11,7 @@ from conformance import embedding, golden_checks
 from conformance.declarations import operations
 from conformance.diagnosis.ways import AS_DECLARED, SQUARE, Way
 from conformance.draw import Arguments
+from conformance.evidence.known import answer, difference, unaltered
 from conformance.frameworks import MalformedError
 from conformance.journal import Task
 from conformance.outcomes import FATAL, Failed, Passed, Reason
@@ -21,6 +22,8 @@ from refimpl.spec import Operation
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.
 CALLS, FEW = 400, 3
+#: Right answers differ that lie so many half units in the last place of a float32 apart: far beyond rounding.
+APART = 1000.0
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,24 @@ class Asking:
         return True
 
     def takes_no_more(self, declaration: Declaration, count: int) -> bool:
-        """Whether code raises for what the declaration leaves out, or gives the same as inside: it doesn't look at what it is given."""
+        """Whether code raises for what the declaration leaves out, or gives the same as inside: it doesn't look at what it is given.
+
+        All that is declared must show in these calls: each value and saying by itself changes what is right for one of them.
+        """
         takes = self.task.descriptor.takes
         bounds = replace(takes, lowest=declaration.takes.lowest, highest=declaration.takes.highest)
         whole = replace(bounds, positions="whole") if declaration.takes.whole and takes.positions == "any" else bounds
         several = {name: values for name, values in declaration.values.items() if isinstance(values, tuple)}
         drawn = golden_checks.drawn(self._declaring(Declaration(several, whole)), seed=2)
-        return all(self._alike(call, inside(call, declaration), declaration.way) for _, call in islice(drawn, count))
+        tried = [call for _, call in islice(drawn, count)]
+        shown = all(any(self._changes(call, alone) for call in tried) for alone in _sayings(declaration, whole))
+        return shown and all(self._alike(call, inside(call, declaration), declaration.way) for call in tried)
+
+    def _changes(self, call: Arguments, declaration: Declaration) -> bool:
+        """Whether what is right for a call isn't right for the one inside a declaration that it is taken for."""
+        taken, right = inside(call, declaration), unaltered(self.task)
+        one, other = (answer(self.task.operation, right, each.arrays, each.parameters) for each in (call, taken))
+        return max(difference(one, other, "float32"), difference(other, one, "float32")) > APART
 
     def _alike(self, call: Arguments, other: Arguments, way: Way) -> bool:
         """Whether two calls give the same bits, or the first raises."""
@@ -119,6 +133,15 @@ class Asking:
         return replace(self.subject, call=call, call_in=None, takes=declaration.takes)
 
 
+def _sayings(declaration: Declaration, takes: Takes) -> Iterator[Declaration]:
+    """Yield each value, and each saying beyond those, by itself, where calls can be moved inside it."""
+    yield from (Declaration({name: value}, takes) for name, value in declaration.values.items() if not isinstance(value, tuple))
+    for name in ("positions", "queries", "rows"):
+        alone = replace(takes, **{name: getattr(declaration.takes, name)})
+        if alone != takes:
+            yield Declaration({}, alone)
+
+
 def inside(call: Arguments, declaration: Declaration) -> Arguments:
     """Return the call inside a declaration that code which doesn't look at what lies outside takes it for."""
     takes, arrays = declaration.takes, dict(call.arrays)
@@ -130,6 +153,7 @@ def inside(call: Arguments, declaration: Declaration) -> Arguments:
         arrays[name] = np.broadcast_to(start + np.arange(arrays[name].shape[-1]), arrays[name].shape)
     if takes.queries == "at_end" and arrays["key_positions"].shape[-1] >= arrays["query_positions"].shape[-1]:
         queries = arrays["query_positions"]
-        arrays["query_positions"] = np.broadcast_to(arrays["key_positions"][..., -queries.shape[-1] :], queries.shape)
+        last = arrays["key_positions"][..., arrays["key_positions"].shape[-1] - queries.shape[-1] :]
+        arrays["query_positions"] = np.broadcast_to(last, np.broadcast_shapes(last.shape, queries.shape))
     single = {name: value for name, value in declaration.values.items() if not isinstance(value, tuple)}
     return Arguments({name: np.array(array) for name, array in arrays.items()}, {**call.parameters, **single})

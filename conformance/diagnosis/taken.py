@@ -22,8 +22,8 @@ from refimpl.spec import Operation, Parameter
 TRIED, TOLD = 8, 24
 #: So many of the narrowest declarations are tried.
 COMBINATIONS = 96
-#: Of what is asked, at least that share must go wrong: else code is not declared too widely, but wrong somewhere.
-SHARE = 0.1
+#: So much is asked at least, and that share of it must go wrong: else code is not declared too widely, but wrong somewhere.
+ASKED, SHARE = 8, 0.1
 #: Numbers of heads that code takes which knows powers of two only.
 POWERS = {"num_heads": (1, 2, 4, 8, 16, 32)}
 #: From the widest to the narrowest.
@@ -33,14 +33,14 @@ POSITIONS: tuple[Positions, ...] = ("any", "whole", "consecutive", "from_zero")
 def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     """Return the declaration inside of which code is right, where much of what is declared goes wrong, or nothing."""
     asked = [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
-    if sum(one.failed for one in asked) < SHARE * len(asked):
+    if len(asked) < ASKED or sum(one.failed for one in asked) < SHARE * len(asked):
         return None
     narrow = islice(_narrowest(asking, asked), COMBINATIONS)
     found = next((each for each in narrow if asking.right(each, TRIED)), None)
     if found is None:
         return None
     wide = _to_its_end(asking, _widened(asking, found), asked)
-    holds = asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TRIED)
+    holds = asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
     return _told(asking, wide) if holds else None
 
 
@@ -120,7 +120,7 @@ def _widened(asking: Asking, narrow: Declaration) -> Declaration:
     declared = asking.task.descriptor.takes
     kinds = POSITIONS[POSITIONS.index(declared.positions) : POSITIONS.index(narrow.takes.positions)]
     wider = (replace(narrow, takes=replace(narrow.takes, positions=kind)) for kind in kinds if kind != "whole" or asking.operation.numbers)
-    narrow = next((each for each in wider if asking.right(each, TRIED)), narrow)
+    narrow = next((each for each in wider if asking.right(each, TOLD)), narrow)
     for name in ("queries", "rows", "lowest", "highest", "masked"):
         without = replace(narrow, takes=replace(narrow.takes, **{name: getattr(declared, name)}))
         narrow = without if without == narrow or asking.right(without, TRIED) else narrow
