@@ -245,7 +245,7 @@ def outweighing(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001  
     unseen = keys > farthest
     if not unseen.any():
         unseen = (keys == keys.max()) & (keys > nearest)
-    return {"k": np.where(_of_keys(unseen, k), features.OUTWEIGHING * _toward(arrays), k)}
+    return {"k": np.where(_of_keys(unseen, k), _toward(arrays), k)}
 
 
 def opposing(arrays: Arrays, free: bool) -> Arrays:  # noqa: FBT001
@@ -258,7 +258,7 @@ def opposing(arrays: Arrays, free: bool) -> Arrays:  # noqa: FBT001
         first = keys.min(axis=-1)
         queries[..., _lowest(arrays)] = first if queries.ndim == keys.ndim else first.max()
     seen = keys <= queries.min(axis=-1, keepdims=True)
-    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -features.OUTWEIGHING * _toward(arrays), k)}
+    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -_toward(arrays), k)}
 
 
 def undisguised(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001
@@ -267,9 +267,13 @@ def undisguised(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001
 
 
 def _toward(arrays: Arrays) -> np.ndarray:
-    """Return the keys with the signs of the query that sees the fewest: where nothing turns them, their product is large."""
+    """Return large keys with the signs of the query that sees the fewest: where nothing turns them, their product is large.
+
+    Where queries are loud the keys are less so: no logit comes near a number that models take for infinity.
+    """
     q, k, lowest = arrays["q"], arrays["k"], _lowest(arrays)
-    return np.asarray(np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1]) * np.abs(k))
+    loudness = 2.0 ** max(math.ceil(math.log2(np.abs(q).max())) - 1, 0)
+    return np.asarray(features.OUTWEIGHING / loudness * np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1]) * np.abs(k))
 
 
 def _lowest(arrays: Arrays) -> int:

@@ -344,7 +344,8 @@ def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, 
     if counted.ndim > 1 and runs == "disordered":
         return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
     if runs in ORDERS and ORDERS[runs] in places.patterns(bounds, takes):
-        return np.clip(ORDERS[runs](rng, counted.size, bounds), bounds.lowest, bounds.highest).reshape(counted.shape)
+        drawn = ORDERS[runs](rng, counted.size, bounds)
+        return np.asarray(np.clip(drawn, bounds.lowest, bounds.highest).reshape(counted.shape))
     return rng.permutation(counted) if runs in ("shuffled", "one side") else counted
 
 
