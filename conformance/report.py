@@ -140,7 +140,7 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
     yield from _field("how bad", _badness(conviction), width) if _badness(conviction) else ()
     yield from _field("raises", _raising(conviction), width) if _raising(conviction) else ()
     yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
-    yield from _reproduction(shown, report, verbose=verbose)
+    yield from _reproduction(shown, report, width, verbose=verbose)
     yield from _others(conviction, shown, width, verbose=verbose)
 
 
@@ -214,15 +214,24 @@ def _number(ratio: float | None) -> str:
     return "?" if ratio is None else f"{ratio:.2f}" if ratio < CLEAR else f"{ratio:.3g}"
 
 
-def _reproduction(shown: Result, report: Report, *, verbose: bool) -> Iterator[Line]:
+def _reproduction(shown: Result, report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     source = (shown.reproduction or "").rstrip("\n").split("\n") if shown.reproduction else []
     if source and (verbose or _fits(source) or _kind(shown.outcome) == Reason.HISTORY.value):
         yield "", "  reproduce:"
         yield from (("quiet", f"    {clean(line)}".rstrip()) for line in source)
-        return
+    elif source or not report.selected:
+        yield from _command(shown, report, width)
+
+
+def _command(shown: Result, report: Report, width: int) -> Iterator[Line]:
+    """Yield the command that asks for one case again, over two lines that can be pasted where one is too wide."""
     selector = f"--case {shown.check}" if shown.kind in GOLDEN else f"--operation {shown.operation}"
     seed = "" if shown.kind == "vector" else f" --seed {report.header.get('seed', 0)}"
-    yield "", f"  reproduce  posenc check {clean(report.target)} {selector}{seed} --verbose"
+    check, asked = f"  reproduce  posenc check {clean(report.target)}", f"{selector}{seed} --verbose"
+    if len(f"{check} {asked}") <= width:
+        yield "", f"{check} {asked}"
+    else:
+        yield from (("", f"{check} \\"), ("", f"{'':<13}{asked}"))
 
 
 def _fits(source: list[str]) -> bool:

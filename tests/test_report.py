@@ -196,6 +196,17 @@ def test_a_long_reproduction_becomes_a_command_unless_asked_for() -> None:
     assert "line 39" in screen(long, verbose=True)
 
 
+def test_a_command_that_is_too_wide_is_continued_so_that_it_can_be_pasted() -> None:
+    shown = report.text(a_report(wrong("rope.rotate_query_key/drawn-1234", kind="drawn")))
+
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "  reproduce  posenc check mine.py \\\n             --case rope.rotate_query_key/drawn-1234 --seed 7 --verbose\n" in shown
+
+
+def test_a_case_that_was_asked_for_is_not_told_to_be_asked_for() -> None:
+    assert "reproduce" not in screen(wrong(), header={"seed": 7, "cases": "rope.rotate/far"}, verbose=True)
+
+
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
