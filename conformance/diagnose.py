@@ -30,6 +30,8 @@ from conformance.vectors import Vector
 #: How many explanations of the same rank a reader is ready to weigh. At most five fitted in any of 401 trials of
 #: ``tools/accuracy``, which answer all vectors; what more than that explain was seen by too few calls, and the first would be a guess.
 HANDFUL = 5
+#: So many cases must show two mistakes: of thousands of pairs, one fits fewer by chance.
+ENOUGH = 4
 #: How well something fits, and what.
 Fit = tuple[Grade, Candidate]
 
@@ -156,7 +158,8 @@ def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Can
     yield fitted(operation, everything)
     yield [*pairs_of_conventions(operation), *with_conventions(operation, [one for one in singles if one.kind != "convention"])]
     yield (candidate for convention in conventions for candidate in fitted(operation, everything, convention))
-    yield pairs_of_mistakes(operation)
+    if sum(one.shows for one in everything) >= ENOUGH:
+        yield pairs_of_mistakes(operation)
 
 
 def _fitting(candidates: Iterable[Candidate], everything: Sequence[Seen]) -> list[Fit]:

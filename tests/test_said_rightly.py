@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from conformance.diagnose import HANDFUL, Observation, diagnose, explain
+from conformance.diagnosis.candidates import pairs_of_mistakes
 from conformance.diagnosis.undeclared import Raised
 from conformance.mutants import MUTANTS
 from conformance.outcomes import Diagnosis
@@ -189,6 +190,17 @@ def test_a_masked_bias_is_no_other_form() -> None:
 
     assert found is not None
     assert "undeclared" not in "; ".join(found.description)
+
+
+def test_two_mistakes_are_named_only_where_four_cases_show_them() -> None:
+    names = ("alibi.bias/distance-from-one", "alibi.bias/one-sequence-for-any-heads")
+    pair = next(each for each in pairs_of_mistakes("alibi.bias") if each.names == names)
+    seen = observe("alibi.bias", pair.function)
+
+    found = diagnose("alibi.bias", seen, "float32")
+    assert found is not None
+    assert found.mutants == names
+    assert diagnose("alibi.bias", seen[:3], "float32") is None
 
 
 def masking(function: Function) -> Sequence[Observation]:
