@@ -6,12 +6,14 @@ cases drawn inside, so that nothing is told which doesn't hold.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 from conformance.diagnosis.asking import FEW, Asking, Declaration
 from conformance.diagnosis.bounds import written
 from conformance.diagnosis.ways import AS_DECLARED, ways
+from conformance.draw import candidates
+from conformance.golden.ranges import VALUES
 from conformance.mutants.building import shown
 from conformance.outcomes import Diagnosis, Errored, Passed
 from conformance.takes import PLACES, Positions, Takes, misplaced, nonsense
@@ -53,7 +55,7 @@ def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declarati
 
 
 def _values(asking: Asking, parameter: Parameter, passed: Sequence[Checked]) -> Iterator[Any]:
-    """Yield what a parameter may be that code knows one value of: a choice, its default, or one of the few that calls which passed had."""
+    """Yield what a parameter may be that code knows one value of: a choice, its default, or one of few that are tried or that passed."""
     if parameter.name in asking.task.descriptor.restrictions:
         return
     if parameter.name in POWERS and not asking.named:
@@ -61,8 +63,9 @@ def _values(asking: Asking, parameter: Parameter, passed: Sequence[Checked]) -> 
     elif _conventions(parameter):
         yield from _conventions(parameter)
     elif not parameter.required:
-        had = list(dict.fromkeys(one.vector.parameters[parameter.name] for one in passed))
-        yield from dict.fromkeys((parameter.default, *(had if len(had) <= FEW else ())))
+        had = dict.fromkeys(one.vector.parameters[parameter.name] for one in passed)
+        few = [values for values in (had, candidates(parameter, ..., VALUES)) if len(values) <= FEW]
+        yield from dict.fromkeys((parameter.default, *chain(*few)))
 
 
 def _fewest(asking: Asking, checked: Sequence[Checked]) -> list[Takes]:
