@@ -284,15 +284,23 @@ def diagnosable(checked: vector_checks.Checked) -> bool:
 
 
 def _diagnose(session: Session, case: Case) -> Diagnosis | None:
-    """Return the first diagnosis with a name, else the first: of wrong values, and of what calls leave behind."""
+    """Return the diagnosis of wrong values, or of what calls leave behind: a known mistake first, then any name, then any."""
     ways = [functools.partial(_of_values, session, case), functools.partial(between_calls.diagnosis, session, case)]
-    nameless = None
+    found = list[Diagnosis]()
     for diagnose in reversed(ways) if case.random else ways:
-        found = diagnose()
-        if found is not None and found.named:
-            return found
-        nameless = nameless or found
-    return nameless
+        diagnosis = diagnose()
+        if diagnosis is not None:
+            found.append(diagnosis)
+            if diagnosis.named and _known(diagnosis):
+                break
+    return min(found, key=lambda each: (not each.named, each is not found[-1]), default=None)
+
+
+def _known(diagnosis: Diagnosis) -> bool:
+    """Whether all that is named are mistakes, conventions or habits of the catalogue, no number or declaration that was searched for."""
+    from conformance.catalogue import KNOWN
+
+    return KNOWN.keys() >= set(diagnosis.mutants)
 
 
 def _of_values(session: Session, case: Case) -> Diagnosis | None:
