@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,8 +22,8 @@ Generator = np.random.Generator
 #: What an operation looks up or averages: its result is as large.
 PASSED_ON = ("v", "table")
 Arrays = Mapping[str, np.ndarray]
-#: What a mask is tried by: arrays that are to be others, where queries and keys may stand anywhere and where they may not.
-Disguise = Callable[[Arrays, bool], Arrays]
+#: What a mask is tried by: keys that are large against the query that sees the fewest, or where none may look, or nothing.
+MASKS = ("opposing", "outweighing", "opposing", "outweighing", "none")
 #: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared or are nothing in half
 #: precision, large logits, a power of two.
 MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled")
@@ -80,7 +80,7 @@ class _Hands:
     scenes: Iterator[str] = field(init=False)
     rows: Iterator[int] = field(init=False)
     manners: Iterator[str] = field(init=False)
-    masks: Iterator[Disguise] = field(init=False)
+    masks: Iterator[str] = field(init=False)
     patterns: dict[tuple[Pattern, ...], Iterator[Pattern]] = field(init=False, default_factory=dict)
     batches: dict[str, Iterator[tuple[bool, bool]]] = field(init=False)
     fineness: dict[str, bool] = field(init=False, default_factory=dict)
@@ -88,7 +88,7 @@ class _Hands:
     def __post_init__(self) -> None:
         """Begin every turn."""
         self.scenes, self.rows, self.manners = dealt(SCENES, self.rng), dealt(ROWS, self.rng), dealt(MANNERS, self.rng)
-        self.masks = dealt((opposing, outweighing, opposing, outweighing, undisguised), self.rng)
+        self.masks = dealt(MASKS, self.rng)
         self.batches = {scene: dealt(BATCHED, self.rng) for scene in SCENES}
 
     def pattern(self, patterns: tuple[Pattern, ...]) -> Pattern:
@@ -121,7 +121,7 @@ class _Call:
         """Draw every array and make them fit each other."""
         made = {**self._places(), **self._numbers()}
         if self.parameters.get("causal") and "k" in made and self.dtype != "float16" and (self._free or hides(made)):
-            made |= next(self.hands.masks)(made, self._free)
+            made |= self._disguised(made)
         fitted = suited(self.operation.name, {name: made[name] for name in self.operation.arrays}, self.parameters)
         whole = self.operation.integers
         arrays = {name: a if name in whole or a.dtype.kind == "i" else features.exact(a, self.dtype) for name, a in fitted.items()}
@@ -171,6 +171,13 @@ class _Call:
     def _free(self) -> bool:
         """Whether queries and keys may stand anywhere."""
         return not self.takes.counted and self.takes.queries == "any"
+
+    def _disguised(self, made: Arrays) -> Arrays:
+        """Return the arrays that are to be others, so that a mask is tried."""
+        mask = next(self.hands.masks)
+        if mask == "opposing":
+            return opposing(alone(made) if self._free else made)
+        return {"k": outweighing(made)} if mask == "outweighing" else {}
 
     def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
         """Draw positions that aren't all whole, exact in the dtype."""
@@ -238,32 +245,29 @@ def hides(arrays: Mapping[str, np.ndarray]) -> bool:
     return bool(keys.max() > queries.min())
 
 
-def outweighing(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001  every disguise is told
+def outweighing(arrays: Arrays) -> np.ndarray:
     """Return keys of which those are so large that no query sees, or else the last that one doesn't: they must not be looked at."""
     queries, keys, k = arrays["query_positions"], arrays["key_positions"], arrays["k"]
     farthest, nearest = queries.max(axis=-1, keepdims=True), queries.min(axis=-1, keepdims=True)
     unseen = keys > farthest
     if not unseen.any():
         unseen = (keys == keys.max()) & (keys > nearest)
-    return {"k": np.where(_of_keys(unseen, k), _toward(arrays), k)}
+    return np.where(_of_keys(unseen, k), _toward(arrays), k)
 
 
-def opposing(arrays: Arrays, free: bool) -> Arrays:  # noqa: FBT001
-    """Return keys that are large and against the query that sees the fewest: any number that stands for a hidden logit outweighs them.
-
-    Where positions are free that query sees one key only, at its own: what it gives is certain, however large the logit.
-    """
-    queries, keys, k = arrays["query_positions"].copy(), arrays["key_positions"], arrays["k"]
-    if free:
-        first = keys.min(axis=-1)
-        queries[..., _lowest(arrays)] = first if queries.ndim == keys.ndim else first.max()
+def opposing(arrays: Arrays) -> Arrays:
+    """Return keys that are large and against the query that sees the fewest: any number that stands for a hidden logit outweighs them."""
+    queries, keys, k = arrays["query_positions"], arrays["key_positions"], arrays["k"]
     seen = keys <= queries.min(axis=-1, keepdims=True)
     return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -_toward(arrays), k)}
 
 
-def undisguised(arrays: Arrays, free: bool) -> Arrays:  # noqa: ARG001, FBT001
-    """Return nothing that is to be another."""
-    return {}
+def alone(arrays: Arrays) -> Arrays:
+    """Return a call whose lowest query sees one key only, at its own position: what it gives is certain, however large the logit."""
+    queries, keys = arrays["query_positions"].copy(), arrays["key_positions"]
+    first = keys.min(axis=-1)
+    queries[..., _lowest(arrays)] = first if queries.ndim == keys.ndim else first.max()
+    return {**arrays, "query_positions": queries}
 
 
 def _toward(arrays: Arrays) -> np.ndarray:
