@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from conformance.draw import TYPICAL
 
-#: Rotary widths: ViT-sized heads (72), GPT-J and phi-2 (16, 80), Phi-3 (96), Kimi K2 (112), MiMo (192), Gemma (256, 512), and one that no
-#: 8 divides.
+#: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512); one that no 8 divides, and two that
+#: kernels for multiples of 16 and 32 reach with a rest.
 WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
