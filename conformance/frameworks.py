@@ -102,9 +102,9 @@ class NumPy:
         """Return the same numbers as a view of a larger array: every second index of each axis but the last, the first half of that."""
         if not array.ndim:
             return array
-        whole = self.library.concatenate([array, array], axis=-1)
+        whole = array[..., [*range(array.shape[-1])] * 2]
         for axis in range(array.ndim - 1):
-            whole = self.library.repeat(whole, 2, axis=axis)
+            whole = whole[(*(slice(None),) * axis, [index // 2 for index in range(2 * array.shape[axis])])]
         return whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
 
     def refill(self, array: Any, values: Any) -> None:
@@ -204,19 +204,6 @@ class Torch(NumPy):
         """Return the same numbers as a view of a tensor that holds those once which are the same along an axis."""
         axes = _repeating(array)
         return array.as_strided(array.shape, [0 if axis in axes else stride for axis, stride in enumerate(array.stride())])
-
-    def part(self, array: Any) -> Any:
-        """Return the same numbers as a view of a larger tensor: every second index of each axis but the last, the first half of that."""
-        if not array.ndim:
-            return array
-        whole = self.library.cat([array, array], dim=-1)
-        for axis in range(array.ndim - 1):
-            whole = whole.repeat_interleave(2, dim=axis)
-        return whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
-
-    def refill(self, array: Any, values: Any) -> None:
-        """Write other numbers into a tensor."""
-        array.copy_(values)
 
     def shares(self, one: Any, other: Any) -> bool:
         """Whether two tensors have one storage."""
