@@ -293,7 +293,7 @@ def _diagnose(session: Session, case: Case) -> Diagnosis | None:
             found.append(diagnosis)
             if diagnosis.named and _known(diagnosis):
                 break
-    return min(found, key=lambda each: (not each.named, each is not found[-1]), default=None)
+    return next((each for each in reversed(found) if each.named), next(iter(found), None))
 
 
 def _known(diagnosis: Diagnosis) -> bool:
