@@ -50,6 +50,7 @@ class Case:
     checked: list[Checked] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     siblings: list[tuple[Call, Reply]] = field(default_factory=list)
+    opposite: Call | None = None
     changed: list[Call] = field(default_factory=list)
     affected: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
@@ -85,10 +86,10 @@ class Case:
 
     @property
     def fullest(self) -> Checked | None:
-        """The answered vector with the most numbers, none of a real size."""
+        """The answered vector whose axes are the most unlike, then with the most numbers; none of a real size."""
         asked = [checked for checked in self.checked if not checked.vector.at and not checked.manner.unlike_plain]
         answered = [checked for checked in asked if checked.reply is not None and checked.vector.expected is not None]
-        return max(answered, key=lambda checked: sum(array.size for array in checked.call.arrays), default=None)
+        return max(answered, key=lambda checked: _fullness(checked.call), default=None)
 
     def convicted(self, law: str) -> tuple[Call, ...]:
         """Return the calls that falsify a law; none where nothing does."""
@@ -107,6 +108,10 @@ class Case:
     def law(self, name: str) -> Found | None:
         """Return what falsifying a law gave."""
         return next((found for found in self.found if found.finding.law == name), None)
+
+
+def _fullness(call: Call) -> tuple[int, int]:
+    return len({length for array in call.arrays for length in array.shape}), sum(array.size for array in call.arrays)
 
 
 def once(late: TimedOut) -> NotJudged:
@@ -138,7 +143,8 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
     """
     for case in reversed(cases):
         if case.siblings and case.fullest is not None:
-            _opposite(case.fullest.call).outcome(session)
+            case.opposite = _opposite(case.fullest.call)
+            case.opposite.outcome(session)
         vectors = [(checked.call, checked.reply, checked) for checked in _different(case.checked)]
         asked: list[tuple[Call, Reply | None, Checked | None]] = [*vectors, *((*sibling, None) for sibling in case.siblings)]
         for call, reply, checked in reversed(asked):
@@ -315,7 +321,8 @@ def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]
         calls = case.history.calls
         yield calls[-1], [call for call in calls[:-1] if call.differing(calls[-1])] or list(calls[:-1])
     for call in _evidence(case)[:2]:
-        yield call, list(islice(journal.suspects(call), SUSPECTS))
+        first = [case.opposite] if case.opposite is not None else []
+        yield call, [*first, *islice(journal.suspects(call), SUSPECTS)]
 
 
 def _evidence(case: Case) -> list[Call]:

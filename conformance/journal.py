@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -59,6 +60,10 @@ class Call:
         names = dict.fromkeys((*self.parameters, *other.parameters))
         return tuple(name for name in names if self.parameters.get(name) != other.parameters.get(name))
 
+    def same_arrays(self, other: "Call") -> bool:
+        """Whether both calls are given the same numbers."""
+        return len(self.arrays) == len(other.arrays) and all(map(np.array_equal, self.arrays, other.arrays))
+
     @property
     def reach(self) -> int:
         """The largest integer among the arrays: how far a cache would grow."""
@@ -78,18 +83,26 @@ class Journal:
         return dataclasses.replace(plain, call=self._noted(task, plain.call))
 
     def suspects(self, call: Call) -> Iterator[Call]:
-        """Yield earlier calls with other parameters, the most similar and farthest reaching first."""
-        others = [other for other in self._calls.values() if other.task.operation != call.task.operation or other.differing(call)]
-        yield from sorted(others, key=lambda other: (other.task != call.task, len(other.differing(call)), -other.reach))
+        """Yield earlier calls with other parameters: the farthest reaching of each way to differ, the most similar first, then the next."""
+        ways = dict[tuple[bool, bool, tuple[str, ...]], list[Call]]()
+        for other in self._calls.values():
+            if other.task.operation != call.task.operation or other.differing(call):
+                ways.setdefault((other.task != call.task, not other.same_arrays(call), other.differing(call)), []).append(other)
+        alike = [ways[way] for way in sorted(ways, key=lambda way: (*way[:2], len(way[2])))]
+        for turn in zip_longest(*(sorted(way, key=lambda other: -other.reach) for way in alike)):
+            yield from (other for other in turn if other is not None)
+
+    def note(self, kind: str, call: Call) -> None:
+        """Write a call down, unless one of the kind reaches farther."""
+        known = self._calls.get(kind)
+        if known is None or call.reach >= known.reach:
+            self._calls[kind] = call
 
     def _noted(self, task: Task, make: Callable[[Sequence[np.ndarray], Mapping[str, object]], Reply]) -> Callable[..., Reply]:
         def call(arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> Reply:
             reply = make(arrays, parameters)
-            noted = Call(task, tuple(arrays), parameters)
-            key = f"{task.descriptor.index} {task.dtype} {json.dumps(parameters)} {[array.shape for array in arrays]}"
-            known = self._calls.get(key)
-            if known is None or noted.reach >= known.reach:
-                self._calls[key] = noted
+            shapes = [array.shape for array in arrays]
+            self.note(f"{task.descriptor.index} {task.dtype} {json.dumps(parameters)} {shapes}", Call(task, tuple(arrays), parameters))
             return reply
 
         return call

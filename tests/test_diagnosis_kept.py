@@ -9,7 +9,7 @@ import pytest
 
 from conformance.diagnosis import kept
 from conformance.diagnosis.kept import Asked
-from conformance.journal import Call, Task
+from conformance.journal import Call, Journal, Task
 from conformance.mutants.building import right
 from conformance.mutants.habits import HABITS
 from conformance.session import Session
@@ -49,6 +49,26 @@ def test_a_parameter_of_the_earlier_call_is_told(task: Task) -> None:
 
     assert not found.named
     assert found.description == ("after another call the answer is right for that call's factor, as if a cache were keyed without",)
+
+
+def test_a_known_habit_is_named_after_numbers_that_are_much_larger(task: Task) -> None:
+    first = call(task, "rope.rotate", 1e25 * X, np.arange(3), **{**ROTATE, "base": 500.0})
+    second = call(task, "rope.rotate", X, np.arange(3), **ROTATE)
+
+    found = explained(HABITS["rope.rotate/cached-without-base"].make(), first, second)
+
+    assert found.mutants == ("rope.rotate/cached-without-base",)
+
+
+def test_every_way_to_differ_is_suspected_before_another_call_that_differs_alike(task: Task) -> None:
+    asked = call(task, "rope.rotate", X, np.arange(3), **ROTATE)
+    near, far, farther = (call(task, "rope.rotate", X, reach + np.arange(3), **{**ROTATE, "layout": "interleaved"}) for reach in (0, 9, 99))
+    other = call(task, "rope.rotate", X, 5 + np.arange(3), **{**ROTATE, "layout": "interleaved", "base": 500.0})
+    journal = Journal()
+    for number, each in enumerate((far, other, farther, near, asked)):
+        journal.note(str(number), each)
+
+    assert list(journal.suspects(asked)) == [near, farther, other, far]
 
 
 def test_two_inputs_of_the_earlier_call_are_told(task: Task) -> None:

@@ -133,7 +133,7 @@ def _shows(one: Asked, allowed: Mapping[str, float]) -> bool:
 
 
 def _allowances(asked: Sequence[Asked], alone: Reply) -> dict[str, float]:
-    """Return what every result may be off by: as much as where nothing was called before, and a rounding."""
+    """Return what every result may be off by, as a share of its largest: as much as where nothing was called before, and a rounding."""
     clean = (asked[0], Asked(asked[-1].call, alone))
     return {name: max(_own(name, one) for one in clean) for name in operations()[asked[-1].call.task.operation].results}
 
@@ -142,14 +142,18 @@ def _own(name: str, one: Asked) -> float:
     answer, got = _answer(right(one.call.task.operation), one.call), one.reply.values.get(name)
     if answer is None or got is None or one.reply.dtypes.get(name) not in FORMATS:
         return 0.0
-    largest = np.max(np.abs(got), initial=0.0)
-    if got.shape != answer[0][name].shape:
-        return COARSE * float(largest)
-    return _distance(answer[0][name], got) + float(half_ulp(np.asarray(largest), one.reply.dtypes[name]))
+    largest = _largest(got)
+    if got.shape != answer[0][name].shape or largest == 0:
+        return COARSE
+    return (_distance(answer[0][name], got) + float(half_ulp(np.asarray(largest), one.reply.dtypes[name]))) / largest
 
 
 def _near(one: np.ndarray, other: np.ndarray, allowed: float) -> bool:
-    return one.shape == other.shape and _distance(one, other) <= allowed
+    return one.shape == other.shape and _distance(one, other) <= allowed * _largest(other)
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:
