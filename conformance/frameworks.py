@@ -102,10 +102,10 @@ class NumPy:
         """Return the same numbers as a view of a larger array: every second index of each axis but the last, the first half of that."""
         if not array.ndim:
             return array
-        whole = array[..., [*range(array.shape[-1])] * 2]
-        for axis in range(array.ndim - 1):
-            whole = whole[(*(slice(None),) * axis, [index // 2 for index in range(2 * array.shape[axis])])]
-        return whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
+        whole = self.library.ones([2 * size for size in array.shape], dtype=array.dtype, device=array.device)
+        view = whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
+        self.refill(view, array)
+        return view
 
     def refill(self, array: Any, values: Any) -> None:
         """Write other numbers into an array."""

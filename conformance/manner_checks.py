@@ -177,17 +177,22 @@ def aliases(task: Task, checked: Sequence[Checked]) -> Iterator[Result]:
 
 
 def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
-    """Return drawn calls that passed plainly, one of each combination of conventions: the largest with several heads and tokens.
+    """Return drawn calls that passed plainly, one of each combination of conventions: the largest with several heads, tokens and rows.
 
     Where these are fewer than that, others follow.
     """
     plain = [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn and not each.vector.at]
-    plain.sort(key=lambda each: (_swappable(each), sum(array.size for array in each.vector.inputs.values())), reverse=True)
+    plain.sort(key=lambda each: (_swappable(each), _axes(each), sum(array.size for array in each.vector.inputs.values())), reverse=True)
     kinds: dict[str, Checked] = {}
     for each in plain:
         kinds.setdefault(str([value for value in each.vector.parameters.values() if isinstance(value, str | bool)]), each)
     chosen = list(kinds.values())[:MOST]
     return [*chosen, *[each for each in plain if each not in chosen][: max(least - len(chosen), 0)]]
+
+
+def _axes(each: Checked) -> int:
+    """Return how many axes of an array are longer than 1: along the others no stride shows."""
+    return max((sum(size > 1 for size in array.shape) for array in each.vector.inputs.values()), default=0)
 
 
 def _swappable(each: Checked) -> bool:

@@ -21,7 +21,12 @@ class Link:
 
 PLUS = Link(lambda asked, _, u: asked + u, lambda asked, _, used: used - asked, "{knob}+{u}", "adds {u} to {knob}")
 TIMES = Link(lambda asked, _, u: asked * u, lambda asked, _, used: used / asked, "{knob}*{u}", "multiplies {knob} by {u}")
-POWER = Link(lambda asked, _, u: asked**u, lambda asked, _, used: math.log(used, asked), "{knob}**{u}", "raises {knob} to the power {u}")
+POWER = Link(
+    lambda asked, _, u: math.pow(asked, u),
+    lambda asked, _, used: math.log(used, asked),
+    "{knob}**{u}",
+    "raises {knob} to the power {u}",
+)
 
 
 def links(knob: Knob, vectors: Sequence[Vector]) -> list[Link]:
@@ -43,7 +48,7 @@ def _of_another(knob: Knob, name: str) -> Link:
     """Return what takes another parameter for the number, or has a power of it too many."""
     if knob.sign == "*":
         return Link(
-            lambda _, given, u: given[name] ** u,
+            lambda _, given, u: math.pow(given[name], u),
             lambda _, given, used: math.log(used, given[name]),
             f"{{knob}}*{name}**{{u}}",
             f"multiplies the {{knob}} by {name} to the power {{u}}",

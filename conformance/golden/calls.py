@@ -181,7 +181,7 @@ class _Call:
 
     def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
         """Draw positions that aren't all whole, exact in the dtype."""
-        values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(self.rng.integers(0, 6, shape))
+        values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(self.rng.integers(0, 14, shape))
         values[..., 0] = 0.5
         return np.asarray(np.clip(values, room.lowest, room.highest))
 

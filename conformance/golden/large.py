@@ -21,8 +21,8 @@ Parameters = Mapping[str, object]
 Arrays = dict[str, np.ndarray]
 #: No array holds more numbers; a call with wider heads gets fewer of them.
 MOST, MOST_AT_FULL = 9 << 20, 1 << 25
-#: How many elements of a result are judged, at least and at most, and of one row that weighs all keys.
-FEWEST, ELEMENTS, EACH = 12, 320, 3
+#: How many elements of a result are judged, at least and at most; of rows that weigh all keys so many at least, and of each so many.
+FEWEST, ELEMENTS, ROWS, EACH = 12, 320, 3, 3
 #: How many numbers the square of a bias holds, of all heads.
 SQUARE = 1 << 26
 #: How wide queries are at most whose positions are projected: every distance takes the square of it.
@@ -79,7 +79,10 @@ class Room:
 
 
 #: Orders of a few tokens more than small calls have, which are told from one another by what lies between the ends.
-ORDERS = {each.__name__: each for each in (places.disordered, places.repeated, places.negative, places.padded, places.listed)}
+ORDERS = {
+    each.__name__: each
+    for each in (places.disordered, places.repeated, places.negative, places.padded, places.listed, places.restarted)
+}
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
 #: more batches times heads, than 16 bits count.
 TOKENS = (
@@ -119,19 +122,22 @@ BIASES = (
     Room(1, 9, 1, 65_541, 64),
 )
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
-#: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, and more keys than a
-#: cache keeps that slides.
+#: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
+#: keeps that slides, and lengths that are one more than a multiple of 160, 176 or 192.
 ATTENTION = (
     Room(2, 10, 5, 65, 16, group=5, runs="one side"),
     Room(1, 6, 97, 257, 80, group=3, causal=True),
-    Room(35, 128, 1, 5, 8, group=64, runs="rows"),
+    Room(35, 128, 1, 5, 8, group=64, runs="disordered"),
     Room(1, 8, 3, 2_049, 128, group=8),
     Room(7, 12, 10, 10, 256, group=3, runs="rows", causal=True),
     Room(1, 35, 65, 129, 64, group=7, causal=True),
     Room(1, 128, 2, 33, 64, group=16, runs="late"),
     Room(5, 4, 3, 17, 576, group=2, runs="shuffled"),
     Room(1, 2, 4, 1_025, 96, group=2, runs="shuffled", causal=True),
-    Room(1, 1, 2, 4_355, 16),
+    Room(1, 1, 1, 4_355, 16),
+    Room(1, 4, 1, 2_113, 64, group=4),
+    Room(1, 4, 1, 1_921, 64, group=2, causal=True),
+    Room(1, 2, 321, 481, 16, group=2, runs="shuffled", causal=True),
     *(Room(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated")),
 )
 ATTENTION_AT_FULL = (
@@ -385,7 +391,7 @@ def _elements(operation: Operation, call: Arguments, name: str, rng: Generator) 
     axes = axis_names(operation.results[name], len(shape)) or ()
     cost = _cost(operation, call)
     if weighs(operation):
-        return sampling.rows(shape, 3, min(max(PRODUCTS // cost, 1), FEWEST), EACH if cost <= WINDOW else 1, rng)
+        return sampling.rows(shape, 3, min(max(PRODUCTS // cost, ROWS), FEWEST), EACH if cost <= WINDOW else 1, rng)
     at = sampling.elements(axes, shape, max(min(ELEMENTS, PRODUCTS // cost), FEWEST), rng)
     return sampling.with_anchors(at, shape[-1]) if axes[-1:] == ("key",) else at
 

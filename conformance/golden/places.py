@@ -113,6 +113,13 @@ def padded(rng: Generator, count: int, _: Room) -> np.ndarray:
     return np.asarray(np.maximum(np.arange(count) - padding, -1))
 
 
+def restarted(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw from where something ends, and 0 at the start and in the middle, as if sequences were packed: these would be counted anew."""
+    found = np.abs(listed(rng, count, room))
+    found[:: max(count // 2, 1)] = 0
+    return np.asarray(found)
+
+
 def negative(rng: Generator, count: int, room: Room) -> np.ndarray:
     """Draw from edges of which most are negative, the first always."""
     signs = np.where(rng.random(count) < 0.75, -1, 1)
@@ -127,7 +134,7 @@ def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:
 
 
 Pattern = Callable[[Generator, int, Room], np.ndarray]
-ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered)
+ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered, restarted)
 BELOW_ZERO = (negative, padded, far_below)
 CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
 

@@ -32,7 +32,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
     "head_dim": WIDTHS,
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
-    "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0),
+    "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0, 64.0),
     "max_distance": (128, 2, 16, 64, 800, 512, 5, 256),
     "max_length": (131_072, 4_096, 1_048_576, 8_192, 65_536),
     "memory": (0, 1, 3, 16, 64, 127),
@@ -42,12 +42,12 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
     "offset": (0, 2, 1),
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
-    "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0),
+    "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
     "start_tokens": (0, 4, 256, 1, 2_048),
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
-#: a single pair, at which no base shows, and buckets that reach beyond any table, or are more than any model's.
+#: a single pair, at which no base shows, buckets that reach beyond any table, or are more than any model's, and two magnitudes above 1.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0},
     {"num_buckets": 32, "max_distance": 128},
@@ -63,12 +63,13 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
     {"head_dim": 2, "base": 10_000.0},
+    {"factor": 40.0, "mscale": 2.0, "mscale_all_dim": 1.5, "attention_factor": None},
 )
 
 #: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,
 #: tiles and pages.
 SIZES: Mapping[str, tuple[int, ...]] = {
-    "batch": (1, 2, 3, 5, 7),
+    "batch": (1, 2, 3, 5, 7, 18),
     "head": (1, 2, 3, 8, 12, 33),
     "key_head": (1, 2, 3),
     "group": (1, 3, 8, 1, 16, 2, 5, 7),
@@ -90,4 +91,4 @@ EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power 
 BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets")
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
-SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, 10.0, 40.0, 80.0)
+SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)
