@@ -39,7 +39,7 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
     for each in _passed(real):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-strided"), STRIDED)
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{PARTS}"), Manner(views=PARTS))
-    for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, MOST), _flipped)):
+    for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, len(real)), _flipped)):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
     for each in _passed(real)[:1]:
         vector = None if task.descriptor.modifies_inputs else _repeated(task, each.vector)
@@ -73,7 +73,7 @@ def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterat
     if "refilled" not in subject.manners:
         return
     operation, takes = operations()[task.operation], task.descriptor.takes
-    natural_ones = _passed([each for each in checked if _as_it_is(operation, _call(each), takes)], MOST)
+    natural_ones = _passed([each for each in checked if _as_it_is(operation, _call(each), takes)], len(checked))
     for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _others(operation, call, takes)), start=1):
         vector = replace(each.vector, id=f"{each.vector.id}-refilled-{number}")
         yield check(subject, task, vector, Manner(before=tuple(other.arrays.values())))

@@ -17,8 +17,20 @@ def limited(right: Function, **limits: Callable[[Any], Any]) -> Function:
     return lambda *arrays, **said: right(*arrays, **{**said, **{name: limit(said[name]) for name, limit in limits.items()}})
 
 
+def whole_beyond(most: float) -> Function:
+    """Return encodings of positions that are rounded beyond a number."""
+
+    def kernel(positions: np.ndarray, **said: Any) -> np.ndarray:
+        return np.asarray(encode(np.where(np.abs(positions) > most, np.round(positions), positions), **said))
+
+    return kernel
+
+
 FIVE = {"convention": "t5"}
 SET: list[Kernel] = [
+    Kernel("a scale of at most 100", "sinusoidal.encode", limited(encode, scale=lambda scale: min(scale, 100.0)), {}),
+    Kernel("positions beyond 1,000 made whole", "sinusoidal.encode", whole_beyond(1_000), {}),
+    Kernel("a largest exponent of at most 32", "alibi.bias", limited(alibi(slopes), max_bias=lambda most: min(most, 32.0)), {}),
     Kernel("a scale of 0 taken for 1", "sinusoidal.encode", limited(encode, scale=lambda scale: scale or 1.0), {}),
     Kernel("a negative scale taken for its absolute value", "sinusoidal.encode", limited(encode, scale=abs), {}),
     Kernel("a base of at least 2", "sinusoidal.encode", limited(encode, base=lambda base: max(base, 2.0)), {}),
@@ -52,7 +64,16 @@ def flat_slopes(heads: int, most: float) -> np.ndarray:
     return np.where(slopes(heads, most) < 2.0**-24, F32(0.0), slopes(heads, most))
 
 
+def anew(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+    """Count anew from each 0, as in packed sequences."""
+    zero, index = positions == 0, np.arange(positions.shape[-1])
+    packed = positions.ndim == 1 and zero.sum() > 1 and bool(zero[0])
+    return np.asarray(rotate(x, index - np.maximum.accumulate(np.where(zero, index, 0)) if packed else positions, **said))
+
+
 GUESSING: list[Kernel] = [
+    Kernel("counted anew from each 0", "rope.rotate", anew, {}),
+    Kernel("counted anew from each 0, in a model", "rope.rotate", anew, {"head_dim": 64, "layout": "half"}),
     Kernel("rows alike where their ends are", "rope.rotate", of_ends, {}),
     Kernel("rows alike where their ends are, in a model", "rope.rotate", of_ends, {"head_dim": 128, "layout": "half"}),
     Kernel("a range where its ends are", "rope.rotate", of_a_range, {}),
@@ -122,6 +143,38 @@ def within(window: int) -> Function:
     return kernel
 
 
+def without(right: Function, left_out: Callable[[int, int], slice]) -> Function:
+    """Return attention that leaves keys out, by how many queries and keys there are."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
+        kept = left_out(q.shape[2], k.shape[2])
+        return np.asarray(right(q, k[:, :, kept], v[:, :, kept], m, n[..., kept], **said))
+
+    return kernel
+
+
+def one_after(tile: int) -> Callable[[int, int], slice]:
+    """Return what leaves out the last key where it is the only one of its tile."""
+    return lambda _, count: slice(count - (count > tile and count % tile == 1))
+
+
+def by_blocks(z: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+    """Hide blocks of 128 keys after the block of the query, by index, beside what is hidden by position."""
+    queries, keys = z.shape[-2:]
+    after = np.arange(keys) // 128 > (np.arange(queries)[:, None] + max(keys - queries, 0)) // 128
+    return np.where(hidden | (after & hidden.any() & ~(after | hidden).all(axis=-1, keepdims=True)), F32(-np.inf), z)
+
+
+RIGHT = unturned(putting(-np.inf))
+TILED: list[Kernel] = [
+    *(
+        Kernel(f"one key after tiles of {tile}", "none.attend", without(RIGHT, one_after(tile)), declared)
+        for tile, declared in ((96, {"causal": False}), (176, {"causal": False}), (160, AT_END), (192, AT_END))
+    ),
+    Kernel("the oldest key forgotten in decoding", "none.attend", without(RIGHT, lambda m, n: slice(int(m == 1 and n > 1_500), None)), {}),
+    Kernel("blocks skipped by index", "none.attend", unturned(by_blocks), {}),
+    Kernel("blocks skipped by index", "rope.attend", masked_by(by_blocks), {}),
+]
 MODEL: dict[str, Any] = {"layout": "half", "direction": "positive", "head_dim": 128, "base": 500_000.0}
 SLIDING: list[Kernel] = [
     *(Kernel(f"the last {n:,} keys only", "none.attend", sliding(unturned(putting(-np.inf)), n), {}) for n in (2_048, 4_096, 4_097)),
@@ -191,6 +244,22 @@ def first_only(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def strided(x: np.ndarray, *strides: int) -> np.ndarray:
+    return np.lib.stride_tricks.as_strided(x, x.shape, strides)
+
+
+def heads_side_by_side(x: np.ndarray) -> np.ndarray:
+    """Read rows of the batch as if they followed one another as their heads do."""
+    guessed = x.ndim == 4 and x.shape[0] > 1 and x.strides[0] > x.shape[1] * x.strides[1] > 0 < x.strides[2] < x.strides[1]
+    return strided(x, x.shape[1] * x.strides[1], *x.strides[1:]) if guessed else x
+
+
+def tokens_side_by_side(x: np.ndarray) -> np.ndarray:
+    """Read tokens as if they followed one another as their channels do."""
+    guessed = x.ndim == 4 and x.strides[1] > x.strides[2] > x.shape[3] * x.itemsize and x.strides[3] == x.itemsize
+    return strided(x, *x.strides[:2], x.shape[3] * x.itemsize, x.itemsize) if guessed else x
+
+
 def reading(right: Function, *which: tuple[int, Callable[[np.ndarray], np.ndarray]]) -> Function:
     """Return code that reads some of its arrays otherwise."""
     reads = dict(which)
@@ -207,6 +276,9 @@ VIEWED: list[Kernel] = [
         "what is broadcast found once, in a model", "rope.rotate", reading(rotate, (0, first_only)), {**MODEL, "positions": "from_zero"}
     ),
     Kernel("values that are broadcast found once", "rope.attend", reading(attend, (2, first_only)), {}),
+    Kernel("rows of the batch read side by side", "rope.rotate", reading(rotate, (0, heads_side_by_side)), {}),
+    Kernel("tokens read side by side", "rope.rotate", reading(rotate, (0, tokens_side_by_side)), {}),
+    Kernel("tokens of keys read side by side", "rope.attend", reading(attend, (1, tokens_side_by_side)), AT_END),
     Kernel("a cotangent that is broadcast found once", "rope.gradient", reading(rope.gradient, (2, first_only)), {"layout": "half"}),
 ]
-KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING]
+KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED]

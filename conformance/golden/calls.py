@@ -31,6 +31,8 @@ MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled"
 BATCHED = ((True, True), (False, False), (True, False), (False, True))
 #: Every so many calls of an operation that takes real positions have some that aren't whole.
 REAL_EVERY = 4
+#: Positions with a fraction lie below two to this power, so that half precision has none of the farthest.
+FARTHEST_REAL = 13
 #: The last position of a sweep; the numbers of a longer input that holds positions for code that counts them, and what else it holds.
 SWEPT, LONGER = 4_096, 1 << 20
 BESIDE_TOKENS = frozenset(("batch", "head", "query_head", "head_dim", "dim"))
@@ -180,9 +182,11 @@ class _Call:
         return {"k": outweighing(made)} if mask == "outweighing" else {}
 
     def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
-        """Draw positions that aren't all whole, exact in the dtype."""
-        values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(self.rng.integers(0, 14, shape))
-        values[..., 0] = 0.5
+        """Draw positions that aren't all whole, exact in the dtype: a half first, and the last far away where dtypes have fractions."""
+        exponents = self.rng.integers(0, FARTHEST_REAL, shape)
+        exponents[..., -1] = FARTHEST_REAL
+        values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(exponents)
+        values[..., 0] = np.where(self.rng.random() < 0.5 or shape[-1] > 1, 0.5, values[..., 0])
         return np.asarray(np.clip(values, room.lowest, room.highest))
 
     def _numbers(self) -> dict[str, np.ndarray]:

@@ -47,7 +47,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
-#: a single pair, at which no base shows, buckets that reach beyond any table, or are more than any model's, and two magnitudes above 1.
+#: a single pair, at which no base shows, buckets that reach beyond any table, or are more than any model's, two
+#: magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of diffusion.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0},
     {"num_buckets": 32, "max_distance": 128},
@@ -64,12 +65,15 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
     {"head_dim": 2, "base": 10_000.0},
     {"factor": 40.0, "mscale": 2.0, "mscale_all_dim": 1.5, "attention_factor": None},
+    {"dim": 64, "base": 1.5, "scale": 1.0},
+    {"dim": 512, "base": 10_000.0, "scale": 1.0},
+    {"dim": 256, "base": 10_000.0, "scale": 1_000.0},
 )
 
 #: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,
 #: tiles and pages.
 SIZES: Mapping[str, tuple[int, ...]] = {
-    "batch": (1, 2, 3, 5, 7, 18),
+    "batch": (1, 2, 3, 5, 7),
     "head": (1, 2, 3, 8, 12, 33),
     "key_head": (1, 2, 3),
     "group": (1, 3, 8, 1, 16, 2, 5, 7),
