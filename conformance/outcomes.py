@@ -161,7 +161,8 @@ class Diagnosis:
 class Result:
     """One check of one implementation, with all that the report says about it.
 
-    ``size`` counts the numbers in its inputs; ``logits`` says by position what the error is in attention logits, where the check can tell.
+    ``size`` counts the numbers in its inputs; ``logits`` says by position what the error is in attention logits, where the check can tell;
+    ``call`` describes a call that fails and is too long to be pasted.
     """
 
     implementation: str
@@ -182,6 +183,7 @@ class Result:
     errors_by_position: tuple[tuple[int, float], ...] = ()
     size: int = 0
     logits: tuple[tuple[int, float], ...] = ()
+    call: str | None = None
 
     @property
     def convicts(self) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from conformance.declarations import operations
+from conformance.draw import is_position
 from conformance.journal import Call
 
 LARGEST = 400
@@ -45,6 +46,16 @@ def words(call: Call) -> str:
     parameters = ", ".join(f"{name}={value!r}" for name, value in call.parameters.items())
     places = [f"{name} {array.tolist()}" for name, array in _named(call).items() if array.dtype.kind == "i" and array.size <= 12]
     return f"{call.task.operation}({parameters}){' at ' + ', '.join(places) if places else ''}"
+
+
+def described(call: Call) -> str:
+    """Return the parameters of a call, and of its arrays the shapes, and where positions lie."""
+    parameters = ", ".join(f"{name}={value!r}" for name, value in call.parameters.items())
+    return f"{parameters}; {', '.join(_extent(name, array) for name, array in _named(call).items())}"
+
+
+def _extent(name: str, array: np.ndarray) -> str:
+    return f"{name} {array.shape}{f' from {array.min():,} to {array.max():,}' if is_position(name) and array.size else ''}"
 
 
 def _call(call: Call, indent: str) -> str:

@@ -47,7 +47,8 @@ class Checked:
 
     def result(self, opened: str, outcome: Outcome | None = None) -> Result:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""
-        judgement, vector = self.judgement, self.vector
+        judgement, vector, shown = self.judgement, self.vector, outcome is None and self.failed
+        script = reproduction.of_calls(opened, (self.call,)) if shown else None
         return Result(
             implementation=self.task.descriptor.label,
             operation=vector.operation,
@@ -60,7 +61,8 @@ class Checked:
             profile_met=judgement.profile_met if outcome is None and not vector.drawn else None,
             exposes=vector.exposes,
             size=sum(array.size for array in vector.inputs.values()),
-            reproduction=reproduction.of_calls(opened, (self.call,)) if outcome is None and self.failed else None,
+            reproduction=script,
+            call=reproduction.described(self.call) if shown and script is None else None,
             seconds=self.seconds,
             errors_by_position=judgement.by_position if outcome is None else (),
             logits=in_logits(vector, self.reply.values) if outcome is None and self.reply is not None and judgement.by_position else (),

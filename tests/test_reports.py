@@ -54,7 +54,8 @@ def everything() -> Report:
     """Return a report with every outcome, an infinite ratio and a diagnosis."""
     checks = [result(outcome, f"rope.rotate/{index}") for index, outcome in enumerate(OUTCOMES)]
     errors = ((0, 0.5), (9, math.inf))
-    far = wrong("rope.rotate/inf", ratio=math.inf, errors_by_position=errors, logits=((9, 0.25),), reproduction="print(1)\n")
+    called = {"reproduction": "print(1)\n", "call": "base=1.0; x (2, 3)"}
+    far = wrong("rope.rotate/inf", ratio=math.inf, errors_by_position=errors, logits=((9, 0.25),), **called)
     return a_report(*checks, far, diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})
 
 

@@ -74,7 +74,7 @@ def _case(suite: Element, result: Result) -> None:
     words = _safe(message(result.outcome))
     if result.convicts:
         failure = SubElement(case, "failure", message=words, type=type(result.outcome).__name__)
-        failure.text = _safe("\n".join(filter(None, (result.exposes, result.reproduction))))
+        failure.text = _safe("\n".join(filter(None, (result.exposes, result.call, result.reproduction))))
     elif isinstance(result.outcome, HarnessError):
         SubElement(case, "error", message=words, type="HarnessError")
     elif isinstance(result.outcome, SKIPPED):

@@ -50,6 +50,7 @@ def _conviction(conviction: Conviction) -> Iterator[str]:
         yield from (f"- seen in <{thread}>" for thread in diagnosis.threads[:THREADS] if re.fullmatch(r"https://[^\s<>]+", thread))
     yield from (f"- known: {plain(known)}" for known in conviction.description)
     yield f"- shown by `{clean(shown.check).replace('`', '')}`: {plain(message(shown.outcome))}"
+    yield from (f"- call: {plain(call)}" for call in filter(None, [shown.call]))
     yield ""
     if shown.reproduction:
         yield from ("<details><summary>reproduce</summary>", "", _fenced(shown.reproduction), "", "</details>", "")

@@ -79,6 +79,8 @@ def _conviction(conviction: Conviction, identity: str) -> Iterator[str]:
         yield from (_entry("tell apart", separating) for separating in diagnosis.separate)
     yield from (_entry("known" if index == 0 else "", known) for index, known in enumerate(conviction.description))
     yield _entry("shown by", f"{shown.check} in {shown.dtype}", code=True)
+    if shown.call:
+        yield _entry("call", shown.call)
     yield _entry("got", message(shown.outcome))
     yield "</dl>"
     if shown.reproduction:
