@@ -88,10 +88,11 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None) -> Dia
     found = _of_checks(checked)
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found
-    named = found is not None and found.named
-    declared = taken(Asking(subject, checked[0].task, named), checked)
-    if declared is None or found is None or not named:
-        return declared or found
+    if found is None or not found.named:
+        return taken(Asking(subject, checked[0].task), checked) or found
+    declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
+    if declared is None:
+        return found
     return replace(found, fix=f"{found.fix}; or, where it shall do no more, {declared.fix}")
 
 
@@ -203,4 +204,5 @@ def _diagnosis(candidates: Sequence[Candidate], separate: tuple[str, ...]) -> Di
         also_fits=tuple(dict.fromkeys(other.name for other in candidates[1:])),
         kind=best.kind,
         separate=separate,
+        numbers=best.numbers,
     )

@@ -123,7 +123,8 @@ CONVICTIONS = (Failed, Errored, *FATAL)
 class Diagnosis:
     """The known mistake, or convention, whose output matches what the implementation returned; without a name, what is known of it.
 
-    ``separate`` says of what also fits which input would tell it from the first.
+    ``separate`` says of what also fits which input would tell it from the first; ``numbers`` are those that code takes for parameters,
+    whatever is asked for.
     """
 
     mutants: tuple[str, ...]
@@ -135,6 +136,7 @@ class Diagnosis:
     kind: str = "mistake"
     separate: tuple[str, ...] = ()
     description: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def named(self) -> bool:

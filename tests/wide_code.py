@@ -19,6 +19,14 @@ def counted(x: Array, positions: Array, **_: Any) -> Array:
     return plain.rotate(x, np.arange(x.shape[2]), base=1e4)
 
 
+def of_a_model(x: Array, positions: Array, **_: Any) -> Array:
+    """Rotate heads of 128 by the frequencies that a module keeps."""
+    angles = positions[..., None] / 500_000.0 ** (np.arange(0, 128, 2) / 128)
+    cos, sin = (np.expand_dims(f(angles), 1) if positions.ndim > 1 else f(angles) for f in (np.cos, np.sin))
+    one, two = x[..., :64], x[..., 64:]
+    return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(F32)
+
+
 def one_offset(x: Array, positions: Array, **given: Any) -> Array:
     first = int(positions.flat[0])
     return plain.rotate(x, np.arange(first, first + x.shape[2]), **given)

@@ -37,11 +37,15 @@ class Declaration:
 
 @dataclass
 class Asking:
-    """One implementation that is asked again, under declarations narrower than its own; its mistake may be ``named`` already."""
+    """One implementation that is asked again, under declarations narrower than its own.
+
+    Its mistake may be ``named`` already, by ``numbers`` that it takes for parameters.
+    """
 
     subject: Subject
     task: Task
     named: bool = False
+    numbers: Mapping[str, float] = field(default_factory=dict)
     left: int = field(default=CALLS)
 
     @property

@@ -19,7 +19,8 @@ from conformance.vectors import Vector
 class Candidate:
     """One explanation: what is named, what it does, and the function that does it.
 
-    ``unrounded`` is the function without its rounding, where it rounds intermediates and does something else besides.
+    ``unrounded`` is the function without its rounding, where it rounds intermediates and does something else besides; ``numbers`` are those
+    that it takes for parameters, whatever is asked for.
     """
 
     names: tuple[str, ...]
@@ -31,6 +32,7 @@ class Candidate:
     threads: tuple[str, ...] = ()
     unrounded: Function | None = None
     forces: Mapping[str, object] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from conformance.declarations import operations
 from conformance.diagnosis import knobs, numbers
 from conformance.diagnosis.candidates import Candidate, answer
 from conformance.diagnosis.grading import grade
@@ -129,7 +130,9 @@ def _weighted(difference: np.ndarray, margin: np.ndarray) -> np.ndarray:
 def _said(search: Search, knob: Knob, link: Link, unknown: float) -> Candidate:
     number, name = f"{unknown:.10g}", knob.name.replace("_", " ") if knob.sign != "=" else knob.name
     name_in_short = link.name.format(knob=knob.name.replace(" ", "_"), u=number).replace("+-", "-")
-    return _named(search, name_in_short, link.told.format(knob=name, u=number), knob.should, knob.turned(used(link, knob, unknown)))
+    found = _named(search, name_in_short, link.told.format(knob=name, u=number), knob.should, knob.turned(used(link, knob, unknown)))
+    instead = link.constant and knob.name in operations()[search.operation].parameters
+    return replace(found, numbers={knob.name: unknown}) if instead else found
 
 
 def _constant(search: Search, name: str, value: object, function: Function) -> Candidate:

@@ -17,6 +17,7 @@ class Link:
     unknown: Callable[[Any, Given, float], float]
     name: str
     told: str
+    constant: bool = False
 
 
 PLUS = Link(lambda asked, _, u: asked + u, lambda asked, _, used: used - asked, "{knob}+{u}", "adds {u} to {knob}")
@@ -41,7 +42,8 @@ def links(knob: Knob, vectors: Sequence[Vector]) -> list[Link]:
 def _constant(knob: Knob, asked: Any) -> Link:
     told = {"+": "adds {u} to the {knob}", "*": "multiplies the {knob} by {u}"}.get(knob.sign)
     instead = "whatever is asked for" if asked is None else f"instead of {asked:g}"
-    return Link(lambda _, __, u: u, lambda _, __, used: used, f"{{knob}}{knob.sign}{{u}}", told or f"uses {{knob}} {{u}} {instead}")
+    told = told or f"uses {{knob}} {{u}} {instead}"
+    return Link(lambda _, __, u: u, lambda _, __, used: used, f"{{knob}}{knob.sign}{{u}}", told, constant=True)
 
 
 def _of_another(knob: Knob, name: str) -> Link:

@@ -20,7 +20,7 @@ from conformance.takes import PLACES, Positions, Takes, misplaced, nonsense
 from conformance.vector_checks import Checked
 from refimpl.spec import Operation, Parameter
 
-#: So many drawn calls must be right before a saying is left out, and so many of the declaration that is told.
+#: So many drawn calls must be right of the narrowest declaration, and so many where a saying is left out, or one is told.
 TRIED, TOLD = 8, 24
 #: So many of the narrowest declarations are tried.
 COMBINATIONS = 96
@@ -48,22 +48,29 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
 
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
     """Yield the declarations that say the most: one value of every parameter that has few or a usual one, positions counted from 0."""
-    passed = [one for one in checked if not one.failed]
-    values = {name: list(_values(asking, parameter, passed)) for name, parameter in asking.operation.parameters.items()}
+    values = {name: list(_values(asking, parameter, checked)) for name, parameter in asking.operation.parameters.items()}
     for way, takes, *chosen in product(ways(asking.operation), _fewest(asking, checked), *filter(None, values.values())):
         yield Declaration(dict(zip(filter(values.get, values), chosen, strict=True)), takes, way)
 
 
-def _values(asking: Asking, parameter: Parameter, passed: Sequence[Checked]) -> Iterator[Any]:
-    """Yield what a parameter may be that code knows one value of: a choice, its default, or one of few that are tried or that passed."""
+def _values(asking: Asking, parameter: Parameter, checked: Sequence[Checked]) -> Iterator[Any]:
+    """Yield what a parameter may be that code knows one value of: a choice, its number or default, one of few that are tried or passed.
+
+    One without a default has one of few for which code doesn't raise.
+    """
     if parameter.name in asking.task.descriptor.restrictions:
         return
     if parameter.name in POWERS and not asking.named:
         yield POWERS[parameter.name]
     elif _conventions(parameter):
         yield from _conventions(parameter)
-    elif not parameter.required:
-        had = dict.fromkeys(one.vector.parameters[parameter.name] for one in passed)
+    elif parameter.name in asking.numbers:
+        yield parameter.kind(asking.numbers[parameter.name])
+    elif parameter.required:
+        had = dict.fromkeys(one.vector.parameters[parameter.name] for one in checked if _answered(one))
+        yield from had if len(had) <= FEW else ()
+    else:
+        had = dict.fromkeys(one.vector.parameters[parameter.name] for one in checked if not one.failed)
         few = [values for values in (had, candidates(parameter, ..., VALUES)) if len(values) <= FEW]
         yield from dict.fromkeys((parameter.default, *chain(*few)))
 
@@ -126,11 +133,11 @@ def _widened(asking: Asking, narrow: Declaration) -> Declaration:
     narrow = next((each for each in wider if asking.right(each, TOLD)), narrow)
     for name in ("queries", "rows", "lowest", "highest", "masked"):
         without = replace(narrow, takes=replace(narrow.takes, **{name: getattr(declared, name)}))
-        narrow = without if without == narrow or asking.right(without, TRIED) else narrow
+        narrow = without if without == narrow or asking.right(without, TOLD) else narrow
     for name, value in narrow.values.items():
         others = tuple(other for other in _conventions(asking.operation.parameters[name]) if other != value)
         left = {key: kept for key, kept in narrow.values.items() if key != name}
-        if asking.right(replace(narrow, values={**left, name: others} if others else left), TRIED):
+        if asking.right(replace(narrow, values={**left, name: others} if others else left), TOLD):
             narrow = replace(narrow, values=left)
     return narrow
 
