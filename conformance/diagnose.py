@@ -22,6 +22,8 @@ from conformance.diagnosis.seen import Observation, Seen, seen
 from conformance.diagnosis.separating import separating, splitting
 from conformance.diagnosis.taken import taken
 from conformance.diagnosis.undeclared import Raised, joined, undeclared
+from conformance.evidence.known import answer, convicted
+from conformance.mutants import for_operation
 from conformance.outcomes import Diagnosis, Errored, Failed, Passed
 from conformance.subject import Subject
 from conformance.vector_checks import Checked
@@ -104,13 +106,22 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     asked = [one for one in checked if one.vector.error is None]
     stored = [one for one in asked if not one.vector.drawn]
     found = _explained_by(stored, asked) if any(one.failed for one in stored) else None
-    found = found if found is not None and found.named else _explained_by(asked, asked)
+    found = found if found is not None and found.named and not _contradicted(found, asked) else _explained_by(asked, asked)
     if found is not None and found.named:
         return found
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
     common = conditions(passed, [one.vector for one in asked if one.failed])
     known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
+
+
+def _contradicted(found: Diagnosis, asked: Sequence[Checked]) -> bool:
+    """Whether a drawn call passed in which the mistake that is named would have been convicted; roundings differ from call to call."""
+    task = asked[0].task
+    mutants = [mutant for mutant in for_operation(task.operation) if (mutant.name,) == found.mutants and mutant.kind != "precision"]
+    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed) and one.vector.drawn and not one.vector.at]
+    pairs = ((vector, answer(task.operation, mutant.function, vector.inputs, vector.parameters)) for mutant in mutants for vector in passed)
+    return any(given is not None and convicted(vector, given, task) for vector, given in pairs)
 
 
 def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:

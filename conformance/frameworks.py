@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.channel import LARGEST_PAYLOAD
-from conformance.manner import EXPANDED, PARTS, REVERSED, SWAPPED
+from conformance.manner import EXPANDED, REVERSED, SWAPPED
 from conformance.profiles import CAST, CIRCUMSTANCES, HALVES
 from conformance.wording import told
 
@@ -83,7 +83,7 @@ class NumPy:
 
     def view(self, array: Any, way: str) -> Any:
         """Return the same numbers as a view, in one of the ways that a manner has."""
-        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded, PARTS: self.part}[way](array)
+        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded}.get(way, self.part)(array)
 
     def reversed(self, array: Any) -> Any:
         """Return the same numbers as a view of an array that holds them from the last to the first."""

@@ -12,9 +12,10 @@ import numpy as np
 class Manner:
     """How a call is made.
 
-    ``views``: arrays are views whose elements don't lie one after another, in one of ``WAYS``. ``repeats``: the call is made so many times
-    more, or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the gradient of their product with it is asked
-    for. ``before``: the call is made with these numbers first, and then again, with others that were written into the same arrays.
+    ``views``: arrays are views whose elements don't lie one after another, in one of ``WAYS``, all of them or in ``TURNS``.
+    ``repeats``: the call is made so many times more, or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the
+    gradient of their product with it is asked for. ``before``: the call is made with these numbers first, and then again, with others that
+    were written into the same arrays.
     """
 
     views: str = ""
@@ -34,13 +35,25 @@ class Manner:
         if self.before:
             return "its arrays had held other numbers in an earlier call, and were written to since"
         constant = any(values.size > 1 and np.all(values == values.flat[0]) for values in self.cotangents)
-        return "its cotangent was broadcast, as that of a sum is" if constant else WAYS.get(self.views, "")
+        way, turn = self._views
+        some = f"every second of {WAYS[way]}" if turn else WAYS.get(way, "")
+        return "its cotangent was broadcast, as that of a sum is" if constant else some
 
     def as_header(self) -> dict[str, object]:
         """Return what a request says of it; cotangents, or the numbers that come first, travel behind the arrays."""
         seconds = None if self.seconds == math.inf else self.seconds
         told = {"views": self.views or None, "repeats": self.repeats or None, "seconds": seconds, "before": bool(self.before) or None}
         return {name: value for name, value in told.items() if value is not None}
+
+    def way(self, index: int) -> str:
+        """Return in which way an array is a view, by its index among those of the call."""
+        way, turn = self._views
+        return way if turn in ("", TURNS[index % 2]) else ""
+
+    @property
+    def _views(self) -> tuple[str, str]:
+        way = self.views.rstrip("".join(TURNS))
+        return way, self.views.removeprefix(way)
 
     @property
     def beside(self) -> tuple[np.ndarray, ...]:
@@ -63,6 +76,8 @@ WAYS = {
     EXPANDED: "its arrays were broadcast views",
     PARTS: "its arrays were parts of larger ones",
 }
+#: What follows a way where only every second array is a view, the first or the second one: then no array has the strides of the next.
+TURNS = (" 1", " 2")
 PLAIN = Manner()
 STRIDED = Manner(views=SWAPPED)
 TWICE = Manner(repeats=1)

@@ -16,7 +16,7 @@ from conformance.golden.features import dyadic
 from conformance.golden.lookalikes import lookalikes
 from conformance.journal import Task
 from conformance.law_checks import declared
-from conformance.manner import EXPANDED, PARTS, REVERSED, STRIDED, Manner
+from conformance.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TURNS, Manner
 from conformance.outcomes import Advisory, Passed, Result
 from conformance.subject import Subject
 from conformance.takes import Takes
@@ -28,6 +28,8 @@ from refimpl.spec import Law, Operation, axis_names
 MOST = 4
 #: Over which axes people broadcast, the likeliest first.
 BROADCAST = ("batch", "head", "query_head", "key_head", "token", "query", "key")
+#: Whether a cotangent is the same number everywhere, and in which views it and the features are, in turn.
+COTANGENTS = ((True, ""), (False, ""), (False, f"{SWAPPED}{TURNS[0]}"))
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
@@ -37,8 +39,8 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
         return
     real = [each for each in checked if any(_several(array) for array in each.vector.inputs.values())]
     for each in _passed(real):
-        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-strided"), STRIDED)
-        yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{PARTS}"), Manner(views=PARTS))
+        for way in (f"{way}{turn}" for way in (SWAPPED, PARTS) for turn in TURNS):
+            yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{way.replace(' ', '-')}"), Manner(views=way))
     for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, len(real)), _flipped)):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
     for each in _passed(real)[:1]:
@@ -115,19 +117,28 @@ def _others(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Arg
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
     """Yield the judgement of gradients of some calls that passed, where the library differentiates and the oracle knows the gradient.
 
-    Cotangents are any, and in turn the same number everywhere, which is there once where a result is summed.
+    Cotangents are the same number everywhere, which is there once where a result is summed, then any, of which some are strided views.
     """
     if "differentiated" not in subject.manners:
         return
     operation, takes = operations()[task.operation], task.descriptor.takes
     eligible = [each for each in checked if _as_it_is(operation, _call(each), takes) and adjoint(operation, _call(each), np.zeros(0))]
-    for each, summed in zip(_passed(eligible, 2), cycle((True, False)), strict=False):
+    asked = dict.fromkeys((*_passed(eligible, 2), *_longest(eligible)))
+    for each, (summed, views) in zip(asked, cycle(COTANGENTS), strict=False):
         shape = each.vector.inputs["x"].shape
         cotangent = np.ones(shape) if summed else dyadic(generator(operation, "cotangent", seed, each.vector.id), shape)
         name, call = adjoint(operation, _call(each), cotangent) or (task.operation, _call(each))
         vector = _golden(task, name, call, f"{each.vector.id}-gradient", "a wrong gradient")
         if vector is not None:
-            yield check(subject, task, _as_gradient(vector, each.vector), Manner(cotangents=(cotangent,)))
+            viewed = "" if takes.contiguous else views
+            yield check(subject, task, _as_gradient(vector, each.vector), Manner(views=viewed, cotangents=(cotangent,)))
+
+
+def _longest(checked: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the call whose features are the longest along each axis in turn."""
+    passed = [each for each in checked if isinstance(each.judgement.outcome, Passed) and not each.vector.at]
+    for axis in range(max((each.vector.inputs["x"].ndim for each in passed), default=0)):
+        yield max(passed, key=lambda each: each.vector.inputs["x"].shape[axis : axis + 1])
 
 
 def _call(checked: Checked) -> Arguments:

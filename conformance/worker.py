@@ -101,7 +101,8 @@ class _Call:
     def gradient(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Return the gradient in the features, under the name of the first result."""
         framework, operation = self.runner.framework, self.runner.operation
-        cotangents = [framework.expanded(framework.floats(values, self.dtype)) for values in self.manner.cotangents]
+        made = (framework.expanded(framework.floats(values, self.dtype)) for values in self.manner.cotangents)
+        cotangents = [self._viewed(array, self.manner.way(index)) for index, array in enumerate(made, start=len(arrays))]
         gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
         owner, result = features(operation), next(iter(operation.results))
         gradient = dict(zip(operation.arrays, gradients, strict=True)).get(owner or "")
@@ -112,7 +113,8 @@ class _Call:
         return {result: value}
 
     def _given(self, arrays: Sequence[np.ndarray]) -> list[Any]:
-        return [self._array(name, values) for name, values in zip(self.runner.operation.arrays, arrays, strict=True)]
+        named = enumerate(zip(self.runner.operation.arrays, arrays, strict=True))
+        return [self._array(name, values, self.manner.way(index)) for index, (name, values) in named]
 
     def _refilled(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         """Return the arrays of an earlier call, into which others' numbers were written since."""
@@ -122,13 +124,16 @@ class _Call:
             self.runner.framework.refill(array, values)
         return given
 
-    def _array(self, name: str, values: np.ndarray) -> Any:
+    def _array(self, name: str, values: np.ndarray, way: str) -> Any:
         framework = self.runner.framework
         if values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
             array = framework.integers(values)
         else:
             array = framework.floats(values, self.dtype)
-        return framework.view(array, self.manner.views) if self.manner.views else array
+        return self._viewed(array, way)
+
+    def _viewed(self, array: Any, way: str) -> Any:
+        return self.runner.framework.view(array, way) if way else array
 
     def _parts(self, given: Sequence[Any]) -> list[Any]:
         """Call the function; return its results as it gave them."""
@@ -161,7 +166,7 @@ class _Call:
         framework = self.runner.framework
         for name, original, array in zip(self.runner.operation.arrays, arrays, given, strict=True):
             now = exact(array, framework)[0]
-            if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original), framework)[0]):
+            if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original, ""), framework)[0]):
                 self.modified.add(name)
 
 

@@ -117,8 +117,9 @@ def attend_in_blocks(call: Arguments, block: int = 64, *, forgets: bool = False)
     for start in range(0, z.shape[-1], block):
         part = z[..., start : start + block]
         now = np.maximum(top, part.max(axis=-1, keepdims=True))
-        shrunk = float32(1.0) if forgets else np.exp(np.where(now == -np.inf, 0.0, top - now))
-        weights = np.exp(np.where(now == -np.inf, -np.inf, part - np.where(now == -np.inf, 0.0, now)))
+        whole = np.where(now == -np.inf, float32(0.0), now)  # of keys that are all hidden
+        shrunk = float32(1.0) if forgets else np.exp(top - whole)
+        weights = np.exp(part - whole)
         total = total * shrunk + weights.sum(axis=-1, keepdims=True)
         mean, top = mean * shrunk + weights @ v[..., start : start + block, :], now
     return np.asarray(mean / total)

@@ -88,7 +88,7 @@ def _positions(parts: Sequence[Part]) -> Iterator[str]:
             beside.update(here if part.element.wrong.any() else ())
     many = sum(bool(part.element.wrong.any()) for part in parts) >= ENOUGH
     right = (judged if many else set(beside)) - wrong
-    if wrong and right:
+    if wrong and right and many:
         yield from filter(None, [_bounded(sorted(wrong), sorted(right), [place for place in sorted(right) if beside[place] >= OFTEN])])
     elif wrong and many:
         yield "wrong at every position"
@@ -100,8 +100,8 @@ def _bounded(wrong: Sequence[int], right: Sequence[int], beside: Sequence[int]) 
         return f"right {'at' if right[-1] == 0 else 'up to'} position {right[-1]}, wrong from position {wrong[0]} on"
     if len(right) <= SHOWN:
         return f"wrong at every position but {_listed(beside)}" if beside == right else ""
-    if len(wrong) <= SHOWN:
-        return f"wrong at position{'s' * (len(wrong) > 1)} {_listed(wrong)} only"
+    if len(wrong) == 1:
+        return f"wrong at position {wrong[0]} only"
     return f"right up to position {wrong[0] - 1}, wrong from position {wrong[0]} on, though not everywhere" if wrong[0] > right[0] else ""
 
 

@@ -7,8 +7,14 @@ from conformance.vectors import Vector
 
 
 def positions(vector: Vector, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the position of every element, that of its query or its key, whichever is farther; ``None`` where it has none."""
-    found = [_spread(np.abs(vector.inputs[PLACES[axis]]), axes, axis, shape) for axis in axes if PLACES.get(axis) in vector.inputs]
+    """Return the position of every element, that of its query or its key, whichever is farther; ``None`` where it has none.
+
+    Nothing is said where positions are negative: how far they lie doesn't tell them from others.
+    """
+    places = {axis: vector.inputs[PLACES[axis]] for axis in axes if PLACES.get(axis) in vector.inputs}
+    if any(array.min(initial=0) < 0 for array in places.values()):
+        return None
+    found = [_spread(array, axes, axis, shape) for axis, array in places.items()]
     return np.maximum.reduce(found) if found else None
 
 

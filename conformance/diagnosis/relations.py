@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from conformance.diagnosis.places import positions
-from conformance.diagnosis.seen import Element
+from conformance.diagnosis.seen import FAR, Element
 from conformance.vectors import Vector
 
 #: A wrong result, the names of its axes, and the vector that it belongs to.
@@ -24,6 +24,8 @@ ORDERED = {
     "batch": "rows of the batch",
 }
 FEWEST = 2
+#: A factor that is so near 1 is none.
+SAME = 1e-3
 #: Radians, above which an angle isn't known well enough to compare it.
 BLURRED = 0.1
 LONGEST = 16
@@ -36,15 +38,26 @@ def _fits(element: Element, other: np.ndarray) -> bool:
     return bool(np.all(element.distance(other)[judged] <= element.slack(ALLOWANCES * element.reach, other)[judged]))
 
 
+def _telling(wrong: Sequence[Wrong]) -> bool:
+    """Whether two unlike numbers that are wrong are much larger than what they may be off by: any relation would fit the others."""
+    sizes = set[float]()
+    for element, _, _ in wrong:
+        seen = element.wrong & (np.abs(element.right) > FAR * element.slack(ALLOWANCES * element.reach, element.right))
+        sizes.update(np.abs(element.right[seen]).tolist())
+    return len(sizes) >= FEWEST
+
+
 def sign(wrong: Sequence[Wrong]) -> str:
     """Say that the sign alone is wrong."""
-    flipped = all(_fits(element, np.where(element.wrong, -element.right, element.right)) for element, _, _ in wrong)
+    flipped = _telling(wrong) and all(_fits(element, np.where(element.wrong, -element.right, element.right)) for element, _, _ in wrong)
     return "what is wrong has the right size and the wrong sign" if flipped else ""
 
 
 def ratio(wrong: Sequence[Wrong]) -> str:
     """Say that each result is the right one times a number."""
     factors = [_factor(element) for element, _, _ in wrong]
+    if not _telling(wrong) or all(abs(factor - 1) < SAME for factor in factors):
+        return ""
     if not all(_fits(element, factor * element.right) for (element, _, _), factor in zip(wrong, factors, strict=True)):
         return ""
     return f"each result is the right one times a number: {_numbers(factors, wrong)}"
@@ -58,6 +71,8 @@ def _factor(element: Element) -> float:
 def shift(wrong: Sequence[Wrong]) -> str:
     """Say that each result is off by one number everywhere."""
     offsets = [float(np.median((element.got - element.right)[element.judged])) for element, _, _ in wrong]
+    if not _telling(wrong) or any(element.row_constant for element, _, _ in wrong):
+        return ""
     if not all(_fits(element, element.right + offset) for (element, _, _), offset in zip(wrong, offsets, strict=True)):
         return ""
     return f"each result is off by one number everywhere: {_numbers(offsets, wrong)}"
@@ -141,7 +156,7 @@ def _angle(rotated: Sequence[Wrong]) -> str:
     verdicts = [_proportional(*_angles(*one)) for one in rotated]
     if True in verdicts and False not in verdicts:
         return ", and the angle is off in proportion to the position"
-    if np.all(np.abs(np.angle(np.exp(1j * (angles - angles[0])))) <= weights):
+    if np.all(np.abs(np.angle(np.exp(1j * (angles - angles[0])))) <= weights) and np.all(np.abs(angles) > weights):
         return f", and the angle is off by {angles[0]:.4g} everywhere"
     return f", and the angle is off by up to {np.max(np.abs(angles)):.3g}{', nothing at position 0' if _none_at_zero(rotated) else ''}"
 

@@ -37,7 +37,7 @@ def golden(
         operation=operation,
         exposes=exposes,
         tags=("boundary",) if answer.straddles else (),
-        equality=_equality(declared, arguments.parameters),
+        equality=equality(declared, arguments.parameters),
         parameters=arguments.parameters,
         inputs=arguments.arrays,
         expected={name: _array(tensor.values, tensor.shape, whole=name in declared.integers) for name, tensor in answer.expected.items()},
@@ -69,7 +69,7 @@ def _array(values: Sequence[float | None], shape: tuple[int, ...], *, whole: boo
     return array
 
 
-def _equality(operation: Operation, parameters: Mapping[str, object]) -> str:
+def equality(operation: Operation, parameters: Mapping[str, object]) -> str:
     """Return how the scheme's own cases of these conventions are judged."""
     if set(operation.results) <= operation.integers:
         return "exact"
