@@ -165,6 +165,40 @@ def by_blocks(z: np.ndarray, hidden: np.ndarray) -> np.ndarray:
     return np.where(hidden | (after & hidden.any() & ~(after | hidden).all(axis=-1, keepdims=True)), F32(-np.inf), z)
 
 
+def of_one_row(which: Callable[[np.ndarray], bool], rows: int = 1) -> Function:
+    """Return a rotation that turns further rows of the batch by the first ones' positions, where a kernel is chosen by sizes."""
+
+    def kernel(x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+        repeated = positions.ndim > 1 and which(x)
+        return np.asarray(rotate(x, positions[np.arange(len(positions)) % rows] if repeated else positions, **said))
+
+    return kernel
+
+
+HEADS_OF_64: dict[str, Any] = {"head_dim": 64, "base": 1e6, "layout": "half"}
+BATCHED: list[Kernel] = [
+    Kernel("one token of more than 8 rows", "rope.rotate", of_one_row(lambda x: x.shape[2] == 1 and len(x) > 8), HEADS_OF_64),
+    Kernel("more than 32 heads", "rope.rotate", of_one_row(lambda x: x.shape[1] > 32), {"head_dim": 128, "layout": "interleaved"}),
+    Kernel("more than 1,024 tokens", "rope.rotate", of_one_row(lambda x: x.shape[2] > 1_024), {}),
+    Kernel("rows in six bits", "rope.rotate", of_one_row(lambda _: True, rows=64), {"head_dim": {64, 80, 96, 128}}),
+]
+
+
+def bounded_by_the_first_row(tile: int) -> Function:
+    """Return causal attention whose tiles of keys end where the first row of the batch does."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool) -> np.ndarray:
+        if not causal or m.ndim == 1:
+            return np.asarray(RIGHT(q, k, v, m, n, causal=causal))
+        beyond = np.broadcast_to(n > np.max(m[0]) // tile * tile + tile, (len(k), k.shape[2]))
+        hidden = beyond[:, None, None, :] & ~beyond.all(axis=-1)[:, None, None, None]
+        return np.asarray(unturned(lambda z, h: np.where(h | (hidden & ~(h | hidden).all(axis=-1, keepdims=True)), F32(-np.inf), z))(
+            q, k, v, m, n, causal=True
+        ))
+
+    return kernel
+
+
 RIGHT = unturned(putting(-np.inf))
 TILED: list[Kernel] = [
     *(
@@ -172,6 +206,7 @@ TILED: list[Kernel] = [
         for tile, declared in ((96, {"causal": False}), (176, {"causal": False}), (160, AT_END), (192, AT_END))
     ),
     Kernel("the oldest key forgotten in decoding", "none.attend", without(RIGHT, lambda m, n: slice(int(m == 1 and n > 1_500), None)), {}),
+    *(Kernel(f"tiles of {tile} that end with the first row", "none.attend", bounded_by_the_first_row(tile), {}) for tile in (16, 64)),
     Kernel("blocks skipped by index", "none.attend", unturned(by_blocks), {}),
     Kernel("blocks skipped by index", "rope.attend", masked_by(by_blocks), {}),
 ]
@@ -281,4 +316,4 @@ VIEWED: list[Kernel] = [
     Kernel("tokens of keys read side by side", "rope.attend", reading(attend, (1, tokens_side_by_side)), AT_END),
     Kernel("a cotangent that is broadcast found once", "rope.gradient", reading(rope.gradient, (2, first_only)), {"layout": "half"}),
 ]
-KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED]
+KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED]

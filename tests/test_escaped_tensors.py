@@ -63,6 +63,36 @@ def test_a_tensor_that_is_taken_for_its_numbers_is_convicted_where_these_were_wr
     assert all(message.endswith("and were written to since") for message in told)
 
 
+def flat(cotangent: Any) -> Any:
+    """Return a tensor whose storage is read from its start to its end."""
+    return torch.as_strided(cotangent, cotangent.shape, torch.empty(cotangent.shape).stride(), cotangent.storage_offset())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
+def test_a_cotangent_that_is_read_flat_where_it_is_strided_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    read = with_backward(lambda cotangent: cotangent if 0 in cotangent.stride() else flat(cotangent))
+    told = convictions(read, seed, **declared)
+    assert told
+    assert all(message.endswith(f"every second of {WAYS['swapped']}") for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_array_that_is_read_with_the_strides_of_another_is_convicted(seed: int) -> None:
+    adapter = Adapter("tensors", framework="torch")
+
+    @adapter.implements("none.attend", causal=False)
+    def attend(q: Any, k: Any, v: Any, *_: Any, **__: Any) -> Any:
+        alike = k.shape == v.shape and k.untyped_storage().nbytes() == v.untyped_storage().nbytes()
+        values = torch.as_strided(v, v.shape, k.stride(), v.storage_offset()) if alike else v
+        keys, values = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, values))
+        return (q @ keys.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ values
+
+    told = [checked.judgement.outcome.message for checked in otherwise(adapter, seed) if checked.failed]
+    assert told
+    assert all("views" in message for message in told)
+
+
 def as_it_lies(x: Any) -> Any:
     """Return a tensor without what is there once and broadcast: only the first of it is read."""
     return (
