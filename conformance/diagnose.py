@@ -108,7 +108,9 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     found = _explained_by(stored, asked) if any(one.failed for one in stored) else None
     found = found if found is not None and found.named and not _contradicted(found, asked) else _explained_by(asked, asked)
     if found is not None and found.named:
-        return found
+        if not _contradicted(found, asked):
+            return found
+        found = None
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
     common = conditions(passed, [one.vector for one in asked if one.failed])
     known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
@@ -119,7 +121,7 @@ def _contradicted(found: Diagnosis, asked: Sequence[Checked]) -> bool:
     """Whether a drawn call passed in which the mistake that is named would have been convicted; roundings differ from call to call."""
     task = asked[0].task
     mutants = [mutant for mutant in for_operation(task.operation) if (mutant.name,) == found.mutants and mutant.kind != "precision"]
-    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed) and one.vector.drawn and not one.vector.at]
+    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed) and one.vector.drawn and one.reply is not None]
     pairs = ((vector, answer(task.operation, mutant.function, vector.inputs, vector.parameters)) for mutant in mutants for vector in passed)
     return any(given is not None and convicted(vector, given, task) for vector, given in pairs)
 

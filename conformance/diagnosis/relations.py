@@ -44,7 +44,7 @@ def _telling(wrong: Sequence[Wrong]) -> bool:
     for element, _, _ in wrong:
         seen = element.wrong & (np.abs(element.right) > FAR * element.slack(ALLOWANCES * element.reach, element.right))
         sizes.update(np.abs(element.right[seen]).tolist())
-    return len(sizes) >= FEWEST
+    return len(sizes) >= FEWEST and not all(_fits(element, element.right) for element, _, _ in wrong)
 
 
 def sign(wrong: Sequence[Wrong]) -> str:
@@ -90,7 +90,9 @@ def order(wrong: Sequence[Wrong]) -> str:
     for axis, words in ORDERED.items():
         orders = [_order(element, axes.index(axis)) for element, axes, _ in wrong if axis in axes]
         if orders and len(orders) == len(wrong) and None not in orders:
-            longest = max((found for found in orders if found is not None), key=len)
+            longest = max((found for found in orders if found is not None and found != sorted(found)), key=len, default=[])
+            if not longest:
+                continue
             return f"the {words} come in another order: {', '.join(map(str, longest[:LONGEST]))}{', ...' if len(longest) > LONGEST else ''}"
     return ""
 
