@@ -140,7 +140,7 @@ def _told(judgement: Judgement, manner: Manner) -> Judgement:
     outcome = judgement.outcome
     if not manner.words or not isinstance(outcome, Failed | Errored):
         return judgement
-    if isinstance(outcome, Errored) and manner.views not in ("", SWAPPED):
+    if isinstance(outcome, Errored) and manner.views and not manner.views.startswith(SWAPPED):
         return Judgement(Advisory(f"{outcome.message}; {manner.words}"))
     declared = " (contiguous=True declares that it takes no such arrays)" if isinstance(outcome, Errored) and manner.views else ""
     return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; {manner.words}{declared}"))
