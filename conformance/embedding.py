@@ -147,8 +147,6 @@ def _not_embeddable(operation: Operation, arrays: Arrays, takes: Takes) -> str |
     rule = f"positions must {declared}{ending} by its declaration"
     if "causal" in operation.parameters:
         return f"{rule}; results of attention depend on one another, so they can't be embedded"
-    if ending and arrays["query_positions"].max(initial=values.min()) > arrays["key_positions"].max(initial=values.min()):
-        return f"{rule}; a query after all keys can't be embedded, since a bias may count from the last key"
     if takes.positions == "from_zero" and values.min() < 0:
         return f"{rule}; negative positions can't be embedded"
     if values.max() - _start(values, takes) > FARTHEST:

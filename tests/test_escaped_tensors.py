@@ -147,4 +147,4 @@ def test_right_tensors_pass_however_they_are_written(function: Callable[..., Any
     every = list(otherwise(offered(function), seed))
     assert every
     assert all(isinstance(checked.judgement.outcome, Passed) for checked in every)
-    assert {WAYS["swapped"], WAYS["reversed"], WAYS["expanded"], ""} < {checked.manner.words for checked in every}
+    assert {f"every second of {WAYS['swapped']}", WAYS["reversed"], WAYS["expanded"], ""} < {checked.manner.words for checked in every}

@@ -164,6 +164,7 @@ class _Call:
         batched = (self.batched[0], self.batched[0]) if takes.queries == "at_end" else self.batched
         keys = places.rows(self.rng, self._shape(names[1], batched=any(batched)), room, pattern, takes)
         queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
+        # Keys are made longer up to a query that stands after them all, and a bias may count from the last of them.
         queries = np.minimum(queries, keys.max()) if self.takes.queries == "at_end" else queries
         queries, keys = (rows[0] if rows.ndim > 1 and not kept else rows for rows, kept in zip((queries, keys), batched, strict=True))
         if self.parameters.get("causal"):

@@ -114,12 +114,13 @@ ENCODINGS = (
 ENCODINGS_AT_FULL = (Room(1, 32, 32_771, 32_771, 128), Room(1, 32, 4_097, 4_097, 768, runs="late"))
 #: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.
 BIASES = (
-    Room(1, 160, 33, 129, 64, runs="shuffled"),
+    Room(1, 3, 33, 129, 64, runs="shuffled"),
     Room(1, 12, 257, 257, 64),
     Room(1, 257, 3, 2_049, 64),
     Room(1, 40, 65, 513, 64, runs="late"),
     Room(1, 2, 2_051, 2_051, 64),
     Room(1, 9, 1, 65_541, 64),
+    Room(1, 160, 5, 33, 64, runs="shuffled"),
 )
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
