@@ -141,7 +141,7 @@ class _Call:
         if not names:
             return {}
         room, takes = self._room(names[0])
-        pattern = self.hands.pattern(places.patterns(room, takes))
+        pattern = self.hands.pattern(places.patterns(room, takes, alone=len(names) == 1))
         if len(names) > 1:
             return self._two(names, room, pattern, takes)
         real = names[0] in self.operation.numbers and not self.takes.whole and self.number % REAL_EVERY == REAL_EVERY - 1

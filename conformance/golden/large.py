@@ -353,7 +353,7 @@ def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, 
     """Return positions in the order of a room: counted, in any, in any between the ends of each row, or as small calls have them."""
     if counted.ndim > 1 and runs == "disordered":
         return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
-    if runs in ORDERS and ORDERS[runs] in places.patterns(bounds, takes):
+    if runs in ORDERS and ORDERS[runs] in places.patterns(bounds, takes, alone=True):
         drawn = ORDERS[runs](rng, counted.size, bounds)
         return np.asarray(np.clip(drawn, bounds.lowest, bounds.highest).reshape(counted.shape))
     return rng.permutation(counted) if runs in ("shuffled", "one side") else counted

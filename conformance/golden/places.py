@@ -134,16 +134,16 @@ def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:
 
 
 Pattern = Callable[[Generator, int, Room], np.ndarray]
-ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered, restarted)
+ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered)
 BELOW_ZERO = (negative, padded, far_below)
 CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
 
 
-def patterns(room: Room, takes: Takes) -> tuple[Pattern, ...]:
-    """Return the patterns of positions that are taken."""
+def patterns(room: Room, takes: Takes, *, alone: bool = False) -> tuple[Pattern, ...]:
+    """Return the patterns of positions that are taken; where queries meet no keys, packed sequences too."""
     if takes.counted:
         return CONSECUTIVE if takes.positions == "consecutive" else (from_zero,)
-    return tuple(pattern for pattern in ANY if room.lowest < 0 or pattern not in BELOW_ZERO)
+    return tuple(pattern for pattern in (*ANY, *[restarted] * alone) if room.lowest < 0 or pattern not in BELOW_ZERO)
 
 
 def rows(rng: Generator, shape: tuple[int, ...], room: Room, first: Pattern, takes: Takes) -> np.ndarray:
