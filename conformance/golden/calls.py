@@ -164,8 +164,8 @@ class _Call:
         batched = (self.batched[0], self.batched[0]) if takes.queries == "at_end" else self.batched
         keys = places.rows(self.rng, self._shape(names[1], batched=any(batched)), room, pattern, takes)
         queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
-        # Keys are made longer up to a query that stands after them all, and a bias may count from the last of them.
-        queries = np.minimum(queries, keys.max()) if self.takes.queries == "at_end" else queries
+        # Code that counts may get keys up to a query that stands after them all, and a bias may count from the last of them.
+        queries = np.minimum(queries, keys.max()) if self.takes.counted and not takes.counted else queries
         queries, keys = (rows[0] if rows.ndim > 1 and not kept else rows for rows, kept in zip((queries, keys), batched, strict=True))
         if self.parameters.get("causal"):
             keys = places.seen(queries, keys, room, 2 if keys.shape[-1] > 2 and self._free else 1)
