@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.adapter import Unsupported
 from conformance.channel import LARGEST_PAYLOAD
-from conformance.manner import EXPANDED, REVERSED, SWAPPED
+from conformance.manner import EXPANDED, PARTS, REVERSED, SWAPPED
 from conformance.profiles import CAST, CIRCUMSTANCES, HALVES
 from conformance.wording import told
 
@@ -83,7 +83,7 @@ class NumPy:
 
     def view(self, array: Any, way: str) -> Any:
         """Return the same numbers as a view, in one of the ways that a manner has."""
-        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded}.get(way, self.part)(array)
+        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded, PARTS: self.part}[way](array)
 
     def reversed(self, array: Any) -> Any:
         """Return the same numbers as a view of an array that holds them from the last to the first."""
@@ -102,7 +102,9 @@ class NumPy:
         """Return the same numbers as a view of a larger array: every second index of each axis but the last, the first half of that."""
         if not array.ndim:
             return array
-        whole = self.library.ones([2 * size for size in array.shape], dtype=array.dtype, device=array.device)
+        whole = array
+        for axis in range(array.ndim):
+            whole = self.library.concatenate([whole, whole], axis)
         view = whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
         self.refill(view, array)
         return view

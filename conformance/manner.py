@@ -35,7 +35,7 @@ class Manner:
         if self.before:
             return "its arrays had held other numbers in an earlier call, and were written to since"
         constant = any(values.size > 1 and np.all(values == values.flat[0]) for values in self.cotangents)
-        way, turn = self._views
+        way, _, turn = self.views.partition(" ")
         some = f"every second of {WAYS[way]}" if turn else WAYS.get(way, "")
         return "its cotangent was broadcast, as that of a sum is" if constant else some
 
@@ -47,13 +47,8 @@ class Manner:
 
     def way(self, index: int) -> str:
         """Return in which way an array is a view, by its index among those of the call."""
-        way, turn = self._views
+        way, _, turn = self.views.partition(" ")
         return way if turn in ("", TURNS[index % 2]) else ""
-
-    @property
-    def _views(self) -> tuple[str, str]:
-        way = self.views.rstrip("".join(TURNS))
-        return way, self.views.removeprefix(way)
 
     @property
     def beside(self) -> tuple[np.ndarray, ...]:
@@ -77,9 +72,8 @@ WAYS = {
     PARTS: "its arrays were parts of larger ones",
 }
 #: What follows a way where only every second array is a view, the first or the second one: then no array has the strides of the next.
-TURNS = (" 1", " 2")
+TURNS = ("1", "2")
 PLAIN = Manner()
-STRIDED = Manner(views=SWAPPED)
 TWICE = Manner(repeats=1)
 #: Often enough to meet a rare wrong answer, for as long as a run can spare.
 OFTEN = Manner(repeats=2_000, seconds=0.08)

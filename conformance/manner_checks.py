@@ -29,7 +29,7 @@ MOST = 4
 #: Over which axes people broadcast, the likeliest first.
 BROADCAST = ("batch", "head", "query_head", "key_head", "token", "query", "key")
 #: Whether a cotangent is the same number everywhere, and in which views it and the features are, in turn.
-COTANGENTS = ((True, ""), (False, ""), (False, f"{SWAPPED}{TURNS[0]}"))
+COTANGENTS = ((True, ""), (False, ""), (False, f"{SWAPPED} {TURNS[0]}"))
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
@@ -39,7 +39,7 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
         return
     real = [each for each in checked if any(_several(array) for array in each.vector.inputs.values())]
     for each in _passed(real):
-        for way in (f"{way}{turn}" for way in (SWAPPED, PARTS) for turn in TURNS):
+        for way in (f"{way} {turn}" for way in (SWAPPED, PARTS) for turn in TURNS):
             yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{way.replace(' ', '-')}"), Manner(views=way))
     for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, len(real)), _flipped)):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
@@ -188,7 +188,7 @@ def aliases(task: Task, checked: Sequence[Checked]) -> Iterator[Result]:
 
 
 def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
-    """Return drawn calls that passed plainly, one of each combination of conventions: the largest with several heads, tokens and rows.
+    """Return drawn calls that passed plainly, one of each combination of conventions: first those with several heads, tokens and rows, then the largest.
 
     Where these are fewer than that, others follow.
     """
@@ -202,10 +202,10 @@ def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
 
 
 def _axes(each: Checked) -> int:
-    """Return how many axes of an array are longer than 1: along the others no stride shows."""
-    return max((sum(size > 1 for size in array.shape) for array in each.vector.inputs.values()), default=0)
+    """Return how many axes of all arrays are longer than 1: along the others no stride shows."""
+    return sum(size > 1 for array in each.vector.inputs.values() for size in array.shape)
 
 
-def _swappable(each: Checked) -> bool:
-    """Whether an array has heads and tokens that can be swapped: a view of every second number is one that some code reads rightly."""
-    return any(array.ndim > 2 and min(array.shape[-3:-1]) > 1 for array in each.vector.inputs.values())
+def _swappable(each: Checked) -> int:
+    """Return how many arrays have heads and tokens that can be swapped: a view of every second number is one that some code reads rightly."""
+    return sum(array.ndim > 2 and min(array.shape[-3:-1]) > 1 for array in each.vector.inputs.values())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from escaped_kernels import FAR_BELOW, KERNELS, VIEWED, reused
+from escaped_kernels import FAR_BELOW, KERNELS, TILED, VIEWED, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
@@ -36,6 +36,13 @@ def otherwise(adapter: Any, seed: int) -> Iterator[Checked]:
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_a_kernel_that_once_conformed_is_convicted_at_core(kernel: Kernel, seed: int) -> None:
     assert any(checked.failed for checked in judged(kernel.adapter, seed))
+
+
+@pytest.mark.parametrize("kernel", TILED, ids=named)
+def test_a_kernel_that_is_wrong_in_plain_calls_too_is_not_told_of_views(kernel: Kernel) -> None:
+    told = [checked.judgement.outcome.message for checked in judged(kernel.adapter, 0) if checked.failed]
+    assert told
+    assert not [message for message in told if "views" in message]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -10,7 +10,7 @@ from conformance import reproduction, session
 from conformance.adapter import Adapter
 from conformance.in_process import InProcess
 from conformance.journal import Call, Task
-from conformance.manner import PLAIN, STRIDED, Manner
+from conformance.manner import PLAIN, SWAPPED, Manner
 
 WIDTH = 80 - 4  # the screen moves every line by four
 X = np.linspace(-2.0, 2.0, 24).reshape(1, 2, 3, 4) / 3
@@ -32,7 +32,7 @@ SNIPPETS: Mapping[str, tuple[Call, ...]] = {
     "two calls of a law": (call(X, POSITIONS), call(X / 3, POSITIONS + 1)),
     "no tokens": (call(NONE, POSITIONS[:0]),),
     "numbers that aren't finite": (call(np.where(X > 1, np.inf, np.where(X < -1, np.nan, X)), POSITIONS),),
-    "strided arrays": (call(X, POSITIONS, manner=STRIDED),),
+    "strided arrays": (call(X, POSITIONS, manner=Manner(views=SWAPPED)),),
     "a gradient": (call(X, POSITIONS, manner=Manner(cotangents=(COTANGENT,))),),
     "arrays that held other numbers": (call(X, POSITIONS, manner=Manner(before=(X / 3, POSITIONS + 1))),),
     "a long label": (call(X, POSITIONS, label="a label 'with' \"quotes\" " + "and more " * 12),),
