@@ -105,12 +105,13 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     """
     asked = [one for one in checked if one.vector.error is None]
     stored = [one for one in asked if not one.vector.drawn]
-    found = _explained_by(stored, asked) if any(one.failed for one in stored) else None
-    found = found if found is not None and found.named and not _contradicted(found, asked) else _explained_by(asked, asked)
-    if found is not None and found.named:
-        if not _contradicted(found, asked):
-            return found
-        found = None
+    found = None
+    for told in (stored, asked) if any(one.failed for one in stored) else (asked,):
+        found = _explained_by(told, asked)
+        if found is not None and found.named:
+            if not _contradicted(found, asked):
+                return found
+            found = None
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
     common = conditions(passed, [one.vector for one in asked if one.failed])
     known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))

@@ -31,7 +31,7 @@ MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled"
 BATCHED = ((True, True), (False, False), (True, False), (False, True))
 #: Every so many calls of an operation that takes real positions have some that aren't whole.
 REAL_EVERY = 4
-#: Positions with a fraction lie below two to this power, so that half precision has none of the farthest.
+#: Positions with a fraction are numbers below 2, times two to this power at most: half precision has no fractions there.
 FARTHEST_REAL = 13
 #: The last position of a sweep; the numbers of a longer input that holds positions for code that counts them, and what else it holds.
 SWEPT, LONGER = 4_096, 1 << 20
@@ -188,7 +188,8 @@ class _Call:
         exponents = self.rng.integers(0, FARTHEST_REAL, shape)
         exponents[..., -1] = FARTHEST_REAL
         values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(exponents)
-        values[..., 0] = np.where(self.rng.random() < 0.5 or shape[-1] > 1, 0.5, values[..., 0])
+        if self.rng.random() < 0.5 or shape[-1] > 1:
+            values[..., 0] = 0.5
         return np.asarray(np.clip(values, room.lowest, room.highest))
 
     def _numbers(self) -> dict[str, np.ndarray]:

@@ -135,8 +135,14 @@ def equal_but_for_noise(
     changed = replies[0].dtypes.get(name) != replies[1].dtypes.get(name)
     left, right, allowed = (*sides, np.broadcast_to(0.0 if changed else noise(trial, call, name), sides[0].shape))
     if call is not trial.arguments and equality(trial.operation, call.parameters) == "row_constant":
-        left, right, allowed = left - left[..., :1], right - right[..., :1], allowed + allowed[..., :1]
+        left, right, allowed = left - _first(left), right - _first(right), allowed + allowed[..., :1]
     yield Sides(left, right, allowed, name)
+
+
+def _first(rows: np.ndarray) -> np.ndarray:
+    """Return the first number of each row; nothing is taken off where that is hidden."""
+    first = rows[..., :1]
+    return np.where(np.isfinite(first), first, 0.0)
 
 
 def history_independence(trial: Trial) -> Iterator[Sides]:
