@@ -188,9 +188,9 @@ def aliases(task: Task, checked: Sequence[Checked]) -> Iterator[Result]:
 
 
 def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
-    """Return drawn calls that passed plainly, one of each combination of conventions: first those with several heads, tokens and rows, then the largest.
+    """Return drawn calls that passed plainly, one of each combination of conventions.
 
-    Where these are fewer than that, others follow.
+    First come those with several heads, tokens and rows, then the largest. Where these are fewer than that, others follow.
     """
     plain = [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn and not each.vector.at]
     plain.sort(key=lambda each: (_swappable(each), _axes(each), sum(array.size for array in each.vector.inputs.values())), reverse=True)
@@ -207,5 +207,5 @@ def _axes(each: Checked) -> int:
 
 
 def _swappable(each: Checked) -> int:
-    """Return how many arrays have heads and tokens that can be swapped: a view of every second number is one that some code reads rightly."""
+    """Return how many arrays have heads and tokens that can be swapped: some code reads other views rightly."""
     return sum(array.ndim > 2 and min(array.shape[-3:-1]) > 1 for array in each.vector.inputs.values())
