@@ -91,7 +91,7 @@ def check(
     as_json: bool,
     verbose: bool,
 ) -> None:
-    """Judge each TARGET: a file, module:object, or the name of a bundled adapter (see `posenc list`)."""
+    """Judge each TARGET: a file, file:object, module:object, or the name of a bundled adapter (see `posenc list`)."""
     from conformance import allocation, run, selection, sharding, terminal
     from conformance.limits import Limits
     from conformance.targets import COMMAND

@@ -1,4 +1,4 @@
-"""From what a person types to an adapter: a bundled name, a file, or ``module:object``."""
+"""From what a person types to an adapter: a bundled name, a file, ``file:object`` or ``module:object``."""
 
 import importlib
 import importlib.util
@@ -68,11 +68,11 @@ def _adapter(target: str) -> Adapter:
         return _program(target.removeprefix(COMMAND))
     if target.endswith(".py") or Path(target).is_file():
         return _only(target, _imported(target, lambda: _execute(Path(target))))
-    module, colon, name = target.partition(":")
-    if colon and module and name:
-        _search_here()
-        return _named(target, _imported(target, lambda: importlib.import_module(module)), name)
-    message = f"target must be a file, module:object or one of {', '.join(BUNDLED)}, got {target!r}{near_miss(target, BUNDLED)}"
+    place, colon, name = target.rpartition(":")
+    if colon and place and name:
+        return _named(target, module(place), name)
+    known = f"a file, file:object, module:object or one of {', '.join(BUNDLED)}"
+    message = f"target must be {known}, got {target!r}{near_miss(target, BUNDLED)}"
     raise TargetError(message)
 
 
@@ -127,7 +127,7 @@ def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
         message = f"{target}: {error}"
         raise TargetError(message) from error
     except ModuleNotFoundError as error:
-        if target not in BUNDLED and target.partition(":")[0] == error.name:
+        if target not in BUNDLED and target == error.name:
             message = f"target must name a module that exists, got {target!r}"
             raise TargetError(message) from error
         raise LibraryMissing(_needs(target, error)) from error
@@ -151,11 +151,12 @@ def _named(target: str, module: ModuleType, name: str) -> Adapter:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            message = f"{target} must name an object of {module.__name__}, got no {part!r}{near_miss(part, dir(found))}"
+            message = f"{target} must name an object that exists, got no {part!r}{near_miss(part, dir(found))}"
             raise TargetError(message)
         found = getattr(found, part)
     if not isinstance(found, Adapter):
-        message = f"{target} must be a conformance.Adapter, got {type(found).__name__}"
+        hint = f": `posenc identify {target}` says what it is, and writes its adapter" if callable(found) else ""
+        message = f"{target} must be a conformance.Adapter, got {type(found).__name__}{hint}"
         raise TargetError(message)
     return found
 
@@ -164,8 +165,13 @@ def _only(target: str, module: ModuleType) -> Adapter:
     if isinstance(getattr(module, "adapter", None), Adapter):
         return _named(target, module, "adapter")
     found = {id(value): name for name, value in vars(module).items() if isinstance(value, Adapter)}
-    if len(found) != 1:
-        message = f"{target} must define adapter = Adapter(...), got {', '.join(sorted(found.values())) or 'none'}"
+    if not found:
+        hint = f"`posenc identify {target}:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"
+        message = f"{target} must define adapter = Adapter(...), got none: {hint}"
+        raise TargetError(message)
+    if len(found) > 1:
+        names = sorted(found.values())
+        message = f"{target} must define one Adapter, or one named adapter, got {', '.join(names)}: take one as {target}:{names[0]}"
         raise TargetError(message)
     return _named(target, module, next(iter(found.values())))
 

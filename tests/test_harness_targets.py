@@ -43,12 +43,29 @@ def test_a_missing_file_is_named() -> None:
     assert refusal("nowhere.py") == "target must be a file that exists, got nowhere.py"
 
 
-def test_a_file_without_adapter_says_so(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "x = 1\n")).endswith("must define adapter = Adapter(...), got none")
+def test_a_file_without_adapter_is_told_how_to_get_one(tmp_path: Path) -> None:
+    path = written(tmp_path, "x = 1\n")
+
+    assert refusal(path) == (
+        f"{path} must define adapter = Adapter(...), got none: "
+        f"`posenc identify {path}:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"
+    )
 
 
-def test_two_adapters_of_other_names_are_ambiguous(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "b = Adapter('b')\na = Adapter('a')\n")).endswith("got a, b")
+def test_a_function_of_a_file_is_sent_to_identification(tmp_path: Path) -> None:
+    path = written(tmp_path, "def f(x):\n    return x\n")
+
+    assert refusal(f"{path}:f") == (
+        f"{path}:f must be a conformance.Adapter, got function: `posenc identify {path}:f` says what it is, and writes its adapter"
+    )
+
+
+def test_two_adapters_of_other_names_are_ambiguous_until_one_is_named(tmp_path: Path) -> None:
+    offers = "\n@{0}.implements('rope.rotate')\ndef f(*a, **k): pass\n"
+    path = written(tmp_path, f"b = Adapter('b')\na = Adapter('c'){offers.format('a')}")
+
+    assert refusal(path).endswith(f"got a, b: take one as {path}:a")
+    assert targets.load(f"{path}:a").name == "c"
 
 
 def test_an_adapter_without_operations_says_so(tmp_path: Path) -> None:
@@ -113,11 +130,11 @@ def test_a_bundled_adapter_without_its_library_is_told_apart(bundled: str, libra
 
 
 def test_a_module_that_does_not_exist_is_a_bad_target() -> None:
-    assert refusal("nosuchmodule:adapter") == "target must name a module that exists, got 'nosuchmodule:adapter'"
+    assert refusal("nosuchmodule:adapter") == "target must name a module that exists, got 'nosuchmodule'"
 
 
 def test_an_object_that_is_no_adapter_says_what_it_is() -> None:
-    assert refusal("json:loads") == "json:loads must be a conformance.Adapter, got function"
+    assert refusal("json:decoder") == "json:decoder must be a conformance.Adapter, got module"
 
 
 def test_an_object_that_is_missing_gets_the_near_miss() -> None:
