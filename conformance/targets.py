@@ -2,8 +2,9 @@
 
 import importlib
 import importlib.util
+import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -185,9 +186,39 @@ def _check(implementation: Implementation) -> None:
     for parameter, allowed in implementation.restrictions.items():
         if parameter not in operation.parameters:
             known = operation.parameters
-            message = f"{name} must be restricted by {', '.join(known)}, got {parameter!r}{near_miss(parameter, known)}"
+            wrong = ", ".join(f"{each!r}{_meant(each, known)}" for each in implementation.restrictions if each not in known)
+            message = f"{name} must be restricted by {', '.join(known)}, got {wrong}"
             raise TargetError(message)
         _check_values(operation, operation.parameters[parameter], allowed)
+    _check_keywords(operation, implementation.function)
+
+
+def _check_keywords(operation: Operation, function: Callable[..., Any]) -> None:
+    """Raise where every call must fail: a parameter has no keyword, or what is required is no parameter."""
+    try:
+        arguments = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    except (TypeError, ValueError):
+        return
+    kinds = inspect.Parameter
+    first = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)][: len(operation.arrays)]
+    named = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
+    rest = {each.name: each for each in arguments if each.kind in named and each not in first}
+    lacking = [name for name in operation.parameters if name not in rest]
+    required = {name for name, each in rest.items() if each.default is kinds.empty} - {*operation.parameters, "dtype"}
+    if not required and (not lacking or any(each.kind is kinds.VAR_KEYWORD for each in arguments)):
+        return
+    known = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
+    got = ", ".join(name if name in operation.parameters else f"{name}{_meant(name, lacking)}" for name in rest) or "none"
+    message = f"{operation.name} must be a function of {', '.join(operation.arrays)} with {known}, got {got}"
+    raise TargetError(message)
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Return the known name that means the same, else one that is close."""
+    from conformance.identify.words import alike
+
+    same = next((other for other in known if alike(name, other)), None)
+    return f" (did you mean {same}?)" if same else near_miss(name, known)
 
 
 def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:

@@ -82,6 +82,38 @@ def test_an_unknown_parameter_gets_the_near_miss(tmp_path: Path) -> None:
     assert message == "rope.rotate must be restricted by head_dim, base, layout, direction, got 'layuot' (did you mean layout?)"
 
 
+def test_all_unknown_parameters_are_told_at_once_with_what_they_mean(tmp_path: Path) -> None:
+    assert refusal(offering(tmp_path, "'alibi.bias', n_heads=8, wheels=2, form='row', alibi_bias_max=8.0")).endswith(
+        "got 'n_heads' (did you mean num_heads?), 'wheels', 'alibi_bias_max' (did you mean max_bias?)"
+    )
+
+
+def test_all_keywords_of_other_names_are_told_at_once_with_what_they_mean(tmp_path: Path) -> None:
+    source = "adapter = Adapter('mine')\n@adapter.implements('rope.rotate')\ndef f(x, positions, rope_theta, *, d, layout): pass\n"
+
+    assert refusal(written(tmp_path, source)) == (
+        "rope.rotate must be a function of x, positions with the keywords head_dim, base, layout, direction (or **_ for the rest), "
+        "got rope_theta (did you mean base?), d (did you mean head_dim?), layout"
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def f(*arguments, **_): pass",
+        "def f(x, positions, *, theta=1.0, **_): pass",
+        "def f(x, positions, head_dim, base, layout, direction, dtype): pass",
+        "@functools.wraps(turned)\ndef f(*arrays, **parameters): pass",
+        "f = functools.partial(turned, theta=1.0)",
+    ],
+)
+def test_a_function_that_can_be_called_is_not_refused(tmp_path: Path, function: str) -> None:
+    head = "import functools\ndef turned(x, positions, *, theta, **_): pass\nadapter = Adapter('mine')\n"
+    path = written(tmp_path, f"{head}{function}\nadapter.implements('rope.rotate')(f)\n")
+
+    assert targets.load(path).implementations
+
+
 def test_a_wrong_restriction_gets_the_near_miss(tmp_path: Path) -> None:
     message = refusal(offering(tmp_path, "'rope.rotate', layout=('half', 'halves')"))
 

@@ -65,3 +65,8 @@ def roles(name: str) -> tuple[str, ...]:
     known = {**PROBED, **SETTINGS}
     plain = name.strip("_")
     return tuple(role for role, names in known.items() if plain in names.split())
+
+
+def alike(name: str, other: str) -> bool:
+    """Whether two names of settings stand for the same."""
+    return not {*roles(name)}.isdisjoint({*roles(other)} & {*SETTINGS})
