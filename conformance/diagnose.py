@@ -60,7 +60,7 @@ def explain(
     raised: Sequence[Raised] = (),
     answered: Sequence[Vector] | None = None,
 ) -> Diagnosis | None:
-    """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is wrong.
+    """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is.
 
     ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
     that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told.

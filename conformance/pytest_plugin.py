@@ -176,7 +176,7 @@ def told(wrong: Wrong) -> Iterator[str]:
     yield f"{clean(message(result.outcome))}"
     if result.exposes:
         yield f"exposes   {clean(result.exposes)}"
-    yield from (f"known     {known}" for known in (() if diagnosis is None else diagnosis.description))
+    yield from (f"clue      {clue}" for clue in (() if diagnosis is None else diagnosis.description))
     if diagnosis is not None and diagnosis.named:
         yield f"{diagnosis.label:9} {diagnosis.name}: {diagnosis.does}"
         yield f"should    {diagnosis.should}"

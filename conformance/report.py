@@ -125,10 +125,10 @@ def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Lin
 
 
 def _unnamed(conviction: Conviction, width: int) -> Iterator[Line]:
-    if conviction.description or {_kind(failure.outcome) for failure in conviction.failures} == {Reason.VALUE.value}:
+    if conviction.description or Reason.VALUE.value in {_kind(failure.outcome) for failure in conviction.failures}:
         yield from _field("mistake", "none of the known ones gives these values", width)
-    for index, known in enumerate(conviction.description):
-        yield from _field("known" if index == 0 else "", known, width)
+    for index, clue in enumerate(conviction.description):
+        yield from _field("clues" if index == 0 else "", clue, width)
 
 
 def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool) -> Iterator[Line]:

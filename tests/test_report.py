@@ -137,6 +137,14 @@ def test_a_convention_is_not_called_a_mistake() -> None:
 
 def test_an_unknown_mistake_is_said_to_be_unknown() -> None:
     assert "mistake none of the known ones gives these values" in screen(wrong())
+    assert "mistake none of the known ones gives these values" in screen(wrong(), result(Errored("ValueError: no")))
+
+
+def test_what_is_seen_of_an_unknown_mistake_counts_nothing_that_is_counted_below_and_is_not_called_known() -> None:
+    seen = Diagnosis((), "", "", "", kind="unknown", description=("wrong only where head_dim is 80", "only the last channel is wrong"))
+    shown = screen(wrong(), diagnoses={"mine:rope.rotate:float32": seen})
+
+    assert "gives these values clues wrong only where head_dim is 80 only the last channel is wrong shown by" in shown
 
 
 def test_the_smallest_failing_input_is_shown() -> None:

@@ -41,12 +41,12 @@ class Part:
 
 
 def clues(observations: Sequence[Observation], profile: str) -> tuple[str, ...]:
-    """Return what is known, one sentence each: shapes, vectors, results, positions, indices, then how the numbers are related."""
+    """Return what is known, one sentence each: shapes, results, positions, indices, then how the numbers are related."""
     everything = seen(observations, profile)
     parts = [Part(one, element, _axes(one, element)) for one in everything for element in one.elements]
     if not any(part.element.wrong.any() for part in parts):
         return tuple(_shapes(observations))
-    where = [*_shapes(observations), *_vectors(everything), *_results(parts), *_positions(parts), *_indices(parts)]
+    where = [*_shapes(observations), *_results(parts), *_positions(parts), *_indices(parts)]
     return (*where, *_infinite(parts), *(list(_relations(parts)) or _profiles(observations, profile)))
 
 
@@ -62,10 +62,6 @@ def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
             if shape != expected:
                 yield f"{name} has shape {shape} instead of {expected} in {one.vector.id}" if shape is not None else f"no {name} came"
                 return
-
-
-def _vectors(everything: Sequence[Seen]) -> Iterator[str]:
-    yield f"{sum(one.wrong for one in everything)} of {len(everything)} vectors are wrong"
 
 
 def _results(parts: Sequence[Part]) -> Iterator[str]:

@@ -48,7 +48,7 @@ def _conviction(conviction: Conviction) -> Iterator[str]:
         yield f"- **fix**: {plain(diagnosis.fix)}"
         yield from (f"- to tell apart: {plain(separating)}" for separating in diagnosis.separate)
         yield from (f"- seen in <{thread}>" for thread in diagnosis.threads[:THREADS] if re.fullmatch(r"https://[^\s<>]+", thread))
-    yield from (f"- known: {plain(known)}" for known in conviction.description)
+    yield from (f"- clue: {plain(clue)}" for clue in conviction.description)
     yield f"- shown by `{clean(shown.check).replace('`', '')}`: {plain(message(shown.outcome))}"
     yield from (f"- call: {plain(call)}" for call in filter(None, [shown.call]))
     yield ""

@@ -77,7 +77,7 @@ def _conviction(conviction: Conviction, identity: str) -> Iterator[str]:
         if diagnosis.also_fits:
             yield _entry("also fits", diagnosis.others())
         yield from (_entry("tell apart", separating) for separating in diagnosis.separate)
-    yield from (_entry("known" if index == 0 else "", known) for index, known in enumerate(conviction.description))
+    yield from (_entry("clues" if index == 0 else "", clue) for index, clue in enumerate(conviction.description))
     yield _entry("shown by", f"{shown.check} in {shown.dtype}", code=True)
     if shown.call:
         yield _entry("call", shown.call)
