@@ -9,6 +9,13 @@ from conformance.profiles import FORMATS, PROFILES, REQUIRED
 from conformance.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+#: What others call a dtype.
+DTYPES = {
+    **dict.fromkeys(("double", "fp64", "f64"), "float64"),
+    **dict.fromkeys(("single", "float", "fp32", "f32"), "float32"),
+    **dict.fromkeys(("half", "fp16", "f16"), "float16"),
+    "bf16": "bfloat16",
+}
 FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow", "mlx", "paddle", "cupy", "array_api_strict")
 
 
@@ -62,7 +69,7 @@ class Adapter:
 
     name: str
     framework: str = "numpy"
-    dtypes: tuple[str, ...] = ("float32",)
+    dtypes: str | tuple[str, ...] = ("float32",)
     device: str | None = None
     profile: str | Mapping[str, str] | None = None
     positions: Positions = "any"
@@ -74,8 +81,7 @@ class Adapter:
     def __post_init__(self) -> None:
         """Refuse a framework, dtype or profile that doesn't exist."""
         _one_of("framework", self.framework, FRAMEWORKS)
-        _dtypes(self.dtypes)
-        _profiles(self.dtypes, self.profile)
+        _profiles(_dtypes(self.dtypes), self.profile)
 
     def implements(
         self,
@@ -83,7 +89,7 @@ class Adapter:
         *,
         label: str | None = None,
         when: Callable[[Mapping[str, object]], bool] | None = None,
-        dtypes: tuple[str, ...] | None = None,
+        dtypes: str | tuple[str, ...] | None = None,
         profile: str | Mapping[str, str] | None = None,
         positions: Positions | None = None,
         queries: Queries = "any",
@@ -122,13 +128,13 @@ class Adapter:
 
 def near_miss(name: str, known: Collection[str]) -> str:
     """Return `` (did you mean X?)`` where a known name is close, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(str(name), list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _one_of(thing: str, value: str, known: Collection[str]) -> None:
-    if value not in known:
-        message = f"{thing} must be one of {', '.join(known)}, got {value!r}{near_miss(value, known)}"
+    if not isinstance(value, str) or value not in known:
+        message = f"{thing} must be one of {', '.join(known)}, got {value!r}{near_miss(DTYPES.get(value, value), known)}"
         raise AdapterError(message)
 
 
@@ -142,10 +148,12 @@ def _takes(takes: Takes, operation: str) -> None:
         raise AdapterError(message)
 
 
-def _dtypes(dtypes: tuple[str, ...]) -> tuple[str, ...]:
-    for dtype in dtypes:
+def _dtypes(dtypes: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return dtypes that exist; a string is the only one."""
+    several = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
+    for dtype in several:
         _one_of("dtype", dtype, tuple(FORMATS))
-    return dtypes
+    return several
 
 
 def _profiles(dtypes: tuple[str, ...], profile: str | Mapping[str, str] | None) -> dict[str, str]:

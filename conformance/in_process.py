@@ -61,7 +61,7 @@ def assert_conforms(
     operation: str,
     *,
     framework: str = "numpy",
-    dtypes: tuple[str, ...] = ("float32",),
+    dtypes: str | tuple[str, ...] = ("float32",),
     profile: str | None = None,
     positions: Positions = "any",
     level: str = "core",

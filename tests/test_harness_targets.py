@@ -4,9 +4,11 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from conformance import targets
+from conformance import Adapter, targets
+from conformance.adapter import AdapterError
 from conformance.targets import LibraryMissing, TargetError
 
 HEAD = "from conformance import Adapter\n"
@@ -122,6 +124,28 @@ def test_a_wrong_restriction_gets_the_near_miss(tmp_path: Path) -> None:
 
 def test_an_unknown_framework_gets_the_near_miss(tmp_path: Path) -> None:
     assert refusal(written(tmp_path, "adapter = Adapter('mine', framework='pytorch')\n")).endswith("got 'pytorch' (did you mean torch?)")
+
+
+def test_one_dtype_may_be_a_string() -> None:
+    adapter = Adapter("mine", dtypes="bfloat16")
+    adapter.implements("rope.rotate")(print)
+    adapter.implements("rope.rotate", dtypes="float16")(print)
+
+    assert [each.dtypes for each in adapter.implementations] == [("bfloat16",), ("float16",)]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("fp16", "float16"), ("half", "float16"), ("bf16", "bfloat16"), ("fp32", "float32"), ("single", "float32"), ("double", "float64")],
+)
+def test_another_name_of_a_dtype_gets_the_one_that_is_meant(said: str, meant: str) -> None:
+    with pytest.raises(AdapterError, match=rf"got '{said}' \(did you mean {meant}\?\)$"):
+        Adapter("mine", dtypes=(said,))
+
+
+def test_a_dtype_of_a_library_gets_the_name_that_is_meant() -> None:
+    with pytest.raises(AdapterError, match=r"did you mean float32\?"):
+        Adapter("mine", dtypes=(np.dtype("float32"),))  # type: ignore[arg-type]  # the mistake
 
 
 def test_an_import_error_keeps_its_last_line(tmp_path: Path) -> None:
