@@ -138,6 +138,7 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
     yield from _field("call", shown.call, width) if shown.call else ()
     yield from _field("got", message(shown.outcome), width)
+    yield from _field("limit", _allowing(shown.outcome), width) if isinstance(shown.outcome, TimedOut | Exhausted) else ()
     yield from _field("how bad", _badness(conviction), width) if _badness(conviction) else ()
     yield from _field("raises", _raising(conviction), width) if _raising(conviction) else ()
     yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
@@ -184,6 +185,12 @@ def message(outcome: Outcome) -> str:
             return f"waived ({reason}): {message}"
         case _:
             return str(outcome)
+
+
+def _allowing(outcome: TimedOut | Exhausted) -> str:
+    """Return what a limit that was exceeded says, and what to do."""
+    option = "--call-seconds" if isinstance(outcome, TimedOut) else f"--{outcome.resource}"
+    return f"no value came, so none is wrong: allow more with {option}, or declare no calls that need more"
 
 
 def _badness(conviction: Conviction) -> str:

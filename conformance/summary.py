@@ -202,8 +202,8 @@ def _rotation(rows: list[Precision]) -> Rotation:
 
 
 def _weakest(results: list[Result]) -> str | None:
-    """Return the strongest profile that all meet; a refused bad input says nothing about precision."""
-    met = [result.profile_met for result in results if result.convicts or result.profile_met is not None]
+    """Return the strongest profile that all answers meet; a refused bad input, or no answer, says nothing about precision."""
+    met = [result.profile_met for result in results if isinstance(result.outcome, Failed) or result.profile_met is not None]
     known = [profile for profile in met if profile is not None]
     return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
 

@@ -127,6 +127,17 @@ def test_a_diagnosis_is_told_in_full() -> None:
         assert words in shown
 
 
+@pytest.mark.parametrize(
+    ("outcome", "option"), [(TimedOut(30.0), "call-seconds"), (Exhausted("memory", 99), "memory"), (Exhausted("processes", 9), "processes")]
+)
+def test_an_exceeded_limit_is_no_wrong_value_and_says_which_option_allows_more(outcome: Outcome, option: str) -> None:
+    shown = screen(result(outcome), right())
+
+    assert f"limit no value came, so none is wrong: allow more with --{option}, or declare no calls that need more" in shown
+    assert "meets no profile" not in shown
+    assert "limit" not in screen(wrong())
+
+
 def test_a_convention_is_not_called_a_mistake() -> None:
     convention = Diagnosis(("layout=half",), "conforms as layout=half", "you declared layout=interleaved", "declare it", kind="convention")
     shown = screen(wrong(), diagnoses={"mine:rope.rotate:float32": convention})
