@@ -101,6 +101,15 @@ def test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_i
     assert narrow.status == Status.CONFORMS
 
 
+def test_queries_at_the_end_of_keys_that_count_from_zero_are_to_be_declared(tmp_path: Path) -> None:
+    declared = {"num_heads": 8, "max_bias": 8.0, "form": "row", "positions": "from_zero"}
+
+    diagnosis = told(checked(tmp_path, "alibi.bias", "code.decoding(*a, **k)", declared))
+
+    assert added(diagnosis) == {"queries": "at_end"}
+    assert checked(tmp_path, "alibi.bias", "code.decoding(*a, **k)", declared | added(diagnosis)).status == Status.CONFORMS
+
+
 @pytest.mark.parametrize(("name", "operation"), WRONG.items())
 def test_wrong_code_is_told_of_no_narrower_declaration(name: str, operation: str, tmp_path: Path) -> None:
     declared = {} if operation == "learned.encode" else {"layout": "half", "direction": "positive"}

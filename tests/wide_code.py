@@ -86,3 +86,10 @@ def padded_table(positions: Array, table: Array, **_: Any) -> Array:
     """Return every second row, and zeros where there are none."""
     longer = np.concatenate([table, np.zeros((1, table.shape[1]))])
     return longer[np.minimum(2 * np.abs(positions), len(table))]
+
+
+def decoding(m: Array, n: Array, *, num_heads: int, **_: Any) -> Array:
+    """Return ALiBi's bias of the last queries of so many keys, which count from 0, with the slopes of powers of two."""
+    slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
+    steps = np.arange(len(n)) - np.arange(len(n) - len(m), len(n))[:, None]
+    return (slopes[:, None, None] * steps).astype(F32)

@@ -84,7 +84,7 @@ class Asking:
         whole = replace(bounds, positions="whole") if declaration.takes.whole and takes.positions == "any" else bounds
         several = {name: values for name, values in declaration.values.items() if isinstance(values, tuple)}
         drawn = golden_checks.drawn(self._declaring(Declaration(several, whole)), seed=2)
-        tried = [call for _, call in islice(drawn, count)]
+        tried = [inside(call, Declaration({}, whole)) for _, call in islice(drawn, count)]
         shown = all(any(self._changes(call, alone) for call in tried) for alone in _sayings(declaration, whole))
         return shown and all(self._alike(call, inside(call, declaration), declaration.way) for call in tried)
 
