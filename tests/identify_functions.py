@@ -224,6 +224,12 @@ def one_ratio(num_heads, query_length, key_length):
     return slopes[:, None, None] * (np.arange(key_length) - np.arange(query_length)[:, None])
 
 
+def bias(query_length, key_length):
+    """Decode: the queries are the last of the keys."""
+    slopes = 2.0 ** -np.arange(1, 9)
+    return slopes[:, None, None] * (np.arange(key_length) - np.arange(key_length - query_length, key_length)[:, None])
+
+
 def alibi_with_mask(seq_len):
     return np.where(np.tri(seq_len, dtype=bool), alibi(seq_len, seq_len), -np.inf)
 

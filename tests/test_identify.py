@@ -14,7 +14,7 @@ import pytest
 from conformance import targets
 from conformance.cli import main
 from conformance.frameworks import FRAMEWORKS
-from conformance.identify import plans
+from conformance.identify import inside, plans
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
 from conformance.identify.calls import takes
@@ -254,6 +254,7 @@ PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
     "cosine_first", "added", "moved_by_two", "looked_up", "waves_of_a_table", "alibi", "alibi_with_mask", "first_rows", "short_table",
+    "bias",
 )  # fmt: skip
 
 
@@ -360,6 +361,24 @@ def test_a_mistake_gets_one_line_and_no_traceback(capsys: pytest.CaptureFixture[
     assert err.count("\n") == 1
 
 
+def test_code_for_other_arrays_is_told_which_framework_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "tensors.py"
+    path.write_text("def rope(x, positions):\n    return x.unsqueeze(0)\n")
+
+    status, _, err = command(capsys, f"{path}:rope")
+
+    assert status == 2
+    assert err.endswith(": arrays of numpy were given; add --framework torch if it takes those of torch\n")
+
+
+def test_a_library_that_only_the_function_imports_is_seen() -> None:
+    namespace: dict[str, Any] = {}
+    exec("def rope(x):\n    import torch\n    return torch.cos(x)", namespace)  # noqa: S102  a function of another module
+
+    assert inside.guessed(namespace["rope"]) == "torch"
+    assert inside.guessed(identify_functions.rope) == "numpy"
+
+
 def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = """
         from conformance import Adapter
@@ -388,6 +407,7 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
         ("refuses_negatives", {"rows": "shared", "lowest": 0, "highest": 4095}),
         ("apply", {"rows": "shared"}),
         ("alibi", {"positions": "from_zero"}),
+        ("bias", {"positions": "from_zero", "queries": "at_end"}),
         ("alibi_with_mask", {"positions": "from_zero", "highest": 1023, "masked": True}),
         ("moved_by_two", {}),
     ],

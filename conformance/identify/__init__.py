@@ -16,6 +16,8 @@ from conformance.selection import SelectionError
 from conformance.targets import TargetError
 
 FEW = 3
+#: What an exception names where arrays of one library came to code for another.
+ARRAYS = ("ndarray", "Tensor", "torch")
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -73,6 +75,15 @@ def _nothing(target: str, found: Found) -> str:
         return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {hint}"
     tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
     more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
-    return f"{target} must answer some call, got nothing usable from {tried}{more}"
+    return f"{target} must answer some call, got nothing usable from {tried}{more}{_other_arrays(found)}"
+
+
+def _other_arrays(found: Found) -> str:
+    """Return what to add where the arrays that were given, those of a guessed library, may be what is refused."""
+    library = found.signature.framework
+    if not any(words in reason for _, reason in found.tried for words in ARRAYS):
+        return ""
+    other = "torch" if library == "numpy" else "numpy"
+    return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"
 
 

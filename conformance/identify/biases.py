@@ -22,9 +22,10 @@ APART = 1024
 
 @dataclass(frozen=True)
 class Bias:
-    """A function as ``bias(queries, keys)``, which returns (head, query, key)."""
+    """A function as ``bias(queries, keys)``, which returns (head, query, key); ``at_end``: counted queries are the last of the keys."""
 
     probe: Probe
+    at_end: bool = False
 
     def __call__(self, queries: np.ndarray, keys: np.ndarray, table: np.ndarray | None = None) -> np.ndarray:
         """Return the bias of positions, or raise ``Refused``."""
@@ -32,10 +33,11 @@ class Bias:
         if not self.counted:
             return _ordered(self.probe(query_positions=queries, key_positions=keys, **given), queries.size, keys.size)
         rows, columns = int(queries.max()) + 1, int(keys.max()) + 1
-        if self.square:
+        if self.square or self.at_end:
             rows = columns = max(rows, columns)
-        value = _ordered(self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **given), rows, columns)
-        return value[:, queries][:, :, keys]
+        start = int(queries.min()) if self.at_end else 0
+        value = _ordered(self.probe(query_tokens=rows - start, key_tokens=columns, tokens=rows, **given), rows - start, columns)
+        return value[:, queries - start][:, :, keys]
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
@@ -83,8 +85,19 @@ def opened(probe: Probe) -> Bias:
                 raise
             last = refusal
             continue
-        return bias
+        return replace(bias, at_end=bias.counted and not bias.square and _ends(bias))
     raise last
+
+
+def _ends(bias: Bias) -> bool:
+    """Whether fewer queries than keys are the last of them, and not the first."""
+    queries, keys = np.arange(2), np.arange(5)
+    table = _table(bias.rows) if bias.tabled else None
+    try:
+        few, every = bias(queries, keys, table), bias(keys, keys, table)
+    except Refused:
+        return False
+    return not np.array_equal(few, every[:, queries]) and np.array_equal(few, every[:, keys[-queries.size :]])
 
 
 def identify(bias: Bias) -> Identity:

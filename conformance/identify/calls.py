@@ -10,7 +10,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
 from conformance.identify.turns import Turns
-from conformance.takes import PLACES, Positions, Takes
+from conformance.takes import PLACES, Positions, Queries, Takes
 
 View = Turns | Encoding | Bias
 #: The last token of a square bias that is built: a million pairs of a query and a key.
@@ -27,7 +27,8 @@ def takes(identity: Identity) -> Takes:
         positions = "whole"
     shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and getattr(view, "form", "") != "row token"
     lowest, highest = _bounds(identity, view, positions) if set(PLACES.values()) & set(known) else (None, None)
-    return Takes(positions, rows="shared" if shared else "any", lowest=lowest, highest=highest, masked=identity.masked)
+    queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
+    return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked)
 
 
 def _positions(view: View) -> Positions:

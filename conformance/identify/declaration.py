@@ -148,22 +148,22 @@ class Declaration:
     def _bias(self, view: Bias) -> list[str]:
         tokens = "max(len(query_positions), len(key_positions))"
         ends = {"query_tokens": "len(query_positions)", "key_tokens": "len(key_positions)", "tokens": tokens}
-        return [f"bias = {self.call(ends)}", *_ordered(view), "return bias"]
+        return [f"value = {self.call(ends)}", *_ordered(view), "return value"]
 
 
 def _ordered(view: Bias) -> list[str]:
     """Return the lines that put axes in order, as they came in one call."""
     shape, queries, keys = view.shape()
-    lines = ["bias = bias[0]"] * max(0, len(shape) - 3)
+    lines = ["value = value[0]"] * max(0, len(shape) - 3)
     shape = shape[max(0, len(shape) - 3) :]
     if len(shape) == 2:
-        lines.append("bias = bias[None]" if shape == (queries, keys) else "bias = bias[:, None]")
+        lines.append("value = value[None]" if shape == (queries, keys) else "value = value[:, None]")
         shape = (1, *shape) if shape == (queries, keys) else (shape[0], 1, shape[1])
     last = shape[:2] == (queries, keys) and shape[1:] != (queries, keys)
-    lines += ["bias = xp.moveaxis(bias, -1, 0)"] if last else []
-    lines += ["bias = bias[:, : len(query_positions), : len(key_positions)]"] if view.square else []
+    lines += ["value = xp.moveaxis(value, -1, 0)"] if last else []
+    lines += ["value = value[:, : len(query_positions), : len(key_positions)]"] if view.square else []
     alike = not last and shape[1] == 1
-    return [*lines, "bias = xp.broadcast_to(bias, (bias.shape[0], len(query_positions), len(key_positions)))"] if alike else lines
+    return [*lines, "value = xp.broadcast_to(value, (value.shape[0], len(query_positions), len(key_positions)))"] if alike else lines
 
 
 @dataclass(frozen=True)
