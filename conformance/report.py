@@ -263,7 +263,7 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     if not rows:
         return
     yield "", ""
-    yield "head", "PRECISION (worst error as a multiple of the allowed; profile met; position)"
+    yield "head", "PRECISION (worst error as a multiple of the allowed; profile met; |position|)"
     shown = [(row.operation, f"{row.implementation}: {_dtype_precision(row)}") for row in rows] if verbose else _by_operation(rows)
     for name, words in shown:
         yield from _row(name, words, width)

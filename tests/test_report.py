@@ -146,6 +146,10 @@ def test_a_convention_is_not_called_a_mistake() -> None:
     assert "mistake" not in shown
 
 
+def test_positions_of_the_precision_are_said_to_be_distances_from_zero() -> None:
+    assert "profile met; |position|)" in screen(wrong())
+
+
 def test_an_unknown_mistake_is_said_to_be_unknown() -> None:
     assert "mistake none of the known ones gives these values" in screen(wrong())
     assert "mistake none of the known ones gives these values" in screen(wrong(), result(Errored("ValueError: no")))
