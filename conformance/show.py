@@ -97,13 +97,13 @@ def _said(title: str, sentences: Sequence[str]) -> Iterator[Line]:
 def _signature(contract: Operation) -> Iterator[Line]:
     yield "head", contract.name
     yield "", f"  {contract.summary}"
+    kinds = dict.fromkeys(contract.integers, " integers")
     for name, axes in contract.arrays.items():
-        kind = " integers" if name in contract.integers else ""
-        yield "", f"  {name} ({', '.join(axes.split())}){kind}"
+        yield "", f"  {name} ({', '.join(axes.split())}){kinds.get(name, '')}"
     for parameter in contract.parameters.values():
         yield "", f"  {parameter.name}: {rule(parameter)}"
     for name, axes in contract.results.items():
-        yield "", f"  -> {name} ({', '.join(axes.split())})"
+        yield "", f"  -> {name} ({', '.join(axes.split())}){kinds.get(name, '')}"
 
 
 def rule(parameter: Parameter) -> str:
@@ -129,6 +129,10 @@ def _operation(contract: Operation) -> Iterator[Line]:
     scheme, short = contract.name.split(".", 1)
     declared = SCHEMES[scheme]
     yield from _signature(contract)
+    arguments = [*contract.arrays, *contract.parameters]
+    yield from _said("what the arguments mean", [f"{name}: {declared.meanings[name]}" for name in arguments if name in declared.meanings])
+    notes = [note for note in declared.notes if any(f"`{name}`" in note for name in arguments)]
+    yield from _said("where the literature errs, and code departs from it", notes)
     yield "", ""
     yield from _declarations(contract)
     yield "head", "laws, beside those that hold for every operation"

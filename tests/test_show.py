@@ -54,6 +54,29 @@ def test_a_scheme_is_shown_with_its_meanings_conventions_and_notes(name: str) ->
     assert [sentence for sentence in said if " ".join(sentence.split()) not in shown] == []
 
 
+@pytest.mark.parametrize("name", operations())
+def test_an_operation_is_shown_with_what_its_arguments_mean(name: str) -> None:
+    shown = " ".join(" ".join(printed(show.describe(name))).split())
+    meanings, contract = SCHEMES[name.split(".")[0]].meanings, operations()[name]
+    said = [f"{each}: {meanings[each]}" for each in (*contract.arrays, *contract.parameters) if each in meanings]
+
+    assert said
+    assert [sentence for sentence in said if " ".join(sentence.split()) not in shown] == []
+
+
+@pytest.mark.parametrize(("name", "axes"), [("t5.bucket", "..."), ("binary.encode", "token, bits")])
+def test_results_that_are_integers_are_said_to_be(name: str, axes: str) -> None:
+    assert f"  -> result ({axes}) integers" in printed(show.describe(name))
+    assert "  -> result (batch, head, token, head_dim)" in printed(show.describe("rope.rotate"))
+
+
+def test_an_operation_is_shown_with_the_notes_on_its_arguments() -> None:
+    shown = {name: " ".join(" ".join(printed(show.describe(name))).split()) for name in ("transformer_xl.logits", "transformer_xl.shift")}
+
+    assert "`clamp_length` is the authors' `pos_seq.clamp_(max=clamp_len)`, a minimum" in shown["transformer_xl.logits"]
+    assert "clamp_length" not in shown["transformer_xl.shift"]
+
+
 def test_a_scheme_without_conventions_shows_no_empty_section() -> None:
     assert not SCHEMES["binary"].conventions
     assert "conventions on which correct code differs" not in printed(show.describe("binary"))
