@@ -391,8 +391,19 @@ def _told(error: Exception) -> tuple[str, int]:
     return f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)", Status.HARNESS_FAILED
 
 
+def _folded(line: str) -> str:
+    """Return a line for a person, no wider than the screen; what isn't a terminal gets it whole."""
+    import textwrap
+
+    from conformance import terminal
+
+    columns = terminal.width(sys.stderr)
+    return textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
 def _refuse(message: str, status: int) -> int:
     from conformance.report import clean
 
-    click.echo(f"posenc: {clean(' '.join(message.split()))}", err=True)
+    line = f"posenc: {clean(' '.join(message.split()))}"
+    click.echo(_folded(line) if sys.stderr.isatty() else line, err=True)
     return status

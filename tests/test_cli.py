@@ -1,5 +1,6 @@
 """The command line: what each command does, and its exit status."""
 
+import io
 import json
 import os
 import subprocess
@@ -129,6 +130,29 @@ def test_a_fault_of_ours_is_one_line_and_no_verdict(monkeypatch: pytest.MonkeyPa
 
     assert cli.main(["check", "mine"]) == 3
     assert capsys.readouterr().err == "posenc: internal error: RuntimeError: two lines (POSENC_TRACEBACK=1 shows where)\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_an_error_is_folded_on_a_terminal_and_one_line_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "empty.py").touch()
+    monkeypatch.chdir(tmp_path)
+    cli.main(["check", "empty.py"])
+    line = capsys.readouterr().err
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("COLUMNS", "80")
+
+    cli.main(["check", "empty.py"])
+
+    folded = sys.stderr.getvalue()
+    assert line.count("\n") == 1
+    assert max(map(len, folded.splitlines())) <= 80
+    assert folded.split() == line.split()
 
 
 def test_help_names_every_command_and_every_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
