@@ -1,7 +1,7 @@
 """Tell a wrong answer from an answer that depends on what was called before."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Self
@@ -10,6 +10,7 @@ import numpy as np
 
 from conformance import reproduction
 from conformance.declarations import operations
+from conformance.draw import is_position
 from conformance.journal import Call, Journal, Task
 from conformance.judge import half_ulp
 from conformance.law_checks import DETERMINISM, HISTORY, Found
@@ -87,9 +88,13 @@ class Case:
     @property
     def fullest(self) -> Checked | None:
         """The answered vector whose axes are the most unlike, then with the most numbers; none of a real size."""
+        return max(self.answered, key=lambda checked: _fullness(checked.call), default=None)
+
+    @property
+    def answered(self) -> list[Checked]:
+        """The calls, none of a real size, that were made plainly and answered."""
         asked = [checked for checked in self.checked if not checked.vector.at and not checked.manner.unlike_plain]
-        answered = [checked for checked in asked if checked.reply is not None and checked.vector.expected is not None]
-        return max(answered, key=lambda checked: _fullness(checked.call), default=None)
+        return [checked for checked in asked if checked.reply is not None and checked.vector.expected is not None]
 
     def convicted(self, law: str) -> tuple[Call, ...]:
         """Return the calls that falsify a law; none where nothing does."""
@@ -137,22 +142,31 @@ def ask_siblings(case: Case, subject: Subject) -> None:
 
 
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
-    """Ask a fresh worker the same in reverse order, and note whose answers changed, or didn't come in time.
+    """Ask a fresh worker the same in another order, and note whose answers changed, or didn't come in time.
 
-    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others.
+    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others. Then come calls
+    that reach farther than they begin, before anything has reached as far; then the farthest, and the others in reverse order.
     """
-    for case in reversed(cases):
+    for case in cases:
+        growing = _growing(case.answered)
         if case.siblings and case.fullest is not None:
-            case.opposite = _opposite(case.fullest.call)
+            case.opposite = _opposite((growing or [case.fullest])[0].call)
             case.opposite.outcome(session)
-        vectors = [(checked.call, checked.reply, checked) for checked in _different(case.checked)]
-        asked: list[tuple[Call, Reply | None, Checked | None]] = [*vectors, *((*sibling, None) for sibling in case.siblings)]
-        for call, reply, checked in reversed(asked):
-            answer = call.outcome(session)
-            if isinstance(answer, TimedOut):
-                case.late.append(call)
-            elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
-                case.changed.append(call)
+        _compare(session, case, [(checked.call, checked.reply, checked) for checked in growing[:-1]])
+    for case in reversed(cases):
+        vectors = [*_growing(case.answered)[-1:], *reversed(_different(case.checked))]
+        siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
+        _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
+
+
+def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | None, Checked | None]]) -> None:
+    """Ask calls that were answered, and note those whose answers changed, or didn't come in time."""
+    for call, reply, checked in asked:
+        answer = call.outcome(session)
+        if isinstance(answer, TimedOut):
+            case.late.append(call)
+        elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
+            case.changed.append(call)
 
 
 def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
@@ -251,6 +265,32 @@ def _different(checked: Sequence[Checked]) -> list[Checked]:
     first = {str(sorted(c.vector.parameters.items())): c for c in reversed(answered)}
     chosen = list(reversed(first.values()))
     return chosen[:ASKED_AGAIN]
+
+
+def _growing(answered: Sequence[Checked]) -> list[Checked]:
+    """Return the calls that reach farthest beyond their first row and last tokens, beyond either, and from 0."""
+    placed = [checked for checked in answered if any(map(is_position, checked.vector.inputs))]
+    ways = (_beyond_both, _beyond_first_row, _beyond_last_token, _reach)
+    return list(dict.fromkeys(max(placed, key=way) for way in ways if max(map(way, placed)) > 1)) if placed else []
+
+
+def _reach(checked: Checked, seen: Callable[[np.ndarray], np.ndarray] = np.asarray) -> float:
+    """Return the farthest position, at least 1, of all that are seen."""
+    rows = (np.atleast_2d(array) for name, array in checked.vector.inputs.items() if is_position(name))
+    return max(float(seen(row).max(initial=1)) for row in rows)
+
+
+def _beyond_first_row(checked: Checked) -> float:
+    return _reach(checked) / _reach(checked, lambda rows: rows[:1])
+
+
+def _beyond_last_token(checked: Checked) -> float:
+    return _reach(checked) / _reach(checked, lambda rows: rows[:, -1:])
+
+
+def _beyond_both(checked: Checked) -> float:
+    """Return how many times as far a call reaches as both its first row and its last tokens, which careless tables are made for."""
+    return min(_beyond_first_row(checked), _beyond_last_token(checked))
 
 
 def _siblings(call: Call) -> Iterator[Call]:

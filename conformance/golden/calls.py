@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import cycle, product
 
 import numpy as np
 
@@ -22,8 +23,8 @@ Generator = np.random.Generator
 #: What an operation looks up or averages: its result is as large.
 PASSED_ON = ("v", "table")
 Arrays = Mapping[str, np.ndarray]
-#: What a mask is tried by: keys that are large against the query that sees the fewest, or where none may look, or nothing.
-MASKS = ("opposing", "outweighing", "opposing", "outweighing", "none")
+#: What a mask is tried by: keys that are large against the query that sees the fewest, or where none may look, or nothing; how large.
+MASKS = (*product(("opposing", "outweighing"), features.OUTWEIGHING), ("none", 0.0))
 #: How numbers of one call differ from plain ones: energy in few pairs, magnitudes that overflow when squared or are nothing in half
 #: precision, large logits, a power of two.
 MANNERS = ("plain", "sparse", "huge", "tiny", "plain", "loud", "plain", "scaled")
@@ -82,10 +83,11 @@ class _Hands:
     scenes: Iterator[str] = field(init=False)
     rows: Iterator[int] = field(init=False)
     manners: Iterator[str] = field(init=False)
-    masks: Iterator[str] = field(init=False)
+    masks: Iterator[tuple[str, float]] = field(init=False)
     patterns: dict[tuple[Pattern, ...], Iterator[Pattern]] = field(init=False, default_factory=dict)
     batches: dict[str, Iterator[tuple[bool, bool]]] = field(init=False)
     fineness: dict[str, bool] = field(init=False, default_factory=dict)
+    uneven: Iterator[bool] = field(init=False, default_factory=lambda: cycle((True, False)))
 
     def __post_init__(self) -> None:
         """Begin every turn."""
@@ -146,7 +148,12 @@ class _Call:
             return self._two(names, room, pattern, takes)
         real = names[0] in self.operation.numbers and not self.takes.whole and self.number % REAL_EVERY == REAL_EVERY - 1
         shape = self._shape(names[0], batched=self.batched[0])
-        return {names[0]: self._real(shape, room) if real else places.rows(self.rng, shape, room, pattern, takes)}
+        return {names[0]: self._real(shape, room) if real else self._rows(shape, room, pattern, takes)}
+
+    def _rows(self, shape: tuple[int, ...], room: Room, pattern: Pattern, takes: Takes) -> np.ndarray:
+        """Draw positions; of those that have several rows, every second time uneven ones."""
+        uneven = math.prod(shape[:-1]) > 1 and next(self.hands.uneven)
+        return places.rows(self.rng, shape, room, pattern, takes, uneven=uneven)
 
     def _room(self, name: str) -> tuple[Room, Takes]:
         """Return where positions lie and how; code that counts gets others inside of longer inputs, in every second call."""
@@ -162,7 +169,7 @@ class _Call:
     def _two(self, names: list[str], room: Room, pattern: Pattern, takes: Takes) -> dict[str, np.ndarray]:
         """Draw the positions of queries and keys, with a batch on both sides, one, or none."""
         batched = (self.batched[0], self.batched[0]) if takes.queries == "at_end" else self.batched
-        keys = places.rows(self.rng, self._shape(names[1], batched=any(batched)), room, pattern, takes)
+        keys = self._rows(self._shape(names[1], batched=any(batched)), room, pattern, takes)
         queries = places.queries_of(self.rng, keys, self.sizes["query"], room, pattern, takes)
         # Code that counts may get keys up to a query that stands after them all, and a bias may count from the last of them.
         queries = np.minimum(queries, keys.max()) if self.takes.counted and not takes.counted else queries
@@ -178,10 +185,10 @@ class _Call:
 
     def _disguised(self, made: Arrays) -> Arrays:
         """Return the arrays that are to be others, so that a mask is tried."""
-        mask = next(self.hands.masks)
+        mask, size = next(self.hands.masks)
         if mask == "opposing":
-            return opposing(alone(made) if self._free else made)
-        return {"k": outweighing(made)} if mask == "outweighing" else {}
+            return opposing(alone(made) if self._free else made, size)
+        return {"k": outweighing(made, size)} if mask == "outweighing" else {}
 
     def _real(self, shape: tuple[int, ...], room: Room) -> np.ndarray:
         """Draw positions that aren't all whole, exact in the dtype: a half first, and the last far away where dtypes have fractions."""
@@ -252,21 +259,21 @@ def hides(arrays: Mapping[str, np.ndarray]) -> bool:
     return bool(keys.max() > queries.min())
 
 
-def outweighing(arrays: Arrays) -> np.ndarray:
+def outweighing(arrays: Arrays, size: float) -> np.ndarray:
     """Return keys of which those are so large that no query sees, or else the last that one doesn't: they must not be looked at."""
     queries, keys, k = arrays["query_positions"], arrays["key_positions"], arrays["k"]
     farthest, nearest = queries.max(axis=-1, keepdims=True), queries.min(axis=-1, keepdims=True)
     unseen = keys > farthest
     if not unseen.any():
         unseen = (keys == keys.max()) & (keys > nearest)
-    return np.where(_of_keys(unseen, k), _toward(arrays), k)
+    return np.where(_of_keys(unseen, k), _toward(arrays, size), k)
 
 
-def opposing(arrays: Arrays) -> Arrays:
+def opposing(arrays: Arrays, size: float) -> Arrays:
     """Return keys that are large and against the query that sees the fewest: any number that stands for a hidden logit outweighs them."""
     queries, keys, k = arrays["query_positions"], arrays["key_positions"], arrays["k"]
     seen = keys <= queries.min(axis=-1, keepdims=True)
-    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -_toward(arrays), k)}
+    return {"query_positions": queries, "k": np.where(_of_keys(seen, k), -_toward(arrays, size), k)}
 
 
 def alone(arrays: Arrays) -> Arrays:
@@ -277,14 +284,14 @@ def alone(arrays: Arrays) -> Arrays:
     return {**arrays, "query_positions": queries}
 
 
-def _toward(arrays: Arrays) -> np.ndarray:
+def _toward(arrays: Arrays, size: float) -> np.ndarray:
     """Return large keys with the signs of the query that sees the fewest: where nothing turns them, their product is large.
 
     Where queries are loud the keys are less so: no logit comes near a number that models take for infinity.
     """
     q, k, lowest = arrays["q"], arrays["k"], _lowest(arrays)
     loudness = 2.0 ** max(math.ceil(math.log2(np.abs(q).max())) - 1, 0)
-    return np.asarray(features.OUTWEIGHING / loudness * np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1]) * np.abs(k))
+    return np.asarray(size / loudness * np.sign(q[:, :: q.shape[1] // k.shape[1], lowest : lowest + 1]) * np.abs(k))
 
 
 def _lowest(arrays: Arrays) -> int:

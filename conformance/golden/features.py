@@ -11,9 +11,9 @@ from conformance.profiles import FORMATS
 HUGE = {"float64": 83, "float32": 83, "bfloat16": 83, "float16": 9}
 #: ``2^-40`` is 9e-13: half precision would flush it to zero; float16 itself begins at ``2^-14``.
 TINY = {"float64": -40, "float32": -40, "bfloat16": -40, "float16": -8}
-#: ``2^16``: beside keys that are so large, hidden ones show whose logit is only lowered by 10,000, or set to that; float16 doesn't hold it.
-#: No logit comes near 1e9, which models take for infinity.
-OUTWEIGHING = 2.0**16
+#: ``2^16``: beside keys that are so large, hidden ones show whose logit is only lowered by 10,000, or set to that; beside ``2^21``, by a
+#: million. float16 holds neither. No logit comes near 1e9, which models take for infinity.
+OUTWEIGHING = (2.0**16, 2.0**21)
 #: What multiplies some queries so that a softmax that doesn't subtract its maximum overflows.
 LOUD = {"float64": 512.0, "float32": 512.0, "bfloat16": 64.0, "float16": 64.0}
 SLOW_PAIRS = 2

@@ -83,6 +83,8 @@ ORDERS = {
     each.__name__: each
     for each in (places.disordered, places.repeated, places.negative, places.padded, places.listed, places.restarted)
 }
+#: Orders in which distances are more than the positions' own integers hold.
+APART = {each.__name__: each for each in places.SIDES}
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
 #: more batches times heads, than 16 bits count.
 TOKENS = (
@@ -121,6 +123,7 @@ BIASES = (
     Room(1, 2, 2_051, 2_051, 64),
     Room(1, 9, 1, 65_541, 64),
     Room(1, 160, 5, 33, 64, runs="shuffled"),
+    *(Room(1, 2, 3, 9, 64, runs=order) for order in APART),
 )
 BIASES_AT_FULL = (Room(1, 2, 2_049, 2_049, 64), Room(1, 71, 129, 257, 64, runs="shuffled"), Room(1, 32, 5, 8_195, 64, runs="late"))
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
@@ -132,7 +135,7 @@ ATTENTION = (
     Room(2, 8, 3, 2_049, 128, group=8, runs="disordered"),
     Room(7, 12, 10, 10, 264, group=3, runs="rows", causal=True),
     Room(2, 10, 3, 257, 16, group=10, runs="ragged", causal=True),
-    Room(1, 35, 65, 129, 64, group=7, causal=True),
+    Room(1, 40, 65, 129, 64, group=5, causal=True),
     Room(1, 128, 2, 33, 64, group=16, runs="late"),
     Room(5, 4, 3, 17, 576, group=2, runs="late"),
     Room(1, 2, 4, 1_025, 200, group=2, runs="shuffled", causal=True),
@@ -140,7 +143,7 @@ ATTENTION = (
     Room(1, 4, 1, 2_113, 64, group=4),
     Room(1, 4, 1, 1_921, 64, group=2, causal=True),
     Room(1, 2, 577, 801, 16, group=2, runs="shuffled", causal=True),
-    *(Room(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated")),
+    *(Room(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated", *APART)),
 )
 ATTENTION_AT_FULL = (
     Room(1, 32, 129, 1_025, 128, group=4, runs="late"),
@@ -353,8 +356,9 @@ def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, 
     """Return positions in the order of a room: counted, in any, in any between the ends of each row, or as small calls have them."""
     if counted.ndim > 1 and runs == "disordered":
         return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
-    if runs in ORDERS and ORDERS[runs] in places.patterns(bounds, takes, alone=True):
-        drawn = ORDERS[runs](rng, counted.size, bounds)
+    order = {**ORDERS, **APART}.get(runs)
+    if order is not None and order in places.patterns(bounds, takes, alone=True):
+        drawn = order(rng, counted.size, bounds)
         return np.asarray(np.clip(drawn, bounds.lowest, bounds.highest).reshape(counted.shape))
     return rng.permutation(counted) if runs in ("shuffled", "one side") else counted
 

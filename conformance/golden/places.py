@@ -133,9 +133,25 @@ def far_below(rng: Generator, count: int, room: Room) -> np.ndarray:
     return FAR_BELOW - depth
 
 
+def bytes_apart(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw positions that a signed byte holds, on both sides of 0 so far that it doesn't hold their differences."""
+    return _on_both_sides(rng, count, min(120, room.highest))
+
+
+def shorts_apart(rng: Generator, count: int, room: Room) -> np.ndarray:
+    """Draw positions that 16 bits hold, on both sides of 0 so far that these don't hold their differences."""
+    return _on_both_sides(rng, count, min(30_000, room.highest))
+
+
+def _on_both_sides(rng: Generator, count: int, far: int) -> np.ndarray:
+    signs, distances = np.where(np.arange(count) % 2 == 0, 1, -1), np.arange(2 * far // 3, far + 1)
+    return np.asarray(signs * rng.choice(distances, count, replace=count > distances.size))
+
+
 Pattern = Callable[[Generator, int, Room], np.ndarray]
-ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered)
-BELOW_ZERO = (negative, padded, far_below)
+SIDES = (bytes_apart, shorts_apart)
+ANY: tuple[Pattern, ...] = (listed, negative, run, padded, anywhere, far_below, near, begun, repeated, disordered, *SIDES)
+BELOW_ZERO = (negative, padded, far_below, *SIDES)
 CONSECUTIVE: tuple[Pattern, ...] = (run, from_zero, run)
 
 
@@ -146,13 +162,19 @@ def patterns(room: Room, takes: Takes, *, alone: bool = False) -> tuple[Pattern,
     return tuple(pattern for pattern in (*ANY, *[restarted] * alone) if room.lowest < 0 or pattern not in BELOW_ZERO)
 
 
-def rows(rng: Generator, shape: tuple[int, ...], room: Room, first: Pattern, takes: Takes) -> np.ndarray:
-    """Draw positions: the first row by a pattern, others by any that is taken; the last row begins and ends as the first does."""
+def rows(rng: Generator, shape: tuple[int, ...], room: Room, first: Pattern, takes: Takes, *, uneven: bool = False) -> np.ndarray:
+    """Draw positions: the first row by a pattern, others by any that is taken; the last row begins and ends as the first does.
+
+    Of uneven rows the first is near, the next is by the pattern, and one token of the last is far.
+    """
     others, count = patterns(room, takes), shape[-1]
-    made = [first, *(others[int(rng.integers(len(others)))] for _ in range(math.prod(shape[:-1]) - 1))]
+    uneven = uneven and math.prod(shape[:-1]) > 1 and not takes.counted
+    made = [*[near] * uneven, first, *(others[int(rng.integers(len(others)))] for _ in range(math.prod(shape[:-1]) - 1 - uneven))]
     drawn = [np.clip(pattern(rng, count, room), room.lowest, room.highest) for pattern in made]
     if len(drawn) > 1 and count > 2 and not takes.counted:
         drawn[-1] = np.concatenate([drawn[0][:1], drawn[-1][1:-1], drawn[0][-1:]])
+    if uneven:
+        drawn[-1][count // 2] = rng.choice(np.sort(room.edges)[2 * room.edges.size // 3 :])
     return np.stack(drawn).reshape(shape)
 
 
