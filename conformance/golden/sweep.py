@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments, is_position
+from conformance.draw import Arguments, candidates, is_position
 from conformance.golden import features, places, sampling
 from conformance.golden.calls import generator, longest
 from conformance.golden.large import Large
@@ -25,24 +25,47 @@ WISHED: Mapping[str, object] = {
     "max_distance": 128,
     "num_buckets": 32,
 }
+#: Buckets of WavLM, whose edges come near whole distances, and more than a signed byte counts.
+FURTHER: tuple[Settings, ...] = (
+    {"num_buckets": 320, "max_distance": 800, "bidirectional": True},
+    {"num_buckets": 192, "max_distance": 512},
+)
 #: Axes along which positions run; those of a table of queries and keys run along its keys.
 RUNNING = ("token", "key", "query", "offset", "...")
 
 
 def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Large]:
-    """Yield a call with every position from 0 to 4,096 that is taken, and an element of every one; none where queries meet keys."""
-    axes = {*" ".join(operation.arrays.values()).replace("[", "").replace("]", "").split()}
+    """Yield a call with every position from 0 to 4,096 that is taken, and an element of every one; none where queries meet keys.
+
+    Others follow where a position is given a place by parameters that may be chosen.
+    """
+    alone = any(map(is_position, operation.arrays)) and not (_paired(operation) and "q" in operation.arrays)
+    if not alone or "causal" in operation.parameters:
+        return
     rng = generator(operation, dtype, seed, "sweep")
     wished = {name: value for name, value in WISHED.items() if name in operation.parameters and name not in restrictions}
-    parameters = next(settings(operation, {**restrictions, **wished}, rng), None) or next(settings(operation, restrictions, rng), None)
-    alone = any(map(is_position, operation.arrays)) and not (_paired(operation) and "q" in operation.arrays)
-    if parameters is None or not alone or "causal" in operation.parameters:
-        return
+    further = (each for each in FURTHER if _taken(operation, each, restrictions))
+    every = [next(settings(operation, {**restrictions, **wishes}, rng), None) for wishes in (wished, *further)]
+    for parameters in (every[0] or next(settings(operation, restrictions, rng), None), *every[1:]):
+        if parameters is not None:
+            yield _call(operation, parameters, takes, dtype, rng)
+
+
+def _taken(operation: Operation, wishes: Settings, restrictions: Mapping[str, object]) -> bool:
+    """Whether the operation has such parameters, and a declaration takes them."""
+    known = operation.parameters
+    return wishes.keys() <= known.keys() and all(
+        name not in restrictions or value in candidates(known[name], restrictions[name]) for name, value in wishes.items()
+    )
+
+
+def _call(operation: Operation, parameters: Settings, takes: Takes, dtype: str, rng: np.random.Generator) -> Large:
+    axes = {*" ".join(operation.arrays.values()).replace("[", "").replace("]", "").split()}
     sizes = _sizes(operation, parameters, takes, axes)
     arrays = {name: _array(operation, name, sizes, parameters, takes, dtype, rng) for name in operation.arrays}
     fitted = suited(operation.name, arrays, parameters)
     call = Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
-    yield Large(call, {name: _elements(operation, call, name, rng) for name in operation.results})
+    return Large(call, {name: _elements(operation, call, name, rng) for name in operation.results})
 
 
 def _sizes(operation: Operation, parameters: Settings, takes: Takes, axes: set[str]) -> dict[str, int]:
@@ -70,7 +93,9 @@ def _array(
         return features.full(rng, shape, dtype)
     room = places.room(parameters, sizes, takes)
     if axes == "query" and _paired(operation):
-        return np.array([max(room.lowest, 0) + sizes["key"] - 1])
+        last = sizes["key"] - 1
+        both_sides = parameters.get("bidirectional") and not takes.counted and takes.queries == "any"
+        return np.array([max(room.lowest, 0) + (last // 2 if both_sides else last)])
     first = max(room.lowest, -(shape[-1] // 2)) if axes == "..." else max(room.lowest, 0)
     counted = first + np.arange(shape[-1])
     return counted if takes.counted or takes.queries == "at_end" else rng.permutation(counted)
