@@ -27,6 +27,8 @@ FURTHER = {"smoke": 4, "core": 4, "full": 50}
 PATIENCE = 4
 #: How far a case that is asked for by name is looked for.
 FARTHEST = 2_000
+#: The first large call of tokens whose gradient is asked for, with many of these, and the one after the last, with many heads.
+MANY = (4, 6)
 TIMES = {"once": PLAIN, "twice": TWICE, "often": OFTEN}
 
 Numbered = tuple[int, Arguments]
@@ -92,6 +94,13 @@ def otherwise(subject: Subject, task: Task, checked: Sequence[Checked], seed: in
     yield from manner_checks.gradients(subject, task, checked, seed)
 
 
+def gradients(subject: Subject, task: Task, seed: int) -> Iterator[Checked]:
+    """Yield the judgement of gradients of large calls, by elements that were chosen."""
+    every = enumerate(large.large(**_inside(task), seed=seed, level="core"), start=1)
+    named = ((name(task, number, "large"), each) for number, each in islice(every, *MANY))
+    yield from (each if each.failed else _slim(each) for each in manner_checks.large_gradients(subject, task, named, seed))
+
+
 def longest(checked: Sequence[Checked]) -> list[Checked]:
     """Return the call that was judged with the longest row of positions, if any was: between its ends others can be exchanged."""
     lengths = {id(each): max((a.shape[-1] for n, a in each.vector.inputs.items() if is_position(n)), default=0) for each in checked}
@@ -113,6 +122,8 @@ def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[st
         yield from (each for each in (whole, *others) if each.vector.id in cases)
     yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed), cases)
     yield from at_real_sizes(plain, task, seed, level, cases)
+    if any("large" in case and "gradient" in case for case in cases):
+        yield from (each for each in gradients(plain, task, seed) if each.vector.id in cases)
 
 
 def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:

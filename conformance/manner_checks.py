@@ -1,6 +1,6 @@
 """Ask for what passed once more: with views, in arrays that held other numbers, and for its gradient; tell what shares memory."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
 
@@ -13,7 +13,8 @@ from conformance.evidence import known
 from conformance.golden.answers import UnprovableError, golden
 from conformance.golden.calls import generator
 from conformance.golden.features import dyadic
-from conformance.golden.lookalikes import lookalikes
+from conformance.golden.large import Large
+from conformance.golden.lookalikes import FULL, lookalikes
 from conformance.journal import Task
 from conformance.law_checks import declared
 from conformance.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TURNS, Manner
@@ -38,7 +39,7 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
     if "strided" not in subject.manners or task.descriptor.takes.contiguous:
         return
     real = [each for each in checked if any(_several(array) for array in each.vector.inputs.values())]
-    for each in _passed(real):
+    for each in dict.fromkeys((*_passed(real), *sorted(_passed(real, len(real)), key=_rows)[-1:])):
         for way in (f"{way} {turn}" for way in (SWAPPED, PARTS) for turn in TURNS):
             yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{way.replace(' ', '-')}"), Manner(views=way))
     for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, len(real)), _flipped)):
@@ -79,6 +80,11 @@ def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterat
     for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _others(operation, call, takes)), start=1):
         vector = replace(each.vector, id=f"{each.vector.id}-refilled-{number}")
         yield check(subject, task, vector, Manner(before=tuple(other.arrays.values())))
+    for number, (each, other) in enumerate(_telling(task, natural_ones, _between_ends), start=1):
+        identity, exposes = f"{each.vector.id}-between-{number}", "an array taken for one with the same ends"
+        golden_one = _golden(task, task.operation, other, identity, exposes)
+        if golden_one is not None:
+            yield check(subject, task, golden_one, Manner(before=tuple(each.vector.inputs.values())))
 
 
 def _telling(
@@ -109,9 +115,22 @@ def _flipped(call: Arguments) -> Iterator[Arguments]:
 def _others(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Arguments]:
     """Yield calls of the same shapes that the code takes as they are, and that differ in their positions, or in one other array."""
     yield from (other for other in lookalikes(operation, call, takes=takes) if _as_it_is(operation, other, takes))
-    for name, array in call.arrays.items():
-        if array.dtype.kind == "f" and not is_position(name) and name != features(operation):
+    for name, array in _numbers(call):
+        if name != features(operation):
             yield call.with_arrays(**{name: np.roll(array, 1)})
+
+
+def _between_ends(call: Arguments) -> Iterator[Arguments]:
+    """Yield calls that differ in one array between its first and last tokens, or rows: not all caches look there."""
+    for name, array in _numbers(call):
+        changed, between = array.copy(), np.s_[..., 1:-1, :] if array.ndim > 1 else np.s_[1:-1]
+        changed[between] = np.roll(array[between], 1)
+        yield call.with_arrays(**{name: changed})
+
+
+def _numbers(call: Arguments) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the real arrays of a call that are no positions."""
+    yield from ((name, array) for name, array in call.arrays.items() if array.dtype.kind == "f" and not is_position(name))
 
 
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
@@ -134,6 +153,21 @@ def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: in
             yield check(subject, task, _as_gradient(vector, each.vector), Manner(views=viewed, cotangents=(cotangent,)))
 
 
+def large_gradients(subject: Subject, task: Task, calls: Iterable[tuple[str, Large]], seed: int) -> Iterator[Checked]:
+    """Yield the judgement of gradients of calls with many rows, heads and tokens, by the elements that were chosen of their results."""
+    operation, takes = operations()[task.operation], task.descriptor.takes
+    if "differentiated" not in subject.manners or "x" not in operation.arrays:
+        return
+    for name, each in calls:
+        identity = f"{name}-gradient"
+        cotangent = dyadic(generator(operation, "cotangent", seed, identity), each.arguments.arrays["x"].shape)
+        adjoined = adjoint(operation, each.arguments, cotangent) if _as_it_is(operation, each.arguments, takes) else None
+        vector = None if adjoined is None else _golden(task, *adjoined, identity, "a wrong gradient of many heads or tokens", each.at)
+        if vector is not None:
+            asked = replace(vector, operation=task.operation, inputs=each.arguments.arrays, parameters=each.arguments.parameters)
+            yield check(subject, task, asked, Manner(cotangents=(cotangent,)))
+
+
 def _longest(checked: Sequence[Checked]) -> Iterator[Checked]:
     """Yield the call whose features are the longest along each axis in turn."""
     passed = [each for each in checked if isinstance(each.judgement.outcome, Passed) and not each.vector.at]
@@ -146,10 +180,12 @@ def _call(checked: Checked) -> Arguments:
     return Arguments(checked.vector.inputs, checked.vector.parameters)
 
 
-def _golden(task: Task, operation: str, call: Arguments, identity: str, exposes: str) -> Vector | None:
-    """Return golden values; none where the oracle has none."""
+def _golden(
+    task: Task, operation: str, call: Arguments, identity: str, exposes: str, at: Mapping[str, np.ndarray] | None = None
+) -> Vector | None:
+    """Return golden values, of all elements or of those that are chosen; none where the oracle has none."""
     try:
-        return golden(operation, call, identity=identity, exposes=exposes, profiles=(task.profile,))
+        return golden(operation, call, identity=identity, exposes=exposes, profiles=(task.profile,), at=at)
     except UnprovableError:
         return None
 
@@ -204,6 +240,11 @@ def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
 def _axes(each: Checked) -> int:
     """Return how many axes of all arrays are longer than 1: along the others no stride shows."""
     return sum(size > 1 for array in each.vector.inputs.values() for size in array.shape)
+
+
+def _rows(each: Checked) -> int:
+    """Return how many rows the batch has."""
+    return max((len(array) for array in each.vector.inputs.values() if array.ndim == FULL), default=0)
 
 
 def _swappable(each: Checked) -> int:

@@ -79,6 +79,7 @@ class Golden:
                 return
         if golden_checks.thorough(task, level):
             yield from golden_checks.otherwise(subject, task, self.gathered.checked, seed)
+            yield from golden_checks.gradients(subject, task, seed)
 
 
 class Judge:

@@ -171,6 +171,7 @@ class _Run:
                 return
         if golden_checks.thorough(case.task, self.selection.level):
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
+            case.checked.extend(golden_checks.gradients(plain, case.task, seed))
 
     def _laws(self, case: Case) -> None:
         self.progress.step(f"laws of {case.task.operation}")

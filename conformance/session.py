@@ -277,6 +277,7 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
                 aliases=tuple(reply.get("aliases", ())),
                 repeats=reply.get("repeats", 0),
                 unlike=reply.get("unlike", ""),
+                overwritten=tuple(reply.get("overwritten", ())),
             )
         case "unsupported":
             raise CallRefusedError(reply["reason"], declared=bool(reply.get("declared")))

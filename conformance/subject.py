@@ -16,7 +16,7 @@ class Reply:
     """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was.
 
     ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
-    gave other bits, says so in ``unlike``.
+    gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that it changed.
     """
 
     values: Mapping[str, np.ndarray]
@@ -26,6 +26,7 @@ class Reply:
     aliases: tuple[str, ...] = ()
     repeats: int = 0
     unlike: str = ""
+    overwritten: tuple[str, ...] = ()
 
 
 class CallRefusedError(Exception):

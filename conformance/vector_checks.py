@@ -122,7 +122,7 @@ def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, ma
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
     judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), manner)
-    if (manner.repeats or vector.at) and not isinstance(judgement.outcome, Failed):
+    if (manner.repeats or manner.before or vector.at) and not isinstance(judgement.outcome, Failed):
         judgement = _universal(judgement, task, came)
     return Checked(task, vector, judgement, came, seconds, manner)
 
@@ -132,6 +132,9 @@ def _universal(judgement: Judgement, task: Task, reply: Reply) -> Judgement:
     modified = "" if task.descriptor.modifies_inputs else universal.modification(reply)
     if modified:
         return Judgement(Failed(Reason.INPUT_MODIFIED, modified))
+    if reply.overwritten:
+        message = f"results must stay as they are when the next call is made, got {', '.join(reply.overwritten)} changed"
+        return Judgement(Failed(Reason.LAW, message))
     return Judgement(Failed(Reason.NOT_DETERMINISTIC, reply.unlike)) if reply.unlike else judgement
 
 

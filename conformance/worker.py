@@ -65,6 +65,7 @@ class Runner:
             "aliases": sorted(call.aliases),
             "repeats": repeats,
             "unlike": unlike,
+            "overwritten": sorted(call.overwritten),
         }
         return header, list(values.values())
 
@@ -88,11 +89,14 @@ class _Call:
         self.dtypes: dict[str, str] = {}
         self.modified: set[str] = set()
         self.aliases: set[str] = set()
+        self.earlier: list[tuple[str, Any, np.ndarray]] = []
+        self.overwritten: set[str] = set()
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         given = self._refilled(arrays) if self.manner.before else self._given(arrays)
         parts = self._parts(given)
         values = self._results(parts)
+        self.overwritten.update(name for name, part, was in self.earlier if not traces.equal(exact(part, self.runner.framework)[0], was))
         if self.runner.framework.mutable:
             self.aliases.update(self._shared(parts, given))
             self._compare(arrays, given)
@@ -118,10 +122,13 @@ class _Call:
 
     def _refilled(self, arrays: Sequence[np.ndarray]) -> list[Any]:
         """Return the arrays of an earlier call, into which others' numbers were written since."""
-        given = self._given(self.manner.before)
-        self._parts(given)
+        framework, given = self.runner.framework, self._given(self.manner.before)
+        parts = self._parts(given)
         for array, values in zip(given, self._given(arrays), strict=True):
-            self.runner.framework.refill(array, values)
+            framework.refill(array, values)
+        own = [not any(framework.owns(part) and framework.shares(part, array) for array in given) for part in parts]
+        named = zip(self.runner.operation.results, parts, own, strict=True)
+        self.earlier = [(name, part, exact(part, framework)[0]) for name, part, mine in named if mine]
         return given
 
     def _array(self, name: str, values: np.ndarray, way: str) -> Any:
