@@ -8,7 +8,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, rope
+from refimpl.schemes import learned, longrope, relative_bias, rope
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -24,6 +24,41 @@ def whole_beyond(most: float) -> Function:
         return np.asarray(encode(np.where(np.abs(positions) > most, np.round(positions), positions), **said))
 
     return kernel
+
+
+def in_a_byte(relative: np.ndarray, *, num_buckets: int, **said: Any) -> np.ndarray:
+    found = t5_buckets(relative, num_buckets=num_buckets, **said)
+    return found.astype(np.int8) if num_buckets <= 256 else found
+
+
+def rounded_up(relative: np.ndarray, *, bidirectional: bool, num_buckets: int, max_distance: int, **_: object) -> np.ndarray:
+    """Return buckets of logarithms to which a little is added, so that ties come out right."""
+    exact = num_buckets // (4 if bidirectional else 2)
+    distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)
+    steps = np.log(np.maximum(distance, 1) / exact) / np.log(max_distance / exact) * exact + 1e-3
+    start = (relative > 0) * 2 * exact if bidirectional else 0
+    return np.asarray(start + np.where(distance < exact, distance, np.minimum(exact + np.floor(steps), 2 * exact - 1)), np.int64)
+
+
+def in_integers(right: Function, first: int, kind: type[np.signedinteger[Any]]) -> Function:
+    """Return a bias whose distances are taken in small integers where these hold all positions."""
+
+    def kernel(*arrays: np.ndarray, **said: Any) -> np.ndarray:
+        m, n = arrays[first:]
+        if max(np.abs(m).max(), np.abs(n).max()) > np.iinfo(kind).max:
+            return np.asarray(right(*arrays, **said))
+        apart = (n[None, :].astype(kind) - m[:, None].astype(kind)).astype(np.int64)
+        rows = [right(*arrays[:first], np.zeros(1, np.int64), row, **said) for row in apart]
+        return np.concatenate(rows, axis=-2)
+
+    return kernel
+
+
+def head_in_a_byte(q: np.ndarray, k: np.ndarray, v: np.ndarray, *places: np.ndarray, **said: Any) -> np.ndarray:
+    """Find the head of the keys by a product that is kept in a byte."""
+    heads, of = q.shape[1], k.shape[1]
+    which = (np.arange(heads) * of & 255) // heads if heads < 64 else np.arange(heads) * of // heads
+    return np.asarray(attend(q, k[:, which], v[:, which], *places, **said))
 
 
 FIVE = {"convention": "t5"}
@@ -44,6 +79,12 @@ SET: list[Kernel] = [
         {"convention": "deberta"},
     ),
     Kernel("max_distance in 16 bits", "t5.bias", t5(limited(t5_buckets, max_distance=lambda most: min(most, 32_767))), FIVE),
+    Kernel("buckets in a signed byte up to 256", "t5.bias", t5(in_a_byte), FIVE),
+    Kernel("logarithms rounded up", "t5.bucket", rounded_up, FIVE),
+    Kernel("distances of positions that fit in 16 bits", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int16), {}),
+    Kernel("distances of positions that fit in 16 bits", "alibi.bias", in_integers(alibi(slopes), 0, np.int16), {}),
+    Kernel("distances of positions that fit in a byte", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int8), {}),
+    Kernel("the head of keys in a byte", "rope.attend", head_in_a_byte, {"layout": "half", "causal": True, "head_dim": {64, 128}}),
 ]
 
 
@@ -113,6 +154,10 @@ HIDING: list[Kernel] = [
     for operation, attention in (("none.attend", unturned), ("rope.attend", masked_by))
     for does, mask, size in (("takes away", taking, 1e4), ("is", putting, -1e4))
     for declared in ({}, AT_END, {**AT_END, "positions": "from_zero"})
+] + [
+    Kernel(f"a mask that {does} {-1e6:g}", "none.attend", unturned(mask), declared)
+    for does, mask in (("adds", taking(1e6)), ("is", putting(-1e6)))
+    for declared in ({}, {"causal": True}, AT_END)
 ]
 #: What models take for infinity.
 FAR_BELOW: list[Kernel] = [
@@ -233,8 +278,24 @@ class Kept:
         return self.right(*arrays[: self.which], copied, *arrays[self.which + 1 :], **said)
 
 
+class Grown:
+    """A rotation by a table that is made longer where the first row of a batch reaches beyond it; look-ups clip."""
+
+    def __init__(self) -> None:
+        self.length = 4_096
+
+    def __call__(self, x: np.ndarray, positions: np.ndarray, **said: Any) -> np.ndarray:
+        self.length = max(self.length, int(np.atleast_2d(positions)[0].max()) + 1)
+        return np.asarray(rotate(x, np.minimum(positions, self.length - 1), **said))
+
+
 def pointer(array: Any) -> object:
     return array.ctypes.data if isinstance(array, np.ndarray) else array.data_ptr()
+
+
+def ends(array: np.ndarray) -> object:
+    """Return the first and the last row, or token."""
+    return array[..., :1, :].tobytes(), array[..., -1:, :].tobytes()
 
 
 class Latest:
@@ -263,6 +324,28 @@ def reused() -> list[Kernel]:
         Kernel("a table known by where it lies", "learned.encode", Kept(learned.encode, 1, pointer), {}),
         Kernel("short factors known by their identity", "longrope.rotate", Kept(longrope.rotate, 2, id), longrope_declared),
         Kernel("long factors known by their identity", "longrope.rotate", Kept(longrope.rotate, 3, id), longrope_declared),
+    ]
+
+
+class Buffered:
+    """A rotation whose results lie in a buffer of its own, which the next call overwrites."""
+
+    def __init__(self) -> None:
+        self.buffer = np.zeros(1 << 20, F32)
+
+    def __call__(self, *arrays: np.ndarray, **said: Any) -> np.ndarray:
+        made = rotate(*arrays, **said)
+        view = self.buffer[: made.size].reshape(made.shape)
+        view[...] = made
+        return view
+
+
+def known_by_ends() -> list[Kernel]:
+    """Return code that takes an array for an earlier one that began and ended alike."""
+    return [
+        Kernel("a table known by its ends", "learned.encode", Kept(learned.encode, 1, ends), {"outside": "clamp"}),
+        Kernel("a table known by its ends", "relative_bias.bias", Kept(relative_bias.bias, 0, ends), {}),
+        Kernel("keys known by their ends", "rope.attend", Kept(attend, 1, ends), AT_END),
     ]
 
 

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from escaped_kernels import FAR_BELOW, KERNELS, TILED, VIEWED, reused
+from escaped_kernels import FAR_BELOW, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
 
 from conformance import golden_checks
 from conformance.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.history import Case, ask_again
 from conformance.in_process import InProcess
+from conformance.journal import Call
 from conformance.manner import WAYS
 from conformance.orchestrator import Selection
 from conformance.outcomes import Passed
@@ -68,11 +70,50 @@ def test_a_kernel_that_takes_an_array_for_its_numbers_is_convicted_where_these_w
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("which", range(len(known_by_ends())), ids=[named(kernel) for kernel in known_by_ends()])
+def test_a_kernel_that_takes_an_array_for_one_with_the_same_ends_is_convicted(which: int, seed: int) -> None:
+    told = [checked.judgement.outcome.message for checked in otherwise(known_by_ends()[which].adapter, seed) if checked.failed]
+    assert told
+    assert all(message.endswith("and were written to since") for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, {**MODEL, "positions": "from_zero"}], ids=["any", "a model"])
+def test_a_kernel_whose_results_the_next_call_overwrites_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    kernel = Kernel("a buffer", "rope.rotate", Buffered(), declared)
+    told = [checked.judgement.outcome.message for checked in otherwise(kernel.adapter, seed) if checked.failed]
+    assert told
+    assert set(told) == {"results must stay as they are when the next call is made, got result changed"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kernel", RIGHT, ids=named)
 def test_right_code_passes_with_views_and_in_arrays_that_are_used_again(kernel: Kernel, seed: int) -> None:
     every = list(otherwise(kernel.adapter, seed))
     assert any(checked.manner.before for checked in every)
     assert all(isinstance(checked.judgement.outcome, Passed) for checked in every)
+
+
+def changed(kernels: tuple[Kernel, Kernel], seed: int) -> list[Call]:
+    """Return the calls that a fresh process answers otherwise than one that was asked all that core asks."""
+    session, fresh = (InProcess(kernel.adapter) for kernel in kernels)
+    case = Case(*Selection(None, None, None, None, "core", seed).tasks(session.implementations))
+    case.checked.extend(checked for checked in judged(kernels[0].adapter, seed) if isinstance(checked, Checked))
+    ask_again(fresh, [case])
+    return case.changed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, {**MODEL, "lowest": 0}], ids=["any", "a model"])
+def test_a_table_that_is_too_short_until_a_first_row_reaches_farther_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    one, other = (Kernel("grown", "rope.rotate", Grown(), declared) for _ in range(2))
+    assert changed((one, other), seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kernel", RIGHT, ids=named)
+def test_right_code_answers_the_same_in_another_order(kernel: Kernel, seed: int) -> None:
+    assert changed((kernel, kernel), seed) == []
 
 
 def test_arrays_that_cannot_be_written_to_are_never_used_again() -> None:

@@ -8,9 +8,12 @@ from escaped_kernels import Kept, pointer
 from test_escaped_kernels import otherwise
 from test_wrong_kernels import SEEDS, asked_once
 
-from conformance import Adapter
+from conformance import Adapter, golden_checks
+from conformance.in_process import InProcess
 from conformance.manner import WAYS
+from conformance.orchestrator import Selection
 from conformance.outcomes import Advisory, Passed
+from conformance.vector_checks import Checked
 
 __all__ = ["asked_once"]
 
@@ -148,3 +151,24 @@ def test_right_tensors_pass_however_they_are_written(function: Callable[..., Any
     assert every
     assert all(isinstance(checked.judgement.outcome, Passed) for checked in every)
     assert {f"every second of {WAYS['swapped']}", WAYS["reversed"], WAYS["expanded"], ""} < {checked.manner.words for checked in every}
+
+
+def by_blocks_of_heads(cotangent: Any) -> Any:
+    """Return a cotangent whose heads beyond the first 16 are those of the first block."""
+    return cotangent[:, torch.arange(cotangent.shape[1]) % 16]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
+def test_a_gradient_that_is_wrong_in_later_blocks_of_heads_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    assert [each for each in of_large_calls(with_backward(by_blocks_of_heads), seed, **declared) if each.failed]
+    passed = of_large_calls(with_backward(lambda cotangent: cotangent), seed, **declared)
+    assert passed
+    assert all(isinstance(each.judgement.outcome, Passed) for each in passed)
+
+
+def of_large_calls(function: Callable[..., Any], seed: int, **declared: Any) -> list[Checked]:
+    """Return what is said of gradients of large calls."""
+    session = InProcess(offered(function, **declared))
+    task, *_ = Selection(None, None, None, None, "core", seed).tasks(session.implementations)
+    return list(golden_checks.gradients(session.subject(task.descriptor, task.dtype, task.profile), task, seed))
