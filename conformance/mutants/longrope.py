@@ -9,7 +9,7 @@ from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, conventions
 from conformance.mutants.composing import assembled
 from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES, Choice, right_list
-from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size
+from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size, right_growth
 from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
 from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, continued, searched
 from conformance.mutants.positions import position_mutants
@@ -40,7 +40,7 @@ def in_half(rotary: Rotary) -> Ladder:
 
 @assembled
 def rotation(
-    *, ladder: Ladder = slowed, choice: Choice = right_list, size: Size = longrope.growth, rotary: Rotary = RIGHT
+    *, ladder: Ladder = slowed, choice: Choice = right_list, size: Size = right_growth, rotary: Rotary = RIGHT
 ) -> Callable[..., Array]:
     """Return the rotation of released models with one piece replaced."""
 
@@ -104,7 +104,7 @@ def size_where(applies: Callable[[dict[str, Any]], bool]) -> Callable[..., Array
     """Return the rotation whose attention factor counts only where parameters say so."""
 
     def rotate(*arrays: Array, **parameters: Any) -> Array:
-        return rotation(size=longrope.growth if applies(parameters) else lambda *_: 1.0)(*arrays, **parameters)
+        return rotation(size=right_growth if applies(parameters) else lambda *_: 1.0)(*arrays, **parameters)
 
     return rotate
 

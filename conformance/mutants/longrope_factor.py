@@ -11,6 +11,11 @@ from refimpl.schemes import longrope
 Size = Callable[[int, int], float]
 
 
+def right_growth(original: int, longest: int) -> float:
+    """Return the right factor."""
+    return float(longrope.attention_factor(original_length=original, max_length=longest))
+
+
 def where_stretched(size: Callable[[float, int], float]) -> Size:
     """Return a factor of the stretch and the original length, 1 where nothing is stretched."""
     return lambda original, longest: size(longest / original, original) if longest > original else 1.0
@@ -18,7 +23,7 @@ def where_stretched(size: Callable[[float, int], float]) -> Size:
 
 def with_lengths(change: Callable[[int, int], tuple[int, int]]) -> Size:
     """Return the right factor of other lengths."""
-    return lambda original, longest: longrope.growth(*change(original, longest))
+    return lambda original, longest: right_growth(*change(original, longest))
 
 
 def with_stretch(change: Callable[[float], float]) -> Size:
@@ -60,7 +65,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             fix="multiply cosine and sine by it",
             origin="in the style of temperatures",
         ),
-        lambda original, longest: 1.0 / longrope.growth(original, longest),
+        lambda original, longest: 1.0 / right_growth(original, longest),
     ),
     (
         Mistake(
@@ -171,7 +176,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             fix="compare the two lengths with each other",
             origin="in the style of guards written for one model",
         ),
-        lambda original, longest: longrope.growth(original, longest) if longest > 4_096 else 1.0,
+        lambda original, longest: right_growth(original, longest) if longest > 4_096 else 1.0,
     ),
     (
         Mistake(
@@ -182,6 +187,6 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             kind="precision",
             origin="in the style of a scale that is kept with the model's weights",
         ),
-        lambda original, longest: float(rounded(longrope.growth(original, longest), "bfloat16")),
+        lambda original, longest: float(rounded(right_growth(original, longest), "bfloat16")),
     ),
 )

@@ -11,6 +11,7 @@ from conformance.mutants.positions import MISTAKES, RELATIVE_SLUGS, position_mut
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.rounding import rounded, to
 from refimpl.arrays import Array
+from refimpl.forms.rotary import join_pairs, split_pairs
 from refimpl.schemes import rope
 
 CONVENTION_THREADS = {
@@ -178,25 +179,25 @@ def turned(rotation: Array, cos: Array, sin: Array, x: Array) -> Array:
 
 def repeated_tables(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:  # noqa: ARG001  whatever is asked for
     """Turn pairs (j, j + d/2) with tables of pairs (2j, 2j + 1)."""
-    first, second = rope.split_pairs(x, "half")
+    first, second = split_pairs(x, "half")
     sin = -sin if direction == "negative" else sin
     return turned(np.concatenate([-second, first], axis=-1), np.repeat(cos, 2, axis=-1), np.repeat(sin, 2, axis=-1), x)
 
 
 def tiled_tables(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:  # noqa: ARG001  whatever is asked for
     """Turn pairs (2j, 2j + 1) with tables of pairs (j, j + d/2)."""
-    first, second = rope.split_pairs(x, "interleaved")
+    first, second = split_pairs(x, "interleaved")
     sin = -sin if direction == "negative" else sin
-    swapped = rope.join_pairs(-second, first, "interleaved")
+    swapped = join_pairs(-second, first, "interleaved")
     return turned(swapped, np.concatenate([cos, cos], axis=-1), np.concatenate([sin, sin], axis=-1), x)
 
 
 def without_minus(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
     """Add where the rotation subtracts."""
-    first, second = rope.split_pairs(x, layout)
+    first, second = split_pairs(x, layout)
     sin = -sin if direction == "negative" else sin
     cos, sin = (table if table.ndim == 2 else table[:, None] for table in (cos, sin))
-    return rope.join_pairs(first * cos + second * sin, first * sin + second * cos, layout)
+    return join_pairs(first * cos + second * sin, first * sin + second * cos, layout)
 
 
 TURN_MISTAKES = (

@@ -8,6 +8,8 @@ import numpy as np
 
 from refimpl import attention
 from refimpl.arrays import Array
+from refimpl.forms import rotary
+from refimpl.forms.joining import those_of
 from refimpl.schemes import rope, yarn
 
 Step = Callable[[Array], Array]
@@ -69,13 +71,13 @@ class Rotary:
         """Turn the cotangent back."""
         cos, sin = self.tables(positions, head_dim=head_dim, base=base)
         written, read = ("half", "interleaved") if layout == "interleaved_to_half" else (layout, layout)
-        turned = rope.turn(*rope.split_pairs(cotangent, written), cos, sin if direction == "negative" else -sin)
-        return rope.join_pairs(*turned, read).reshape(x.shape)
+        turned = rotary.turn(*rotary.split_pairs(cotangent, written), cos, sin if direction == "negative" else -sin)
+        return rotary.join_pairs(*turned, read).reshape(x.shape)
 
-    def rotate_query_key(self, q: Array, k: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> rope.QueryKey:
+    def rotate_query_key(self, q: Array, k: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> rotary.QueryKey:
         """Turn queries and keys."""
         m, n = self.place(query_positions, key_positions)
-        return rope.QueryKey(self.rotate(q, m, **parameters), self.rotate(k, n, **parameters))
+        return rotary.QueryKey(self.rotate(q, m, **parameters), self.rotate(k, n, **parameters))
 
     def weights(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool, **parameters: Any) -> Array:
         """Return attention weights."""
@@ -100,13 +102,10 @@ class Rotary:
         *,
         layout: str,
         direction: str,
-        mscale: float | None,
-        mscale_all_dim: float | None,
-        attention_factor: float | None,
         **parameters: Any,
     ) -> Array:
         """Turn by blended frequencies, times the attention factor."""
-        theta = yarn.frequencies(**parameters, like=np.zeros(1))
-        size = yarn.chosen_factor(parameters["factor"], mscale, mscale_all_dim, attention_factor)
+        theta = yarn.frequencies(**those_of(yarn.frequencies, parameters), like=np.zeros(1))
+        size = yarn.attention_factor(**those_of(yarn.attention_factor, parameters))
         cos, sin = self.circle(positions, theta)
         return size * self.turn(x, cos, sin, layout=layout, direction=direction)

@@ -11,7 +11,7 @@ from conformance.mutants.building import Mistake, altered, convention, conventio
 from conformance.mutants.composing import assembled
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
-from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, Size, factor_function
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, Size, factor_function, right_size
 from refimpl.arrays import Array
 from refimpl.schemes import rope, yarn
 
@@ -106,7 +106,7 @@ def right_frequencies(**parameters: Any) -> Array:
 
 
 @assembled
-def rotation(theta: Callable[..., Array] = right_frequencies, size: Size = yarn.chosen_factor) -> Callable[..., Array]:
+def rotation(theta: Callable[..., Array] = right_frequencies, size: Size = right_size) -> Callable[..., Array]:
     """Return the rotation with other frequencies or another factor."""
 
     def rotate(
@@ -284,7 +284,7 @@ POSITIONS_DIVIDED = Mistake(
 
 def missing_in_interleaved(x: Array, positions: Array, *, layout: str, **parameters: Any) -> Array:
     """Forget the factor where pairs are neighbours."""
-    size: Size = yarn.chosen_factor if layout == "half" else (lambda *_: 1.0)
+    size: Size = right_size if layout == "half" else (lambda *_: 1.0)
     return rotation(size=size)(x, positions, layout=layout, **parameters)
 
 

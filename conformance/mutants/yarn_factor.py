@@ -9,6 +9,12 @@ from refimpl.schemes import yarn
 Size = Callable[[float, float | None, float | None, float | None], float]
 
 
+def right_size(factor: float, mscale: float | None, all_dim: float | None, given: float | None) -> float:
+    """Return the right factor."""
+    found: float = yarn.attention_factor(factor=factor, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
+    return found
+
+
 def override(size: Callable[[float, float | None, float | None], float]) -> Size:
     """Return a factor that a given one still replaces."""
     return lambda factor, mscale, all_dim, given: size(factor, mscale, all_dim) if given is None else given
@@ -54,7 +60,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             fix="forward attention_factor",
             threads=("https://github.com/vllm-project/vllm/pull/46280",),
         ),
-        lambda factor, mscale, all_dim, _: yarn.chosen_factor(factor, mscale, all_dim, None),
+        lambda factor, mscale, all_dim, _: right_size(factor, mscale, all_dim, None),
     ),
     (
         Mistake(
@@ -110,7 +116,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             threads=("https://github.com/vllm-project/vllm/pull/46280",),
             origin="in the style of the thread, where both mscales are set",
         ),
-        lambda factor, mscale, all_dim, given: yarn.chosen_factor(factor, mscale, all_dim, None if mscale and all_dim else given),
+        lambda factor, mscale, all_dim, given: right_size(factor, mscale, all_dim, None if mscale and all_dim else given),
     ),
     (
         Mistake(
@@ -120,7 +126,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             fix="scale either the tables or the softmax",
             threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/16378",),
         ),
-        lambda *arguments: yarn.chosen_factor(*arguments) ** 2,
+        lambda *arguments: right_size(*arguments) ** 2,
     ),
     (
         Mistake(
@@ -186,7 +192,7 @@ FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
             fix="keep factor a real number",
             origin="in the style of configurations that declare the factor as an integer",
         ),
-        lambda factor, *others: yarn.chosen_factor(float(int(factor)), *others),
+        lambda factor, *others: right_size(float(int(factor)), *others),
     ),
 )
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, floor, power_of_two, size
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import over
+from conformance.oracle.tensor import Inputs, Results, over
 
 STEPS: dict[str, Callable[[int, int, int], int]] = {
     "row": lambda query, key, _: key - query,

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from conformance.oracle.arithmetic import Exact
-from conformance.oracle.rope import Inputs
-from conformance.oracle.tensor import over
+from conformance.oracle.tensor import Inputs, over
 
 Digits = tuple[tuple[int, ...], Sequence[tuple[int, ...]]]
 

@@ -7,8 +7,7 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, hull, size
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import Number, over
+from conformance.oracle.tensor import Inputs, Number, Results, over
 
 
 def logistic(x: Ball) -> Ball:

@@ -3,8 +3,7 @@
 from flint import arb
 
 from conformance.oracle.arithmetic import Exact
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import over
+from conformance.oracle.tensor import Inputs, Results, over
 
 
 def row(place: int, length: int, outside: str) -> int:

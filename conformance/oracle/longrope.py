@@ -7,8 +7,8 @@ from flint import arb
 from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.position_interpolation import shared
-from conformance.oracle.rope import Inputs, Results, Turn
-from conformance.oracle.tensor import Tensor
+from conformance.oracle.rotary import Rotary, Turn, circles, turn_all
+from conformance.oracle.tensor import Inputs, Results, Tensor
 
 
 def slowed(a: Exact, factors: Tensor, *, head_dim: int, base: float, **_: Any) -> list[Ball]:
@@ -17,7 +17,7 @@ def slowed(a: Exact, factors: Tensor, *, head_dim: int, base: float, **_: Any) -
     return [shared(a, theta, a.parameter(factor)) for theta, factor in zip(plain, factors.values, strict=True)]
 
 
-def thetas(a: Exact, inputs: Inputs, *, original_length: int, length: int, **parameters: Any) -> list[Ball]:
+def thetas(a: Exact, *, inputs: Inputs, original_length: int, length: int, **parameters: Any) -> list[Ball]:
     """Return the frequencies: by the long factors where the sequence is longer than the original length."""
     chosen = inputs["long_factors"] if length > original_length else inputs["short_factors"]
     return slowed(a, chosen, **parameters)
@@ -31,31 +31,23 @@ def number(a: Exact, *, original_length: int, max_length: int, **_: Any) -> Ball
     return a.step("attention factor", (1 + stretch.log() / arb(original_length).log()).sqrt())
 
 
-def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
-    """Return the radians per position of every pair."""
-    values = thetas(a, inputs, **parameters)
-    return {"result": ((len(values),), values)}
-
-
 def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return the number that multiplies cosine and sine."""
     del inputs
     return {"result": ((), [number(a, **parameters)])}
 
 
-def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
-    """Turn by the frequencies of the sequence's length and multiply by the attention factor."""
-    turns = rope.circles(a, thetas(a, inputs, **parameters), inputs["positions"], number(a, **parameters))
-    return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}
+FORM = Rotary(thetas, number)
+frequencies, rotate = FORM.frequencies, FORM.rotate
 
 
 def rotate_searched(a: Exact, inputs: Inputs, *, layout: str, direction: str, start_tokens: int, **parameters: Any) -> Results:
     """Turn by ``p theta_j`` before ``start_tokens``, by ``p theta_j / lambda_j`` from there on (eq. 3)."""
     x, positions = inputs["x"], inputs["positions"]
     start, rest = rope.thetas(a, **parameters), slowed(a, inputs["factors"], **parameters)
-    early, late = rope.circles(a, start, positions), rope.circles(a, rest, positions)
+    early, late = circles(a, start, positions), circles(a, rest, positions)
 
     def turns(batch: int, token: int, pair: int) -> Turn:
         return (early if positions.in_batch(batch, token) < start_tokens else late)(batch, token, pair)
 
-    return {"result": rope.turn_all(a, x, turns, layout, direction)}
+    return {"result": turn_all(a, x, turns, layout, direction)}

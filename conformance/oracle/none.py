@@ -7,8 +7,7 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, size
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import Number
+from conformance.oracle.tensor import Inputs, Number, Results
 
 
 def product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number]) -> Ball:

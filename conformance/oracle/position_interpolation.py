@@ -4,7 +4,7 @@ from typing import Any
 
 from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact, is_power_of_two
-from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.rotary import Rotary
 
 
 def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> list[Ball]:
@@ -18,14 +18,5 @@ def shared(a: Exact, theta: Ball, stretch: Ball) -> Ball:
     return theta / stretch if is_power_of_two(stretch) else a.step("interpolation", theta / stretch)
 
 
-def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
-    """Return the radians per position of every pair."""
-    del inputs
-    values = thetas(a, **parameters)
-    return {"result": ((len(values),), values)}
-
-
-def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
-    """Turn every vector to its position, divided by the factor."""
-    turns = rope.circles(a, thetas(a, **parameters), inputs["positions"])
-    return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}
+FORM = Rotary(thetas)
+frequencies, rotate = FORM.frequencies, FORM.rotate

@@ -3,8 +3,7 @@
 from flint import arb
 
 from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import over
+from conformance.oracle.tensor import Inputs, Results, over
 
 
 def bias(a: Exact, inputs: Inputs, *, max_distance: int, sign: str) -> Results:

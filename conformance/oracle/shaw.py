@@ -8,8 +8,7 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, size
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import Number, over
+from conformance.oracle.tensor import Inputs, Number, Results, over
 
 Vector = Sequence[Number]
 Live = Sequence[tuple[int, Ball]]

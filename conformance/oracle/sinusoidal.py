@@ -7,8 +7,8 @@ from typing import Any
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.rope import Inputs, Results, Turn, turn
-from conformance.oracle.tensor import over
+from conformance.oracle.rotary import Turn, turn
+from conformance.oracle.tensor import Inputs, Results, over
 
 
 def omegas(a: Exact, dim: int, base: float, spacing: str) -> list[Ball]:

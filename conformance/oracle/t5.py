@@ -9,8 +9,7 @@ from typing import Any
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, hull
-from conformance.oracle.rope import Inputs, Results
-from conformance.oracle.tensor import over
+from conformance.oracle.tensor import Inputs, Results, over
 
 Buckets = tuple[tuple[int, ...], Sequence[tuple[int, ...]]]
 

@@ -72,6 +72,13 @@ class Each(Sequence[Any]):
         return starmap(self.at, product(*map(range, self.shape)))
 
 
+Inputs = dict[str, Tensor]
+#: A shape, and a ball for each element.
+Result = tuple[tuple[int, ...], Sequence[Any]]
+Results = dict[str, Result]
+
+
+
 def over(shape: tuple[int, ...], at: Callable[..., Any]) -> tuple[tuple[int, ...], Each]:
     """Return a result of that shape, whose elements a function gives by their indices."""
     return shape, Each(shape, at)

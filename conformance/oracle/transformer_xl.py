@@ -9,9 +9,9 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, is_zero, size
-from conformance.oracle.rope import Inputs, Results, circle
+from conformance.oracle.rotary import circle
 from conformance.oracle.sinusoidal import arranged, omegas
-from conformance.oracle.tensor import Number, over
+from conformance.oracle.tensor import Inputs, Number, Results, over
 
 NAMES = ("content_content", "content_position", "global_content", "global_position")
 BIASES = ("content_bias", "position_bias")

@@ -5,8 +5,10 @@ from typing import Any
 from flint import arb, fmpq
 
 from conformance.oracle import rope
-from conformance.oracle.arithmetic import Ball, Exact, hull, is_power_of_two, is_zero, size
-from conformance.oracle.rope import Inputs, Results
+from conformance.oracle.arithmetic import Ball, Exact, hull, is_zero, size
+from conformance.oracle.position_interpolation import shared
+from conformance.oracle.rotary import Rotary
+from conformance.oracle.tensor import Inputs, Results
 
 #: The numbers that the formulas print mean themselves, not their binary64 neighbours.
 TENTH = fmpq(1, 10)
@@ -61,14 +63,9 @@ def thetas(
     plain, stretch = rope.thetas(a, head_dim=head_dim, base=base), a.parameter(factor)
     choices = bands(a, head_dim, base, original_length, (beta_fast, beta_slow), truncate=truncate)
     return [
-        hull([blended(a, theta, divided(a, theta, stretch), slowed(a, j, low, high)) for low, high in choices])
+        hull([blended(a, theta, shared(a, theta, stretch), slowed(a, j, low, high)) for low, high in choices])
         for j, theta in enumerate(plain)
     ]
-
-
-def divided(a: Exact, theta: Ball, stretch: Ball) -> Ball:
-    """Return ``theta / s``; a power of two only moves the exponent."""
-    return theta / stretch if is_power_of_two(stretch) else a.step("interpolation", theta / stretch)
 
 
 def growth(a: Exact, factor: float, mscale: float) -> Ball:
@@ -93,20 +90,11 @@ def handed(a: Exact, **parameters: Any) -> Ball:
     return a.spread("handed factor", wanted) if parameters["factor"] > 1 else wanted
 
 
-def frequencies(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
-    """Return the radians per position of every pair."""
-    del inputs
-    values = thetas(a, **parameters)
-    return {"result": ((len(values),), values)}
-
-
 def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     """Return the number that multiplies cosine and sine."""
     del inputs
     return {"result": ((), [number(a, **parameters)])}
 
 
-def rotate(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
-    """Turn by the blended frequencies and multiply by the attention factor."""
-    turns = rope.circles(a, thetas(a, **parameters), inputs["positions"], handed(a, **parameters))
-    return {"result": rope.turn_all(a, inputs["x"], turns, layout, direction)}
+FORM = Rotary(thetas, handed)
+frequencies, rotate = FORM.frequencies, FORM.rotate

@@ -6,12 +6,11 @@ Released models have two lists of factors and choose one by the length of the se
 import math
 from typing import Annotated
 
-from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, outer, row
-from refimpl.attention import Layer
+from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
 from refimpl.cases.longrope import CASES
+from refimpl.forms import rotary
+from refimpl.forms.rotary import Direction, Layout, Rotary
 from refimpl.schemes import rope
-from refimpl.schemes.position_interpolation import ROTARY_MEANINGS
-from refimpl.schemes.rope import Direction, Layout
 from refimpl.spec import Count, EvenCount, Law, Number, Positions, Positive, Scheme, Source, operation
 
 Factors = Annotated[Array, "pair"]
@@ -27,7 +26,15 @@ def slowed(name: str, factors: Array, head_dim: int, base: float) -> Array:
     return rope.frequencies(head_dim=head_dim, base=base, like=factors) / exact_float64(factors)
 
 
-def chosen(short_factors: Array, long_factors: Array, original_length: int, length: int, head_dim: int, base: float) -> Array:
+def chosen(
+    short_factors: Factors,
+    long_factors: Factors,
+    *,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    original_length: FromTwo,
+    length: Count,
+) -> Array:
     """Return the frequencies of a sequence of that length in float64: the long factors count beyond the original length."""
     short = slowed("short_factors", short_factors, head_dim, base)
     long = slowed("long_factors", long_factors, head_dim, base)
@@ -48,14 +55,8 @@ def frequencies(
 
     This is what released models compute (``inv_freq = 1 / (factor * base^(2 j / head_dim))`` in Phi-3).
     """
-    return cast_like(chosen(short_factors, long_factors, original_length, length, head_dim, base), short_factors)
-
-
-def growth(original_length: int, max_length: int) -> float:
-    """Return ``sqrt(1 + ln s / ln L)`` for ``s = max_length / original_length``, or 1 where nothing is stretched."""
-    if max_length <= original_length:
-        return 1.0
-    return math.sqrt(1.0 + math.log(max_length / original_length) / math.log(original_length))
+    exact = chosen(short_factors, long_factors, head_dim=head_dim, base=base, original_length=original_length, length=length)
+    return cast_like(exact, short_factors)
 
 
 @operation
@@ -64,29 +65,16 @@ def attention_factor(*, original_length: FromTwo, max_length: Count) -> float:
 
     It has no value for an original length of 1, whose logarithm is 0.
     """
-    return growth(original_length, max_length)
+    if max_length <= original_length:
+        return 1.0
+    return math.sqrt(1.0 + math.log(max_length / original_length) / math.log(original_length))
 
 
-@operation
-def rotate(
-    x: Annotated[Array, "batch head token head_dim"],
-    positions: Positions,
-    short_factors: Factors,
-    long_factors: Factors,
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-    original_length: FromTwo,
-    length: Count,
-    max_length: Count,
-) -> Annotated[Array, "batch head token head_dim"]:
-    """Turn ``x`` by the frequencies of a sequence of that length and multiply it by the attention factor (Phi-3), in the dtype of ``x``."""
-    theta = chosen(short_factors, long_factors, original_length, length, head_dim, base)
-    xp = array_namespace(positions)
-    angles, size = outer(positions, theta), growth(original_length, max_length)
-    return rope.apply(x, size * xp.cos(angles), size * xp.sin(angles), layout=layout, direction=direction)
+FORM = Rotary(chosen, attention_factor)
+rotate = FORM.operation(
+    rotary.rotate,
+    "Turn ``x`` by the frequencies of a sequence of that length and multiply it by the attention factor (Phi-3), in the dtype of ``x``.",
+)
 
 
 @operation
@@ -105,19 +93,13 @@ def rotate_searched(
     rest, xp = slowed("factors", factors, head_dim, base), array_namespace(positions)
     start = rope.frequencies(head_dim=head_dim, base=base, like=positions)
     angles = exact_float64(positions)[..., None] * xp.where(positions[..., None] < start_tokens, start, rest)
-    return rope.apply(x, xp.cos(angles), xp.sin(angles), layout=layout, direction=direction)
+    return rotary.turned(x, xp.cos(angles), xp.sin(angles), layout=layout, direction=direction)
 
 
-def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
-    """Return how LongRoPE acts in attention at one length, which a cache must keep: 8192 positions after 4096; nothing is learned."""
-    del num_heads
+def two_lists(head_dim: int, like: Array) -> tuple[Array, Array]:
+    """Return short factors of 1, and long ones that grow by a quarter from pair to pair."""
     pairs = range(head_dim // 2)
-    short, long = row([1.0 for _ in pairs], like=like), row([1.0 + j / 4 for j in pairs], like=like)
-
-    def turn(x: Array, positions: Array) -> Array:
-        return rotate(x, positions, short, long, head_dim=head_dim, original_length=4_096, length=8_192, max_length=8_192)
-
-    return Layer(turn_query=turn, turn_key=turn)
+    return row([1.0 for _ in pairs], like=like), row([1.0 + j / 4 for j in pairs], like=like)
 
 
 TURNING = (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.INVERSE, Law.REDUCES_TO_ROPE, Law.STEPWISE, Law.HEADS)
@@ -139,7 +121,7 @@ SCHEME = Scheme(
     cases=CASES,
     summary="Rope with a searched factor for every pair, and two lists of them that a sequence's length switches.",
     meanings={
-        **ROTARY_MEANINGS,
+        **rotary.MEANINGS,
         "short_factors": "what divides every pair's frequency up to the original length, pure numbers greater than 0, fastest pair first",
         "long_factors": "what divides every pair's frequency beyond the original length, pure numbers greater than 0, fastest pair first",
         "factors": "what divides every pair's frequency from start_tokens on, pure numbers greater than 0, fastest pair first",
@@ -181,5 +163,5 @@ SCHEME = Scheme(
             "nor the relative law is claimed."
         ),
     ),
-    layer=layer,
+    layer=rotary.layer(rotate, two_lists, original_length=4_096, length=8_192, max_length=8_192),
 )

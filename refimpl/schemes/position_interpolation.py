@@ -5,12 +5,12 @@ Angles stay inside the range that training has seen, where extrapolation would l
 
 from typing import Annotated
 
-from refimpl.arrays import Array, array_namespace, outer
-from refimpl.attention import Layer
+from refimpl.arrays import Array
 from refimpl.cases.position_interpolation import CASES
+from refimpl.forms import rotary
+from refimpl.forms.rotary import Rotary
 from refimpl.schemes import rope
-from refimpl.schemes.rope import Direction, Layout
-from refimpl.spec import EvenCount, Law, Number, Positions, Positive, Scheme, Source, operation
+from refimpl.spec import EvenCount, Law, Number, Positive, Scheme, Source, operation
 
 Stretch = Annotated[float, Number(minimum=1.0)]
 
@@ -24,42 +24,12 @@ def frequencies(*, head_dim: EvenCount, base: Positive = 10_000.0, factor: Stret
     return rope.frequencies(head_dim=head_dim, base=base, like=like) / factor
 
 
-@operation
-def rotate(
-    x: Annotated[Array, "batch head token head_dim"],
-    positions: Positions,
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-    factor: Stretch,
-) -> Annotated[Array, "batch head token head_dim"]:
-    """Turn ``x`` as rope turns it at position ``p / factor``: ``f'(x, p) = f(x, p L / L')`` (eq. 4), in the dtype of ``x``."""
-    angles = outer(positions, frequencies(head_dim=head_dim, base=base, factor=factor, like=positions))
-    xp = array_namespace(positions)
-    return rope.apply(x, xp.cos(angles), xp.sin(angles), layout=layout, direction=direction)
+FORM = Rotary(frequencies)
+rotate = FORM.operation(
+    rotary.rotate,
+    "Turn ``x`` as rope turns it at position ``p / factor``: ``f'(x, p) = f(x, p L / L')`` (eq. 4), in the dtype of ``x``.",
+)
 
-
-def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
-    """Return how position interpolation acts in attention: queries and keys turn, a quarter as fast as rope's; nothing is learned."""
-    del num_heads, like
-
-    def turn(x: Array, positions: Array) -> Array:
-        return rotate(x, positions, head_dim=head_dim, factor=4.0)
-
-    return Layer(turn_query=turn, turn_key=turn)
-
-
-#: What the arrays and parameters of every rotary scheme mean.
-ROTARY_MEANINGS = {
-    "x": "queries or keys, before their dot product; values are not turned",
-    "positions": "the place of every token, in tokens, counted from 0; negative ones turn back",
-    "head_dim": "the channels of one head that turn: twice the number of pairs",
-    "base": "the ratio by which frequencies fall over a whole head (rope_theta), a pure number",
-    "layout": "which channels form a pair, and where the turned pair is written",
-    "direction": "the sense in which pairs turn as the position grows",
-}
 
 SCHEME = Scheme(
     name="position_interpolation",
@@ -86,7 +56,7 @@ SCHEME = Scheme(
     cases=CASES,
     summary="Rope with all positions divided by one factor, so that a longer context fits the angles of training.",
     meanings={
-        **ROTARY_MEANINGS,
+        **rotary.MEANINGS,
         "factor": "how many times longer the context becomes, L' / L: positions are divided by it, a pure number, at least 1",
     },
     conventions={
@@ -113,5 +83,5 @@ SCHEME = Scheme(
         ),
         "Keys that are cached stay right as long as the factor stays what it was when they were turned.",
     ),
-    layer=layer,
+    layer=rotary.layer(rotate, factor=4.0),
 )

@@ -3,27 +3,14 @@
 The dot product of two turned vectors depends on the difference of their positions only.
 """
 
-import functools
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
-from refimpl import attention
-from refimpl.arrays import Array, arange, array_namespace, cast_like, exact_float64, outer
+from refimpl.arrays import Array, arange, exact_float64
 from refimpl.cases.rope import CASES
 from refimpl.errors import SpecificationError
-from refimpl.spec import (
-    BatchedKeyPositions,
-    BatchedQueryPositions,
-    EvenCount,
-    Law,
-    Positions,
-    Positive,
-    Scheme,
-    Source,
-    operation,
-)
-
-Layout = Literal["interleaved", "half", "interleaved_to_half"]
-Direction = Literal["positive", "negative"]
+from refimpl.forms import rotary
+from refimpl.forms.rotary import Direction, Layout, Rotary
+from refimpl.spec import EvenCount, Law, Positions, Positive, Scheme, Source, operation
 
 
 class Tables(NamedTuple):
@@ -33,13 +20,6 @@ class Tables(NamedTuple):
     sin: Annotated[Array, "[batch] token pair"]
 
 
-class QueryKey(NamedTuple):
-    """Rotated queries and keys."""
-
-    query: Annotated[Array, "batch query_head query head_dim"]
-    key: Annotated[Array, "batch key_head key head_dim"]
-
-
 @operation
 def frequencies(*, head_dim: EvenCount, base: Positive = 10_000.0, like: Array) -> Annotated[Array, "pair"]:
     """Return the radians per position of every pair: ``theta_j = base^(-2 j / head_dim)`` (eq. 15, counted from 0)."""
@@ -47,35 +27,9 @@ def frequencies(*, head_dim: EvenCount, base: Positive = 10_000.0, like: Array) 
 
 
 @operation
-def tables(
-    positions: Positions, *, head_dim: EvenCount, base: Positive = 10_000.0
-) -> Tables:
+def tables(positions: Positions, *, head_dim: EvenCount, base: Positive = 10_000.0) -> Tables:
     """Return ``cos(p theta_j)`` and ``sin(p theta_j)`` (eq. 34) in float64."""
-    angles = outer(positions, frequencies(head_dim=head_dim, base=base, like=positions))
-    xp = array_namespace(positions)
-    return Tables(xp.cos(angles), xp.sin(angles))
-
-
-def split_pairs(x: Array, layout: str) -> tuple[Array, Array]:
-    """Return the first and the second member of every pair that the layout reads."""
-    if layout == "half":
-        return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
-    return x[..., 0::2], x[..., 1::2]
-
-
-def join_pairs(first: Array, second: Array, layout: str) -> Array:
-    """Put pairs where the layout writes them."""
-    xp = array_namespace(first, second)
-    if layout == "interleaved":
-        return xp.reshape(xp.stack([first, second], axis=-1), (*first.shape[:-1], 2 * first.shape[-1]))
-    return xp.concat([first, second], axis=-1)
-
-
-def turn(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
-    """Map every pair ``(a, b)`` to ``(a cos - b sin, a sin + b cos)`` (eq. 13); tables broadcast over heads."""
-    if cos.ndim == 3:
-        cos, sin = cos[:, None, :, :], sin[:, None, :, :]
-    return first * cos - second * sin, first * sin + second * cos
+    return Tables(*rotary.tables(FORM, positions, head_dim=head_dim, base=base))
 
 
 def check_width(x: Array, cos: Array) -> None:
@@ -96,126 +50,15 @@ def apply(
 ) -> Annotated[Array, "batch head token head_dim"]:
     """Turn ``x`` by the angles whose cosines and sines are given (eq. 34), in the dtype of ``x``."""
     check_width(x, cos)
-    cos, sin = exact_float64(cos), exact_float64(sin)
-    first, second = split_pairs(exact_float64(x), layout)
-    turned = turn(first, second, cos, -sin if direction == "negative" else sin)
-    return cast_like(join_pairs(*turned, layout), x)
+    return rotary.turned(x, exact_float64(cos), exact_float64(sin), layout=layout, direction=direction)
 
 
-@operation
-def rotate(
-    x: Annotated[Array, "batch head token head_dim"],
-    positions: Positions,
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-) -> Annotated[Array, "batch head token head_dim"]:
-    """Turn queries or keys to their positions: ``R_p x`` (eq. 14-16), in the dtype of ``x``."""
-    return apply(x, *tables(positions, head_dim=head_dim, base=base), layout=layout, direction=direction)
-
-
-@operation
-def rotate_query_key(
-    q: Annotated[Array, "batch query_head query head_dim"],
-    k: Annotated[Array, "batch key_head key head_dim"],
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-) -> QueryKey:
-    """Turn queries and keys to their own positions: ``R_m q`` and ``R_n k`` (eq. 14)."""
-    return QueryKey(
-        rotate(q, query_positions, head_dim=head_dim, base=base, layout=layout, direction=direction),
-        rotate(k, key_positions, head_dim=head_dim, base=base, layout=layout, direction=direction),
-    )
-
-
-@operation
-def gradient(
-    x: Annotated[Array, "batch head token head_dim"],
-    positions: Positions,
-    cotangent: Annotated[Array, "batch head token head_dim"],
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-) -> Annotated[Array, "batch head token head_dim"]:
-    """Return the gradient of ``<rotate(x), cotangent>`` in ``x``: ``R_p^T cotangent = R_(-p) cotangent`` (eq. 15)."""
-    cos, sin = tables(positions, head_dim=head_dim, base=base)
-    written, read = ("half", "interleaved") if layout == "interleaved_to_half" else (layout, layout)
-    first, second = split_pairs(exact_float64(cotangent), written)
-    turned = turn(first, second, cos, sin if direction == "negative" else -sin)
-    return cast_like(join_pairs(*turned, read), x)
-
-
-@operation
-def weights(
-    q: Annotated[Array, "batch query_head query head_dim"],
-    k: Annotated[Array, "batch key_head key head_dim"],
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-    causal: bool = False,
-) -> Annotated[Array, "batch query_head query key"]:
-    """Return the attention weights ``softmax((R_m q) (R_n k)^T / sqrt(head_dim))`` (eq. 18), in the dtype of ``q``."""
-    exact = rotate_query_key(
-        exact_float64(q),
-        exact_float64(k),
-        query_positions,
-        key_positions,
-        head_dim=head_dim,
-        base=base,
-        layout=layout,
-        direction=direction,
-    )
-    seen = attention.visible(query_positions, key_positions, causal=causal)
-    return cast_like(attention.softmax(attention.logits(*exact), seen), q)
-
-
-@operation
-def attend(
-    q: Annotated[Array, "batch query_head query head_dim"],
-    k: Annotated[Array, "batch key_head key head_dim"],
-    v: Annotated[Array, "batch key_head key head_dim"],
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-    causal: bool = False,
-) -> Annotated[Array, "batch query_head query head_dim"]:
-    """Return attention over rotated queries and keys; the values are not rotated (eq. 18)."""
-    shares = weights(
-        exact_float64(q),
-        k,
-        query_positions,
-        key_positions,
-        head_dim=head_dim,
-        base=base,
-        layout=layout,
-        direction=direction,
-        causal=causal,
-    )
-    return attention.average(shares, v)
-
-
-def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
-    """Return rope as it acts in attention: queries and keys turn, values don't, and nothing is learned."""
-    del num_heads, like
-    turned = functools.partial(rotate, head_dim=head_dim)
-    return attention.Layer(turn_query=turned, turn_key=turned)
+FORM = Rotary(frequencies)
+rotate = FORM.operation(rotary.rotate)
+rotate_query_key = FORM.operation(rotary.rotate_query_key)
+gradient = FORM.operation(rotary.gradient)
+weights = FORM.operation(rotary.weights)
+attend = FORM.operation(rotary.attend)
 
 
 MEANINGS = {
@@ -303,5 +146,5 @@ SCHEME = Scheme(
     meanings=MEANINGS,
     conventions=CONVENTIONS,
     notes=NOTES,
-    layer=layer,
+    layer=rotary.layer(rotate),
 )

@@ -6,14 +6,13 @@ This is the ramp that released code uses (linear in the pair's index), not the p
 import math
 from typing import Annotated
 
-from refimpl.arrays import Array, arange, array_namespace, outer
-from refimpl.attention import Layer
+from refimpl.arrays import Array, arange, array_namespace
 from refimpl.cases.yarn import CASES
 from refimpl.errors import SpecificationError
+from refimpl.forms import rotary
+from refimpl.forms.rotary import Rotary
 from refimpl.schemes import rope
-from refimpl.schemes.position_interpolation import ROTARY_MEANINGS
-from refimpl.schemes.rope import Direction, Layout
-from refimpl.spec import Count, EvenCount, Law, Number, Positions, Positive, Scheme, Source, operation
+from refimpl.spec import Count, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
 Base = Annotated[float, Number(above=1.0)]
 Stretch = Annotated[float, Number(minimum=1.0)]
@@ -64,15 +63,6 @@ def growth(factor: float, mscale: float = 1.0) -> float:
     return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1.0 else 1.0
 
 
-def chosen_factor(factor: float, mscale: float | None, mscale_all_dim: float | None, given: float | None) -> float:
-    """Return the factor that is given; else the ratio of two growths if both are set and not 0; else the growth."""
-    if given is not None:
-        return float(given)
-    if mscale and mscale_all_dim:
-        return growth(factor, mscale) / growth(factor, mscale_all_dim)
-    return growth(factor)
-
-
 @operation
 def attention_factor(
     *,
@@ -81,52 +71,22 @@ def attention_factor(
     mscale_all_dim: Strength | None = None,
     attention_factor: Positive | None = None,
 ) -> float:
-    """Return the number that multiplies cosine and sine: ``0.1 ln(factor) + 1`` unless a parameter overrides it (eq. 22)."""
-    return chosen_factor(factor, mscale, mscale_all_dim, attention_factor)
+    """Return the number that multiplies cosine and sine: ``0.1 ln(factor) + 1`` unless a parameter overrides it (eq. 22).
+
+    A factor that is given goes first, then the ratio of two growths if both mscales are set and not 0.
+    """
+    if attention_factor is not None:
+        return float(attention_factor)
+    if mscale and mscale_all_dim:
+        return growth(factor, mscale) / growth(factor, mscale_all_dim)
+    return growth(factor)
 
 
-@operation
-def rotate(
-    x: Annotated[Array, "batch head token head_dim"],
-    positions: Positions,
-    *,
-    head_dim: EvenCount,
-    base: Base = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-    factor: Stretch,
-    original_length: Count,
-    beta_fast: Positive = 32.0,
-    beta_slow: Positive = 1.0,
-    truncate: bool = True,
-    mscale: Strength | None = None,
-    mscale_all_dim: Strength | None = None,
-    attention_factor: Positive | None = None,
-) -> Annotated[Array, "batch head token head_dim"]:
-    """Turn ``x`` by the blended frequencies and multiply it by the attention factor (eq. 14-22), in the dtype of ``x``."""
-    theta = frequencies(
-        head_dim=head_dim,
-        base=base,
-        factor=factor,
-        original_length=original_length,
-        beta_fast=beta_fast,
-        beta_slow=beta_slow,
-        truncate=truncate,
-        like=positions,
-    )
-    xp = array_namespace(positions)
-    angles, size = outer(positions, theta), chosen_factor(factor, mscale, mscale_all_dim, attention_factor)
-    return rope.apply(x, size * xp.cos(angles), size * xp.sin(angles), layout=layout, direction=direction)
-
-
-def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
-    """Return how YaRN acts in attention: queries and keys turn and grow, four times the 64 positions of training; nothing is learned."""
-    del num_heads, like
-
-    def turn(x: Array, positions: Array) -> Array:
-        return rotate(x, positions, head_dim=head_dim, factor=4.0, original_length=64)
-
-    return Layer(turn_query=turn, turn_key=turn)
+FORM = Rotary(frequencies, attention_factor)
+rotate = FORM.operation(
+    rotary.rotate,
+    "Turn ``x`` by the blended frequencies and multiply it by the attention factor (eq. 14-22), in the dtype of ``x``.",
+)
 
 
 SCHEME = Scheme(
@@ -151,7 +111,7 @@ SCHEME = Scheme(
     cases=CASES,
     summary="Rope with its slow pairs slowed for a longer context, and a factor on the attention.",
     meanings={
-        **ROTARY_MEANINGS,
+        **rotary.MEANINGS,
         "factor": "how many times longer the context becomes, a pure number: the slow pairs' frequencies are divided by it",
         "original_length": "the positions that pre-training saw, in tokens",
         "beta_fast": "the turns within the original length from which a pair keeps its frequency, a pure number",
@@ -192,5 +152,5 @@ SCHEME = Scheme(
         ),
         "Keys that are cached stay right as long as the factor stays what it was when they were turned.",
     ),
-    layer=layer,
+    layer=rotary.layer(rotate, factor=4.0, original_length=64),
 )

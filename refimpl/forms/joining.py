@@ -1,0 +1,39 @@
+"""Make operations of a form's functions: their arguments are the function's own and those of the form's slots."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from refimpl.spec import operation
+
+Function = Callable[..., Any]
+OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def joined(function: Function, form: object, slots: Sequence[Function], says: str | None = None) -> Function:
+    """Return ``function(form, ...)`` as an operation: its own arguments, then what its slots have besides.
+
+    An argument that several have is as the first slot has it, in the function's order. ``says`` is the summary, if not the function's.
+    """
+
+    def made(*arrays: Any, **parameters: Any) -> Any:
+        return function(form, *arrays, **parameters)
+
+    own = inspect.signature(function)
+    given = {name: argument for slot in reversed(slots) for name, argument in arguments(slot).items()}
+    every = dict(list(own.parameters.items())[1:]) | {name: given[name] for slot in slots for name in arguments(slot)}
+    taken = sorted((argument for argument in every.values() if argument.kind not in OPEN), key=lambda argument: argument.kind)
+    made.__name__, made.__doc__ = function.__name__, says or function.__doc__
+    made.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]  # every function may have one
+    made.__annotations__ = {argument.name: argument.annotation for argument in taken} | {"return": own.return_annotation}
+    return operation(made)
+
+
+def arguments(slot: Function) -> Mapping[str, inspect.Parameter]:
+    """Return what a slot takes, besides the array whose library and device it follows."""
+    return {name: argument for name, argument in inspect.signature(slot).parameters.items() if name != "like"}
+
+
+def those_of(slot: Function, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a slot takes."""
+    return {name: parameters[name] for name in inspect.signature(slot).parameters if name in parameters}

@@ -1,0 +1,215 @@
+"""The form of rotary schemes: pairs of features turn by an angle that grows with the position (Su et al. 2021, eq. 13-18 and 34).
+
+A scheme brings the frequencies of its pairs, in radians per position, and may bring a factor that multiplies what turns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NamedTuple
+
+from refimpl import attention
+from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, outer
+from refimpl.attention import Layer
+from refimpl.forms.joining import joined, those_of
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, Positions, Positive
+
+Layout = Literal["interleaved", "half", "interleaved_to_half"]
+Direction = Literal["positive", "negative"]
+Features = Annotated[Array, "batch head token head_dim"]
+Queries = Annotated[Array, "batch query_head query head_dim"]
+Keys = Annotated[Array, "batch key_head key head_dim"]
+Weights = Annotated[Array, "batch query_head query key"]
+
+
+class QueryKey(NamedTuple):
+    """Rotated queries and keys."""
+
+    query: Queries
+    key: Keys
+
+
+def split_pairs(x: Array, layout: str) -> tuple[Array, Array]:
+    """Return the first and the second member of every pair that the layout reads."""
+    if layout == "half":
+        return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+    return x[..., 0::2], x[..., 1::2]
+
+
+def join_pairs(first: Array, second: Array, layout: str) -> Array:
+    """Put pairs where the layout writes them."""
+    xp = array_namespace(first, second)
+    if layout == "interleaved":
+        return xp.reshape(xp.stack([first, second], axis=-1), (*first.shape[:-1], 2 * first.shape[-1]))
+    return xp.concat([first, second], axis=-1)
+
+
+def turn(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, Array]:
+    """Map every pair ``(a, b)`` to ``(a cos - b sin, a sin + b cos)`` (eq. 13); tables broadcast over heads."""
+    if cos.ndim == 3:
+        cos, sin = cos[:, None, :, :], sin[:, None, :, :]
+    return first * cos - second * sin, first * sin + second * cos
+
+
+def turned(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
+    """Return ``x`` turned by the angles whose cosines and sines are given (eq. 34), in the dtype of ``x``."""
+    first, second = split_pairs(exact_float64(x), layout)
+    pairs = turn(first, second, cos, -sin if direction == "negative" else sin)
+    return cast_like(join_pairs(*pairs, layout), x)
+
+
+def turned_back(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
+    """Return ``x`` turned by the opposite angles, from where the layout writes pairs to where it reads them, in the dtype of ``x``."""
+    written, read = ("half", "interleaved") if layout == "interleaved_to_half" else (layout, layout)
+    first, second = split_pairs(exact_float64(x), written)
+    pairs = turn(first, second, cos, sin if direction == "negative" else -sin)
+    return cast_like(join_pairs(*pairs, read), x)
+
+
+@dataclass(frozen=True)
+class Rotary:
+    """The slots: ``frequencies(*arrays, head_dim, base, ..., like)``, and ``factor(...)``, which multiplies cosine and sine."""
+
+    frequencies: Callable[..., Array]
+    factor: Callable[..., float] | None = None
+
+    def operation(self, function: Callable[..., Any], says: str | None = None) -> Callable[..., Any]:
+        """Return a function of this file as an operation with these slots; ``says`` is its summary, if not the function's."""
+        return joined(function, self, [slot for slot in (self.frequencies, self.factor) if slot is not None], says)
+
+
+def tables(form: Rotary, positions: Array, *given: Array, **rule: Any) -> tuple[Array, Array]:
+    """Return ``f cos(p theta_j)`` and ``f sin(p theta_j)`` in float64 (eq. 34); ``f`` is the factor."""
+    angles = outer(positions, form.frequencies(*given, **those_of(form.frequencies, {**rule, "like": positions})))
+    xp = array_namespace(positions)
+    if form.factor is None:
+        return xp.cos(angles), xp.sin(angles)
+    size = form.factor(**those_of(form.factor, rule))
+    return size * xp.cos(angles), size * xp.sin(angles)
+
+
+def rotate(
+    form: Rotary,
+    x: Features,
+    positions: Positions,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    **rule: Any,
+) -> Features:
+    """Turn queries or keys to their positions: ``R_p x`` (eq. 14-16), in the dtype of ``x``."""
+    cos, sin = tables(form, positions, *given, head_dim=head_dim, base=base, **rule)
+    return turned(x, cos, sin, layout=layout, direction=direction)
+
+
+def rotate_query_key(
+    form: Rotary,
+    q: Queries,
+    k: Keys,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    **rule: Any,
+) -> QueryKey:
+    """Turn queries and keys to their own positions: ``R_m q`` and ``R_n k`` (eq. 14)."""
+    rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
+    return QueryKey(rotate(form, q, query_positions, *given, **rotation), rotate(form, k, key_positions, *given, **rotation))
+
+
+def gradient(
+    form: Rotary,
+    x: Features,
+    positions: Positions,
+    cotangent: Features,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    **rule: Any,
+) -> Features:
+    """Return the gradient of ``<rotate(x), cotangent>`` in ``x``: ``R_p^T cotangent = R_(-p) cotangent`` (eq. 15)."""
+    cos, sin = tables(form, positions, *given, head_dim=head_dim, base=base, **rule)
+    return cast_like(turned_back(exact_float64(cotangent), cos, sin, layout=layout, direction=direction), x)
+
+
+def weights(
+    form: Rotary,
+    q: Queries,
+    k: Keys,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    causal: bool = False,
+    **rule: Any,
+) -> Weights:
+    """Return the attention weights ``softmax((R_m q) (R_n k)^T / sqrt(head_dim))`` (eq. 18), in the dtype of ``q``."""
+    rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
+    exact = rotate_query_key(form, exact_float64(q), exact_float64(k), query_positions, key_positions, *given, **rotation)
+    seen = attention.visible(query_positions, key_positions, causal=causal)
+    return cast_like(attention.softmax(attention.logits(*exact), seen), q)
+
+
+def attend(
+    form: Rotary,
+    q: Queries,
+    k: Keys,
+    v: Keys,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    causal: bool = False,
+    **rule: Any,
+) -> Queries:
+    """Return attention over rotated queries and keys; the values are not rotated (eq. 18)."""
+    rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
+    shares = weights(form, exact_float64(q), k, query_positions, key_positions, *given, causal=causal, **rotation)
+    return attention.average(shares, v)
+
+
+def no_arrays(head_dim: int, like: Array) -> tuple[Array, ...]:
+    """Return nothing: most rotations take no arrays but positions."""
+    del head_dim, like
+    return ()
+
+
+def layer(turning: Callable[..., Array], given: Callable[[int, Array], tuple[Array, ...]] = no_arrays, **rule: Any) -> Callable[..., Layer]:
+    """Return how a rotation acts in attention: queries and keys turn, values don't, and nothing is learned.
+
+    ``given(head_dim, like)`` makes its arrays; ``rule`` are its parameters, which a cache must keep.
+    """
+
+    def made(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+        del num_heads
+        arrays = given(head_dim, like)
+
+        def turn(x: Array, positions: Array) -> Array:
+            return turning(x, positions, *arrays, head_dim=head_dim, **rule)
+
+        return Layer(turn_query=turn, turn_key=turn)
+
+    return made
+
+
+#: What the arrays and parameters of every rotary scheme mean.
+MEANINGS = {
+    "x": "queries or keys, before their dot product; values are not turned",
+    "positions": "the place of every token, in tokens, counted from 0; negative ones turn back",
+    "head_dim": "the channels of one head that turn: twice the number of pairs",
+    "base": "the ratio by which frequencies fall over a whole head (rope_theta), a pure number",
+    "layout": "which channels form a pair, and where the turned pair is written",
+    "direction": "the sense in which pairs turn as the position grows",
+}
