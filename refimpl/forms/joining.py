@@ -15,14 +15,15 @@ def joined(function: Function, form: object, slots: Sequence[Function], says: st
 
     An argument that several have is as the first slot has it, in the function's order. ``says`` is the summary, if not the function's.
     """
-
-    def made(*arrays: Any, **parameters: Any) -> Any:
-        return function(form, *arrays, **parameters)
-
     own = inspect.signature(function)
     given = {name: argument for slot in reversed(slots) for name, argument in arguments(slot).items()}
     every = dict(list(own.parameters.items())[1:]) | {name: given[name] for slot in slots for name in arguments(slot)}
     taken = sorted((argument for argument in every.values() if argument.kind not in OPEN), key=lambda argument: argument.kind)
+    defaults = {argument.name: argument.default for argument in taken if argument.default is not argument.empty}
+
+    def made(*arrays: Any, **parameters: Any) -> Any:
+        return function(form, *arrays, **{**defaults, **parameters})
+
     made.__name__, made.__doc__ = function.__name__, says or function.__doc__
     made.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]  # every function may have one
     made.__annotations__ = {argument.name: argument.annotation for argument in taken} | {"return": own.return_annotation}

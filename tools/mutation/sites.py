@@ -7,13 +7,15 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Only what is declared has parameters of these kinds.
+DECLARED = {"Count", "EvenCount", "Positive"}
 
 
 @dataclass(frozen=True, eq=False)
 class Site:
     """One function: where it stands, its tree without decorators and annotations, and the annotations of its parameters as text.
 
-    The defaults of an operation are its declaration, not its code, and are no places.
+    The defaults of what is declared, operations and the slots of a form, are no code, and no places.
     """
 
     module: str
@@ -21,7 +23,7 @@ class Site:
     tree: ast.FunctionDef
     annotations: Mapping[str, str]
     choices: Mapping[str, tuple[str, ...]]
-    operation: bool
+    declared: bool
 
     @property
     def label(self) -> str:
@@ -31,7 +33,7 @@ class Site:
     @cached_property
     def places(self) -> "list[Place]":
         """Every node below the function, in the order of the source, with the statement that it belongs to."""
-        return [*([] if self.operation else _defaults(self.tree)), *_below(self.tree.body)]
+        return [*([] if self.declared else _defaults(self.tree)), *_below(self.tree.body)]
 
     @property
     def defaults(self) -> dict[str, ast.expr]:
@@ -111,7 +113,8 @@ def _choices(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _site(module: str, prefix: str, function: ast.FunctionDef, choices: Mapping[str, tuple[str, ...]]) -> Site:
     annotations = {a.arg: ast.unparse(a.annotation) for a in _arguments(function) if a.annotation is not None}
     operation = any(ast.unparse(decorator) == "operation" for decorator in function.decorator_list)
-    return Site(module, prefix + function.name, _bare(function), annotations, choices, operation)
+    declared = operation or bool(DECLARED & set(annotations.values()))
+    return Site(module, prefix + function.name, _bare(function), annotations, choices, declared)
 
 
 def _arguments(function: ast.FunctionDef) -> list[ast.arg]:
