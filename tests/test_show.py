@@ -57,7 +57,7 @@ def test_a_scheme_is_shown_with_its_meanings_conventions_and_notes(name: str) ->
 @pytest.mark.parametrize("name", operations())
 def test_an_operation_is_shown_with_what_its_arguments_mean(name: str) -> None:
     shown = " ".join(" ".join(printed(show.describe(name))).split())
-    meanings, contract = SCHEMES[name.split(".")[0]].meanings, operations()[name]
+    meanings, contract = SCHEMES[name.split(".", 1)[0]].meanings, operations()[name]
     said = [f"{each}: {meanings[each]}" for each in (*contract.arrays, *contract.parameters) if each in meanings]
 
     assert said

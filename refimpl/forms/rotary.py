@@ -65,28 +65,29 @@ def turned_back(x: Array, cos: Array, sin: Array, *, layout: str, direction: str
     return cast_like(join_pairs(*pairs, read), x)
 
 
-def one() -> float:
-    """Return 1: what turns keeps its length."""
-    return 1.0
-
-
 @dataclass(frozen=True)
 class Rotary:
     """The slots: ``frequencies(*arrays, head_dim, base, ..., like)``, and ``factor(...)``, which multiplies cosine and sine."""
 
     frequencies: Callable[..., Array]
-    factor: Callable[..., float] = one
+    factor: Callable[..., float] | None = None
 
     def operation(self, function: Callable[..., Any], says: str | None = None) -> Callable[..., Any]:
         """Return a function of this file as an operation with these slots; ``says`` is its summary, if not the function's."""
-        return joined(function, self, (self.frequencies, self.factor), says)
+        return joined(function, self, [slot for slot in (self.frequencies, self.factor) if slot is not None], says)
 
 
 def tables(form: Rotary, positions: Array, *given: Array, **rule: Any) -> tuple[Array, Array]:
     """Return ``f cos(p theta_j)`` and ``f sin(p theta_j)`` in float64 (eq. 34); ``f`` is the factor."""
     angles = outer(positions, form.frequencies(*given, **those_of(form.frequencies, {**rule, "like": positions})))
-    xp, size = array_namespace(positions), form.factor(**those_of(form.factor, rule))
-    return size * xp.cos(angles), size * xp.sin(angles)
+    xp = array_namespace(positions)
+    circle = xp.cos(angles), xp.sin(angles)
+    return circle if form.factor is None else grown(*circle, form.factor(**those_of(form.factor, rule)))
+
+
+def grown(cos: Array, sin: Array, size: float) -> tuple[Array, Array]:
+    """Return cosine and sine times a factor: what turns is as many times as long."""
+    return size * cos, size * sin
 
 
 def rotate(
