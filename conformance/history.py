@@ -154,7 +154,7 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
             case.opposite.outcome(session)
         _compare(session, case, [(checked.call, checked.reply, checked) for checked in growing[:-1]])
     for case in reversed(cases):
-        vectors = [*_growing(case.answered)[-1:], *reversed(_different(case.checked))]
+        vectors = dict.fromkeys((*_growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
 
