@@ -4,17 +4,18 @@ import functools
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from conformance.arguments import Arguments, is_position
+from conformance.choices import TYPICAL, agree, candidates
+from conformance.golden.ranges import VALUES
 from conformance.suited import agreed, suited
 from conformance.takes import PLACES, WHEN, Takes, is_bias
-from refimpl.errors import SpecificationError
-from refimpl.spec import Operation, Parameter, axis_names, fixed_size
+from refimpl.spec import Operation, axis_names, fixed_size
 
 NEAR = (0, 1, 2, 9)
 LISTED = (255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576)
@@ -29,64 +30,6 @@ LARGEST_AXIS = {
     "batch": 2, "head": 3, "query_head": 2, "key_head": 2, "token": 3, "query": 3, "key": 4, "offset": 3,
     "pair": 4, "length": 6, "head_dim": 6,
 }
-
-#: Values worth trying, all exact in float32; a parameter that isn't here is drawn from its rule.
-TYPICAL: dict[str, tuple[object, ...]] = {
-    "attention_factor": (None, 0.5, 1.0, 1.25),
-    "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
-    "beta_fast": (32.0, 16.0, 8.0),
-    "beta_slow": (1.0, 2.0, 0.5),
-    "bits": (4, 8, 3, 21, 40, 62),
-    "clamp_length": (None, 2, 9, 4096),
-    "dim": (2, 4, 6, 7, 8, 16),
-    "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
-    "head_dim": (2, 4, 6, 8, 16),
-    "length": (4096, 1_048_577, 4097, 131_072, 300),
-    "max_bias": (8.0, 4.0, 16.0),
-    "max_distance": (128, 64, 100, 256),
-    "max_length": (4096, 131_072, 8192, 1_048_576),
-    "mscale": (None, 1.0, 0.75),
-    "mscale_all_dim": (None, 1.0, 0.5),
-    "num_buckets": (32, 16, 8, 20),
-    "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
-    "offset": (0, 2, 1, 3),
-    "original_length": (4096, 2048, 8192, 32_768),
-    "scale": (1.0, 0.5, 2.0),
-    "start_tokens": (0, 4, 1, 256),
-}
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """What one call gets: arrays by name, in the declared order, and every parameter."""
-
-    arrays: Mapping[str, np.ndarray]
-    parameters: Mapping[str, object]
-
-    def with_arrays(self, **arrays: np.ndarray) -> "Arguments":
-        """Return the same call with other arrays."""
-        return Arguments({**self.arrays, **arrays}, self.parameters)
-
-    def with_parameters(self, **parameters: object) -> "Arguments":
-        """Return the same call with other parameters."""
-        return Arguments(self.arrays, {**self.parameters, **parameters})
-
-    @functools.cached_property
-    def key(self) -> bytes:
-        """The call as bytes, to tell equal calls."""
-        arrays = b"".join(repr((name, a.dtype.str, a.shape)).encode() + a.tobytes() for name, a in self.arrays.items())
-        return arrays + repr(sorted(self.parameters.items())).encode()
-
-    @property
-    def farthest(self) -> int | None:
-        """The largest position, if the call has any."""
-        sizes = [int(np.abs(array).max()) for name, array in self.arrays.items() if is_position(name) and array.size]
-        return max(sizes, default=None)
-
-
-def is_position(name: str) -> bool:
-    """Whether an array of that name holds positions or their differences."""
-    return name.endswith("positions") or name == "offsets"
 
 
 @functools.cache
@@ -118,8 +61,6 @@ def parameters(operation: Operation, restrictions: Mapping[str, object] | None =
 
 def _admitted(operation: Operation, restrictions: Mapping[str, Any]) -> list[dict[str, object]]:
     """Return parameters that a declaration's predicates take, of typical values or else of those of models; none where hardly any is."""
-    from conformance.golden.ranges import VALUES  # which are made from what stands here
-
     for values in (TYPICAL, VALUES):
         every = {name: candidates(parameter, restrictions.get(name, ...), values) for name, parameter in operation.parameters.items()}
         chance, found = random.Random(0), dict[tuple[int, ...], dict[str, object]]()  # noqa: S311  no secret
@@ -131,68 +72,6 @@ def _admitted(operation: Operation, restrictions: Mapping[str, Any]) -> list[dic
         if found:
             return [found[chosen] for chosen in sorted(found)]
     return []
-
-
-def candidates(
-    parameter: Parameter, restriction: object = ..., typical: Mapping[str, tuple[object, ...]] = TYPICAL
-) -> tuple[object, ...]:
-    """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule.
-
-    ``None`` is a value that a parameter may be restricted to; ``...`` is no restriction.
-    """
-    if isinstance(restriction, set | frozenset | list | tuple):
-        return tuple(sorted(restriction, key=repr))
-    if restriction is not ... and not callable(restriction):
-        return (restriction,)
-    if parameter.choices:
-        return parameter.choices
-    if parameter.kind is bool:
-        return (False, True)
-    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
-
-
-def _obeys(parameter: Parameter, value: object) -> bool:
-    try:
-        parameter.check(value)
-    except SpecificationError:
-        return False
-    return True
-
-
-def _generic(parameter: Parameter) -> tuple[object, ...]:
-    """Return small values that obey the rule of a parameter without typical ones."""
-    rule = parameter.rule
-    step = rule.multiple_of if rule else 1
-    least = rule.minimum if rule and rule.minimum is not None else 1
-    return tuple(parameter.kind(step * math.ceil(least / step) + step * k) for k in range(4))
-
-
-def agree(drawn: Mapping[str, object]) -> bool:
-    """Whether parameters that depend on each other agree (a range beyond its exact part, betas in order, a band inside the head)."""
-    return _buckets_agree(drawn) and _band_lies_in_head(drawn) and not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-
-
-def _number(drawn: Mapping[str, object], name: str) -> float:
-    value = drawn.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _buckets_agree(drawn: Mapping[str, object]) -> bool:
-    if "num_buckets" not in drawn:
-        return True
-    buckets = int(_number(drawn, "num_buckets"))
-    if drawn["bidirectional"] and (buckets % 2 or buckets < 4):
-        return False
-    return _number(drawn, "max_distance") > buckets // (4 if drawn["bidirectional"] else 2)
-
-
-def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:
-    if "beta_fast" not in drawn:
-        return True
-    width, length, base = (_number(drawn, name) for name in ("head_dim", "original_length", "base"))
-    fast, slow = _number(drawn, "beta_fast"), _number(drawn, "beta_slow")
-    low, high = (width * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow))
-    return fast > slow and high > 0 and low < width - 1
 
 
 def arguments(

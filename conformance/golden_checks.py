@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from conformance import manner_checks, vector_checks
+from conformance.arguments import Arguments, is_position
 from conformance.declarations import operations
-from conformance.draw import Arguments, is_position
 from conformance.evidence.gathered import CHEAP, Gathered
 from conformance.golden import answers, calls, large, lookalikes, sweep
 from conformance.journal import Task

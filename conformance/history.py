@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from conformance import reproduction
+from conformance.arguments import is_position
 from conformance.declarations import operations
-from conformance.draw import is_position
 from conformance.journal import Call, Journal, Task
 from conformance.judge import half_ulp
 from conformance.law_checks import DETERMINISM, HISTORY, Found

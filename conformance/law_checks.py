@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from conformance import laws, reproduction
+from conformance.choices import candidates
 from conformance.declarations import operations
-from conformance.draw import candidates
 from conformance.golden import parts
 from conformance.golden.large import large
 from conformance.journal import Call, Task

@@ -6,8 +6,8 @@ from itertools import cycle
 
 import numpy as np
 
+from conformance.arguments import Arguments, is_position
 from conformance.declarations import features, operations
-from conformance.draw import Arguments, is_position
 from conformance.embedding import natural
 from conformance.evidence import known
 from conformance.golden.answers import UnprovableError, golden

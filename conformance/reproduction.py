@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from conformance.arguments import is_position
 from conformance.declarations import operations
-from conformance.draw import is_position
 from conformance.journal import Call
 
 LARGEST = 400

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from conformance import embedding
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws import Finding, run
 from conformance.outcomes import Errored
 from conformance.profiles import REQUIRED

@@ -12,7 +12,8 @@ from hypothesis.strategies import SearchStrategy
 from law_subjects import DTYPES, OPERATIONS, reference
 
 from conformance import draw, laws
-from conformance.draw import Arguments
+from conformance.arguments import Arguments, is_position
+from conformance.choices import agree
 from conformance.laws.examples import by_seed_alone
 from conformance.takes import Positions, Takes
 from refimpl.schemes import SCHEMES
@@ -37,7 +38,7 @@ def drawn(strategy: SearchStrategy[Arguments], examples: int = 60) -> list[Argum
 
 def positions_of(call: Arguments) -> list[np.ndarray]:
     """Return the arrays of positions."""
-    return [array for name, array in call.arrays.items() if draw.is_position(name)]
+    return [array for name, array in call.arrays.items() if is_position(name)]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -141,7 +142,7 @@ def test_buckets_see_both_directions_and_far_distances() -> None:
     ],
 )
 def test_parameters_that_contradict_each_other_are_not_drawn(parameters: dict[str, object], *, agreed: bool) -> None:
-    assert draw.agree(parameters) is agreed
+    assert agree(parameters) is agreed
 
 
 @pytest.mark.parametrize("condition", [lambda _: True, lambda call: call.arrays["x"].any()])

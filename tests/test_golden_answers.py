@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.golden.answers import UnprovableError, golden
 from conformance.profiles import PROFILES
 from conformance.vectors import Vector, load

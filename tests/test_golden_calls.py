@@ -7,8 +7,9 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
+from conformance.arguments import Arguments, is_position
+from conformance.choices import agree
 from conformance.declarations import operations
-from conformance.draw import Arguments, agree, is_position
 from conformance.golden import features
 from conformance.golden.calls import drawn
 from conformance.golden.large import Large

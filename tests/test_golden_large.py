@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
+from conformance.arguments import Arguments
 from conformance.declarations import operations
-from conformance.draw import Arguments
 from conformance.golden.answers import golden
 from conformance.golden.large import ANGLES, MOST, Large, large
 from conformance.golden.sampling import edges

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from law_subjects import OPERATIONS, subject
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.golden.answers import golden
 from conformance.golden.lookalikes import lookalikes
 from conformance.judge import compare

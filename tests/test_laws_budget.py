@@ -11,7 +11,7 @@ import pytest
 from law_subjects import OPERATIONS, reference
 
 from conformance import laws
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.bias import slope_error
 from conformance.laws.budget import UNITS, angle_noise, frequencies, frequency_error, rounding
 from conformance.laws.trial import Example, Sides, Trial

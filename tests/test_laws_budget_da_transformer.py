@@ -5,7 +5,7 @@ import pytest
 from law_subjects import reference
 from test_laws_budget import ROUGHER, assert_covers, radius
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.attention import share_error
 from conformance.laws.distance_aware import factor_error, scores
 from conformance.laws.trial import Example, Trial

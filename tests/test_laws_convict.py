@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from law_subjects import DTYPES, altered, changed, convicting, findings
 
-from conformance.draw import Arguments, is_position
+from conformance.arguments import Arguments, is_position
 from conformance.outcomes import Reason
 from refimpl.schemes import SCHEMES
 

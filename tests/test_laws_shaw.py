@@ -8,7 +8,7 @@ import pytest
 from law_subjects import OPERATIONS, convicting, findings, reference, subject
 
 from conformance import laws
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.shaw import scores
 from conformance.laws.trial import Example, Trial
 from conformance.oracle import Tensor, answer

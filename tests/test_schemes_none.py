@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from law_subjects import findings, reference, subject
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.attention import plain_scores, share_error
 from conformance.laws.trial import Example, Trial
 from conformance.oracle import Tensor, answer

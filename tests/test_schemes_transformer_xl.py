@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from law_subjects import findings, reference, subject
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws import transformer_xl as laws
 from conformance.laws.budget import UNITS
 from conformance.laws.trial import Example, Trial

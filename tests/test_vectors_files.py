@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance import vectors
+from conformance.arguments import is_position
 from conformance.document import MAXIMUM_BYTES, DocumentError, contents, read
-from conformance.draw import is_position
 from conformance.profiles import PROFILES
 from conformance.vector_cases import attested, generated
 from conformance.vectors import VectorError, load, load_attested, vectors_directory, verify

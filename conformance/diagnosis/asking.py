@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from conformance import embedding, golden_checks
+from conformance.arguments import Arguments
 from conformance.declarations import operations
 from conformance.diagnosis.ways import AS_DECLARED, SQUARE, Way
-from conformance.draw import Arguments
 from conformance.evidence.known import answer, difference, unaltered
 from conformance.frameworks import MalformedError
 from conformance.journal import Task

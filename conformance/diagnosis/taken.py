@@ -9,10 +9,10 @@ from dataclasses import replace
 from itertools import chain, islice, product
 from typing import Any
 
+from conformance.choices import candidates
 from conformance.diagnosis.asking import FEW, Asking, Declaration
 from conformance.diagnosis.bounds import written
 from conformance.diagnosis.ways import AS_DECLARED, ways
-from conformance.draw import candidates
 from conformance.golden.ranges import VALUES
 from conformance.mutants.building import shown
 from conformance.outcomes import Diagnosis, Errored, Passed

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from conformance.draw import is_position
+from conformance.arguments import is_position
 from conformance.vectors import Vector
 from refimpl.spec import Operation, axis_names
 

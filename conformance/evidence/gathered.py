@@ -13,8 +13,8 @@ A run does, for every task::
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from conformance.arguments import Arguments
 from conformance.declarations import operations
-from conformance.draw import Arguments
 from conformance.evidence import known
 from conformance.evidence.covered import covered
 from conformance.evidence.enough import missing

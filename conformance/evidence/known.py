@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from conformance.choices import candidates
 from conformance.declarations import operations
-from conformance.draw import candidates
 from conformance.journal import Task
 from conformance.judge import compare, half_ulp
 from conformance.mutant import Mutant

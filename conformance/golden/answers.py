@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from conformance import oracle
+from conformance.arguments import Arguments
 from conformance.declarations import operations
-from conformance.draw import Arguments
 from conformance.vector_cases import Vector
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Case, Operation

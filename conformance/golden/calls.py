@@ -8,7 +8,7 @@ from itertools import cycle, product
 
 import numpy as np
 
-from conformance.draw import Arguments, is_position
+from conformance.arguments import Arguments, is_position
 from conformance.golden import features, places
 from conformance.golden.places import Pattern, Room
 from conformance.golden.ranges import SATURATIONS

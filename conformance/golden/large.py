@@ -7,7 +7,8 @@ from itertools import islice
 
 import numpy as np
 
-from conformance.draw import Arguments, candidates, is_position
+from conformance.arguments import Arguments, is_position
+from conformance.choices import candidates
 from conformance.golden import features, places, sampling
 from conformance.golden.ranges import WIDTHS
 from conformance.golden.settings import MODEL_EVERY, settings

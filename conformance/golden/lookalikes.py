@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from conformance.arguments import Arguments, is_position
 from conformance.declarations import features
-from conformance.draw import Arguments, is_position
 from conformance.golden.places import Room, room
 from conformance.takes import Takes
 from refimpl.spec import Operation, bind

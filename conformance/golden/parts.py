@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.trial import Sides, Trial
 from conformance.laws.universal import equal_but_for_noise
 from conformance.takes import Takes

@@ -5,7 +5,7 @@ Facts of released models are those of their published configurations (``shared/m
 
 from collections.abc import Mapping
 
-from conformance.draw import TYPICAL
+from conformance.choices import TYPICAL
 
 #: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512); one that no 8 divides, and two that
 #: kernels for multiples of 16 and 32 reach with a rest.
@@ -19,7 +19,7 @@ BASES = (
     1_000.3, 640_000.0, 1.5, 1e10,
 )
 
-#: Values of a parameter that is free, where released models have others than ``draw.TYPICAL``.
+#: Values of a parameter that is free, where released models have others than ``TYPICAL``.
 VALUES: Mapping[str, tuple[object, ...]] = {
     **TYPICAL,
     "attention_factor": (None, 1.0, 1.2079441541679836, 1.34657359, 0.5),

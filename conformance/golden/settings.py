@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from conformance.draw import agree, candidates
+from conformance.choices import agree, candidates
 from conformance.golden.ranges import TOGETHER, VALUES
 from conformance.suited import agreed
 from conformance.takes import WHEN

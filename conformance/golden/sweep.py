@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments, candidates, is_position
+from conformance.arguments import Arguments, is_position
+from conformance.choices import candidates
 from conformance.golden import features, places, sampling
 from conformance.golden.calls import generator, longest
 from conformance.golden.large import Large

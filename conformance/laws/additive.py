@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.budget import TABLE, angle_noise
 from conformance.laws.trial import Checker, Sides, Trial
 from refimpl.spec import Law

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from conformance.draw import Arguments, seen_by_all
+from conformance.arguments import Arguments
+from conformance.draw import seen_by_all
 from conformance.laws.budget import angle_noise, dot_noise, frequencies, norm
 from conformance.laws.trial import Checker, Sides, Trial
 from refimpl.spec import Law

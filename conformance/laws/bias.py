@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.budget import compounded
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.subject import CallRefusedError

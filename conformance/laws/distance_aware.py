@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.attention import (
     WIDEST,
     Scores,

@@ -13,7 +13,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from conformance import draw
-from conformance.draw import Arguments
+from conformance.arguments import Arguments, is_position
 from conformance.laws.trial import Example
 from conformance.subject import Subject
 
@@ -71,7 +71,7 @@ def example_for(subject: Subject) -> SearchStrategy[Example]:
     @st.composite
     def drawn(draw_one: DrawFn) -> Example:
         call = draw_one(calls)
-        real = [name for name, array in call.arrays.items() if array.dtype.kind == "f" and not draw.is_position(name)]
+        real = [name for name, array in call.arrays.items() if array.dtype.kind == "f" and not is_position(name)]
         others = draw_one(draw.dyadic((sum(call.arrays[name].size for name in real),))) if real else np.zeros(0)
         fraction = draw_one(FRACTION)[0] if call.arrays else 0
         split = np.split(others, np.cumsum([call.arrays[name].size for name in real])[:-1])

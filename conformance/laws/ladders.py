@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.bias import slope_error
 from conformance.laws.budget import frequencies, frequency_error
 from conformance.laws.trial import Checker, Sides, Trial

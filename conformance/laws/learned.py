@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments, candidates
+from conformance.arguments import Arguments
+from conformance.choices import candidates
 from conformance.laws.trial import Checker, Sides, Trial, Violation
 from conformance.outcomes import Errored, Reason
 from conformance.subject import CallFailedError, CallRefusedError

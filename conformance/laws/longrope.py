@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.budget import angle_noise, frequencies, frequency_error
 from conformance.laws.interpolation import constant
 from conformance.laws.trial import Checker, Sides, Trial

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws import additive, attention, bias, binary, distance_aware, learned, relative_bias, shaw, transformer_xl, unencoded
 from conformance.laws.budget import frequencies, frequency_error
 from conformance.laws.trial import Trial

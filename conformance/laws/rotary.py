@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.budget import dot_noise, norm, summed
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import (

@@ -10,7 +10,7 @@ from hypothesis import Phase, given
 from hypothesis import seed as seeded
 from hypothesis.errors import Unsatisfiable
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.examples import by_seed_alone, example_for, leaving_nothing, silent
 from conformance.laws.judging import Check, Verdict, judge
 from conformance.laws.shrinking import smallest

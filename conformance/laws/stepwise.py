@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments, seen_by_all
+from conformance.arguments import Arguments
+from conformance.draw import seen_by_all
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.universal import equal_but_for_noise
 from refimpl.spec import Law, axis_names, bind

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.budget import TABLE, TURN, angle_noise, frequencies, norm, summed
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import arithmetic_error, given_gain, in_pairs, reread, rewritten

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws import attention
 from conformance.laws.attention import Noise, Scores
 from conformance.laws.budget import angle_noise, frequencies

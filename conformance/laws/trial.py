@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.judge import holds
 from conformance.laws.budget import UNITS, Units, rounding
 from conformance.manner import PLAIN, Manner

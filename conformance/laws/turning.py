@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.draw import Arguments
+from conformance.arguments import Arguments
 from conformance.laws.budget import Units, angle_noise, frequencies, in_any_layout, norm, pair_norms
 from conformance.laws.trial import Trial
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.draw import Arguments, agree, seen_by_all
+from conformance.arguments import Arguments
+from conformance.choices import agree
+from conformance.draw import seen_by_all
 from conformance.golden.answers import equality
 from conformance.laws.noise import noise
 from conformance.laws.trial import Sides, Trial, Violation

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.draw import agree
+from conformance.choices import agree
 from conformance.laws.budget import angle_noise, frequencies, frequency_error
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.turning import STREAMS, noise_of, stretch, turning_error

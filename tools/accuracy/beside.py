@@ -8,8 +8,8 @@ from hypothesis import Phase, given
 from hypothesis import seed as seeded
 
 from conformance import diagnose, draw
+from conformance.arguments import Arguments
 from conformance.declarations import operations
-from conformance.draw import Arguments
 from conformance.laws.examples import by_seed_alone, silent
 from conformance.profiles import REQUIRED
 from tools.accuracy.answers import HELD_OUT, Answer, Answered, names, results, unnamed

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from conformance import golden_checks
+from conformance.choices import candidates
 from conformance.declarations import operations
-from conformance.draw import candidates
 from conformance.golden.calls import generator
 from conformance.golden.ranges import VALUES
 from conformance.journal import Task

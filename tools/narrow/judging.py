@@ -10,8 +10,8 @@ from itertools import islice
 import numpy as np
 
 from conformance import golden_checks, vector_checks
+from conformance.arguments import Arguments
 from conformance.declarations import operations
-from conformance.draw import Arguments
 from conformance.evidence import gathered, known
 from conformance.evidence.gathered import Gathered
 from conformance.evidence.known import Answer

@@ -1,0 +1,94 @@
+"""The values that a parameter is drawn from, and which of them agree with each other."""
+
+import math
+from collections.abc import Mapping
+
+from refimpl.errors import SpecificationError
+from refimpl.spec import Parameter
+
+#: Values worth trying, all exact in float32; a parameter that isn't here is drawn from its rule.
+TYPICAL: dict[str, tuple[object, ...]] = {
+    "attention_factor": (None, 0.5, 1.0, 1.25),
+    "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
+    "beta_fast": (32.0, 16.0, 8.0),
+    "beta_slow": (1.0, 2.0, 0.5),
+    "bits": (4, 8, 3, 21, 40, 62),
+    "clamp_length": (None, 2, 9, 4096),
+    "dim": (2, 4, 6, 7, 8, 16),
+    "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
+    "head_dim": (2, 4, 6, 8, 16),
+    "length": (4096, 1_048_577, 4097, 131_072, 300),
+    "max_bias": (8.0, 4.0, 16.0),
+    "max_distance": (128, 64, 100, 256),
+    "max_length": (4096, 131_072, 8192, 1_048_576),
+    "mscale": (None, 1.0, 0.75),
+    "mscale_all_dim": (None, 1.0, 0.5),
+    "num_buckets": (32, 16, 8, 20),
+    "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
+    "offset": (0, 2, 1, 3),
+    "original_length": (4096, 2048, 8192, 32_768),
+    "scale": (1.0, 0.5, 2.0),
+    "start_tokens": (0, 4, 1, 256),
+}
+
+
+def candidates(
+    parameter: Parameter, restriction: object = ..., typical: Mapping[str, tuple[object, ...]] = TYPICAL
+) -> tuple[object, ...]:
+    """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule.
+
+    ``None`` is a value that a parameter may be restricted to; ``...`` is no restriction.
+    """
+    if isinstance(restriction, set | frozenset | list | tuple):
+        return tuple(sorted(restriction, key=repr))
+    if restriction is not ... and not callable(restriction):
+        return (restriction,)
+    if parameter.choices:
+        return parameter.choices
+    if parameter.kind is bool:
+        return (False, True)
+    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
+
+
+def _obeys(parameter: Parameter, value: object) -> bool:
+    try:
+        parameter.check(value)
+    except SpecificationError:
+        return False
+    return True
+
+
+def _generic(parameter: Parameter) -> tuple[object, ...]:
+    """Return small values that obey the rule of a parameter without typical ones."""
+    rule = parameter.rule
+    step = rule.multiple_of if rule else 1
+    least = rule.minimum if rule and rule.minimum is not None else 1
+    return tuple(parameter.kind(step * math.ceil(least / step) + step * k) for k in range(4))
+
+
+def agree(drawn: Mapping[str, object]) -> bool:
+    """Whether parameters that depend on each other agree (a range beyond its exact part, betas in order, a band inside the head)."""
+    return _buckets_agree(drawn) and _band_lies_in_head(drawn) and not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
+
+
+def _number(drawn: Mapping[str, object], name: str) -> float:
+    value = drawn.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _buckets_agree(drawn: Mapping[str, object]) -> bool:
+    if "num_buckets" not in drawn:
+        return True
+    buckets = int(_number(drawn, "num_buckets"))
+    if drawn["bidirectional"] and (buckets % 2 or buckets < 4):
+        return False
+    return _number(drawn, "max_distance") > buckets // (4 if drawn["bidirectional"] else 2)
+
+
+def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:
+    if "beta_fast" not in drawn:
+        return True
+    width, length, base = (_number(drawn, name) for name in ("head_dim", "original_length", "base"))
+    fast, slow = _number(drawn, "beta_fast"), _number(drawn, "beta_slow")
+    low, high = (width * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow))
+    return fast > slow and high > 0 and low < width - 1
