@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
 
@@ -51,7 +51,7 @@ class Case:
     checked: list[Checked] = field(default_factory=list)
     found: list[Found] = field(default_factory=list)
     siblings: list[tuple[Call, Reply]] = field(default_factory=list)
-    opposite: Call | None = None
+    first: list[Call] = field(default_factory=list)
     changed: list[Call] = field(default_factory=list)
     affected: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
@@ -144,14 +144,17 @@ def ask_siblings(case: Case, subject: Subject) -> None:
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
     """Ask a fresh worker the same in another order, and note whose answers changed, or didn't come in time.
 
-    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others. Then come calls
-    that reach farther than they begin, before anything has reached as far; then the farthest, and the others in reverse order.
+    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others. The next has the
+    implementation's other dtypes, in which a table may be kept. Then come calls that reach farther than they begin, before anything has
+    reached as far; then the farthest, and the others in reverse order.
     """
     for case in cases:
         growing = _growing(case.answered)
         if case.siblings and case.fullest is not None:
-            case.opposite = _opposite((growing or [case.fullest])[0].call)
-            case.opposite.outcome(session)
+            call = (growing or [case.fullest])[0].call
+            case.first = [_opposite(call), *(replace(call, task=other) for other in _other_dtypes(case, cases))]
+            for first in case.first:
+                first.outcome(session)
         _compare(session, case, [(checked.call, checked.reply, checked) for checked in growing[:-1]])
     for case in reversed(cases):
         vectors = dict.fromkeys((*_growing(case.answered)[-1:], *reversed(_different(case.checked))))
@@ -299,6 +302,12 @@ def _siblings(call: Call) -> Iterator[Call]:
         yield Call(call.task, call.arrays, {**call.parameters, name: value})
 
 
+def _other_dtypes(case: Case, cases: Sequence[Case]) -> Iterator[Task]:
+    """Yield the same implementation of the operation at its other dtypes."""
+    tasks = (other.task for other in cases if other.task.descriptor.index == case.task.descriptor.index)
+    yield from (task for task in tasks if task.dtype != case.task.dtype)
+
+
 def _opposite(call: Call) -> Call:
     """Return the call with every undeclared parameter changed."""
     return Call(call.task, call.arrays, {**call.parameters, **_others(call)})
@@ -361,8 +370,7 @@ def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]
         calls = case.history.calls
         yield calls[-1], [call for call in calls[:-1] if call.differing(calls[-1])] or list(calls[:-1])
     for call in _evidence(case)[:2]:
-        first = [case.opposite] if case.opposite is not None else []
-        yield call, [*first, *islice(journal.suspects(call), SUSPECTS)]
+        yield call, [*case.first, *islice(journal.suspects(call), SUSPECTS)]
 
 
 def _evidence(case: Case) -> list[Call]:
@@ -398,5 +406,6 @@ def _message(case: Case, pair: Pair | None) -> str:
 
 
 def _differing(pair: Pair) -> str:
-    names = pair.call.differing(pair.earlier) if pair.call.task == pair.earlier.task else ()
+    alike = pair.call.task.descriptor.index == pair.earlier.task.descriptor.index
+    names = [*pair.call.differing(pair.earlier), *(["dtype"] if pair.call.task.dtype != pair.earlier.task.dtype else [])] if alike else []
     return f"; they differ in {', '.join(names)}" if names else ""

@@ -44,7 +44,8 @@ def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
             yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{way.replace(' ', '-')}"), Manner(views=way))
     for each in dict.fromkeys(each for each, _ in _telling(task, _passed(real, len(real)), _flipped)):
         yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{REVERSED}"), Manner(views=REVERSED))
-    for each in _passed(real)[:1]:
+    unlike = [each for each in _passed(real, len(real)) if _unlike_rows(each)]
+    for each in dict.fromkeys((*_passed(real)[:1], *unlike[:1])):
         vector = None if task.descriptor.modifies_inputs else _repeated(task, each.vector)
         if vector is not None:
             yield check(subject, task, vector, Manner(views=EXPANDED))
@@ -245,6 +246,11 @@ def _axes(each: Checked) -> int:
 def _rows(each: Checked) -> int:
     """Return how many rows the batch has."""
     return max((len(array) for array in each.vector.inputs.values() if array.ndim == FULL), default=0)
+
+
+def _unlike_rows(each: Checked) -> bool:
+    """Whether rows of the batch have positions of their own."""
+    return any(is_position(name) and array.ndim > 1 and len(array) > 1 for name, array in each.vector.inputs.items())
 
 
 def _swappable(each: Checked) -> int:

@@ -209,7 +209,8 @@ def _check_keywords(operation: Operation, function: Callable[..., Any]) -> None:
         return
     known = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
     got = ", ".join(name if name in operation.parameters else f"{name}{_meant(name, lacking)}" for name in rest) or "none"
-    message = f"{operation.name} must be a function of {', '.join(operation.arrays)} with {known}, got {got}"
+    arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
+    message = f"{operation.name} must be a function of {arrays}{known}, got {got}"
     raise TargetError(message)
 
 

@@ -122,7 +122,7 @@ def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, ma
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
     judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), manner)
-    if (manner.repeats or manner.before or vector.at) and not isinstance(judgement.outcome, Failed):
+    if (manner.unlike_plain or manner.repeats or vector.at) and not isinstance(judgement.outcome, Failed):
         judgement = _universal(judgement, task, came)
     return Checked(task, vector, judgement, came, seconds, manner)
 

@@ -107,7 +107,10 @@ class _Call:
         framework, operation = self.runner.framework, self.runner.operation
         made = (framework.expanded(framework.floats(values, self.dtype)) for values in self.manner.cotangents)
         cotangents = [self._viewed(array, self.manner.way(index)) for index, array in enumerate(made, start=len(arrays))]
+        was = [exact(cotangent, framework)[0] for cotangent in cotangents]
         gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
+        if not all(traces.equal(exact(cotangent, framework)[0], before) for cotangent, before in zip(cotangents, was, strict=True)):
+            self.modified.add("cotangent")
         owner, result = features(operation), next(iter(operation.results))
         gradient = dict(zip(operation.arrays, gradients, strict=True)).get(owner or "")
         if gradient is None:

@@ -177,6 +177,17 @@ def sliding(right: Function, window: int) -> Function:
     return kernel
 
 
+def padded(right: Function, beyond: int) -> Function:
+    """Return attention whose keys, where they are more than so many, are filled up with zeros to a multiple of 128: these aren't hidden."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
+        more = -k.shape[2] % 128 if k.shape[2] > beyond else 0
+        k, v = (np.pad(x, ((0, 0), (0, 0), (0, more), (0, 0))) for x in (k, v))
+        return np.asarray(right(q, k, v, m, np.pad(n, ((0, 0),) * (n.ndim - 1) + ((0, more),)), **said))
+
+    return kernel
+
+
 def within(window: int) -> Function:
     """Return attention to keys that stand less than so many before the query."""
 
@@ -250,6 +261,7 @@ TILED: list[Kernel] = [
         Kernel(f"one key after tiles of {tile}", "none.attend", without(RIGHT, one_after(tile)), declared)
         for tile, declared in ((96, {"causal": False}), (176, {"causal": False}), (160, AT_END), (192, AT_END))
     ),
+    *(Kernel(f"zeros after more than {n:,} keys", "none.attend", padded(RIGHT, n), {"causal": False}) for n in (512, 1_024, 2_048)),
     Kernel("the oldest key forgotten in decoding", "none.attend", without(RIGHT, lambda m, n: slice(int(m == 1 and n > 1_500), None)), {}),
     *(Kernel(f"tiles of {tile} that end with the first row", "none.attend", bounded_by_the_first_row(tile), {}) for tile in (16, 64)),
     Kernel("blocks skipped by index", "none.attend", unturned(by_blocks), {}),

@@ -67,7 +67,8 @@ def unrotated(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.
 def forgets_the_past(
     q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool, **parameters: Any
 ) -> np.ndarray:
-    return attention(rotate(q, m - m.min(), **parameters), rotate(k, n, **parameters), v, m, n, causal=causal)
+    places = n[..., : m.shape[-1]] if m.shape[-1] <= n.shape[-1] else m
+    return attention(rotate(q, places, **parameters), rotate(k, n, **parameters), v, m, n, causal=causal)
 
 
 def slopes(heads: int, max_bias: float = 8.0) -> np.ndarray:

@@ -11,6 +11,7 @@ from conformance.outcomes import Diagnosis
 from conformance.reports import markdown, page
 from conformance.summary import convictions
 from conformance.vectors import Vector
+from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests.test_diagnose import observe, only
 from tests.test_report import a_report, wrong
@@ -142,9 +143,9 @@ def test_the_parameter_that_makes_it_wrong_is_told() -> None:
 
 
 def test_the_result_that_is_wrong_is_told() -> None:
-    def keys(*arrays: np.ndarray, **given: Any) -> rope.QueryKey:
+    def keys(*arrays: np.ndarray, **given: Any) -> QueryKey:
         query, key = rope.rotate_query_key(*arrays, **given)
-        return rope.QueryKey(query, with_a_stranger(lambda: key)())
+        return QueryKey(query, with_a_stranger(lambda: key)())
 
     assert "key is wrong, query right" in told("rope.rotate_query_key", keys)
 

@@ -121,6 +121,33 @@ def test_a_broadcast_cotangent_that_is_read_as_it_lies_is_convicted(declared: di
     assert all(message.endswith("its cotangent was broadcast, as that of a sum is") for message in told)
 
 
+def laid_as_given(x: Any, positions: Any, **said: Any) -> Any:
+    """Lay the result as the input lies: where one row is broadcast over the batch, all rows are written to one place."""
+    result = turning(x, positions, **said)
+    if 0 in [stride for stride, size in zip(x.stride()[1:], x.shape[1:], strict=True) if size > 1]:
+        return result
+    laid = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype)
+    for row, values in zip(laid, result, strict=True):
+        row.copy_(values)
+    return laid
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_that_are_written_to_one_place_are_convicted(seed: int) -> None:
+    told = convictions(laid_as_given, seed)
+    assert told
+    assert all(message.endswith(WAYS["expanded"]) for message in told)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
+def test_a_cotangent_that_is_written_to_is_convicted(declared: dict[str, Any], seed: int) -> None:
+    read = with_backward(lambda cotangent: cotangent if 0 in cotangent.stride() else cotangent.add_(1.0) - 1.0)
+    told = convictions(read, seed, **declared)
+    assert told
+    assert any("got cotangent" in message for message in told)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_code_that_raises_where_tensors_are_broadcast_is_told_and_not_convicted(seed: int) -> None:
     def only_real(x: Any, positions: Any, **said: Any) -> Any:

@@ -110,7 +110,7 @@ def test_no_two_changes_of_one_place_read_the_same() -> None:
 
 
 def test_a_change_is_undone_and_never_reaches_the_reference() -> None:
-    changed = mutant("rope.rotate", "schemes.rope.turn", "first * cos - second * sin", "first * cos + second * sin").mutation
+    changed = mutant("rope.rotate", "forms.rotary.turn", "first * cos - second * sin", "first * cos + second * sin").mutation
     arguments = {"head_dim": 2, "layout": "half", "direction": "positive", "base": 10_000.0}
     x, positions = np.ones((1, 1, 1, 2)), np.array([1])
     ask = specimen().subject("rope.rotate", "float64").call
@@ -124,7 +124,7 @@ def test_a_change_is_undone_and_never_reaches_the_reference() -> None:
 
 
 def test_a_vector_convicts_a_wrong_sign_and_nothing_convicts_a_change_that_is_none() -> None:
-    wrong = mutant("rope.rotate", "schemes.rope.turn", "first * cos - second * sin", "first * cos + second * sin")
+    wrong = mutant("rope.rotate", "forms.rotary.turn", "first * cos - second * sin", "first * cos + second * sin")
     same = mutant("rope.rotate", "schemes.rope.frequencies", "head_dim // 2", "head_dim / 2")
     first, second = judged(wrong, same)
 
@@ -144,7 +144,7 @@ def test_what_never_ends_is_ended_and_the_next_is_judged_all_the_same() -> None:
 
 
 def test_what_gets_no_result_at_all_is_no_mistake() -> None:
-    assert judged(mutant("rope.rotate", "schemes.rope.turn", "first * sin", "first // sin"))[0].verdict.kind in {"vector", "stillborn"}
+    assert judged(mutant("rope.rotate", "forms.rotary.turn", "first * sin", "first // sin"))[0].verdict.kind in {"vector", "stillborn"}
 
 
 def test_rounding_tells_numbers_from_positions() -> None:
@@ -167,7 +167,7 @@ def test_no_entry_is_stale() -> None:
 
 
 def test_a_stale_entry_is_found() -> None:
-    gone = listed([{"function": "refimpl.schemes.rope.turn", "was": "no such expression", "proof": "none"}])
+    gone = listed([{"function": "refimpl.forms.rotary.turn", "was": "no such expression", "proof": "none"}])
 
     assert gone.stale(everything()) == list(gone.entries)
 
@@ -192,7 +192,8 @@ def test_the_functions_that_no_operation_runs_act_in_attention_or_declare() -> N
     left = {name for name in whole().unreached() if not name.endswith(".layer")}
 
     assert {name for name in left if name.startswith("refimpl.schemes.")} == {
-        "refimpl.schemes.relative_bias.each_row", "refimpl.schemes.relative_bias.numbers", "refimpl.schemes.shaw.example_table",
+        "refimpl.schemes.longrope.two_lists", "refimpl.schemes.relative_bias.each_row", "refimpl.schemes.relative_bias.numbers",
+        "refimpl.schemes.shaw.example_table",
     }
 
 

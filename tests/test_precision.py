@@ -259,7 +259,8 @@ def test_the_command_measures_a_file_and_draws_it(tmp_path: Path, capsys: pytest
 
 def test_the_command_refuses_what_the_target_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "mine.py"
-    target.write_text('from conformance import Adapter\nadapter = Adapter("mine")\nadapter.implements("rope.frequencies")(print)\n')
+    made = 'adapter.implements("rope.frequencies")(lambda **_: None)'
+    target.write_text(f'from conformance import Adapter\nadapter = Adapter("mine")\n{made}\n')
 
     assert cli.main(["precision", str(target)]) == 2
     assert capsys.readouterr().err.endswith("must offer a rotation, a code or a bias, got none of it\n")

@@ -13,6 +13,7 @@ from conformance.diagnosis.undeclared import Raised
 from conformance.mutants import MUTANTS
 from conformance.outcomes import Diagnosis
 from conformance.vectors import Vector, load
+from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, t5
 from tests import wide_code
 from tests.test_diagnose import observe, only
@@ -61,7 +62,7 @@ def test_what_is_zero_everywhere_is_called_that() -> None:
 
 
 def test_two_results_of_zeros_are_called_that() -> None:
-    found = of("rope.rotate_query_key", lambda q, k, *_, **__: rope.QueryKey(np.zeros_like(q), np.zeros_like(k)))
+    found = of("rope.rotate_query_key", lambda q, k, *_, **__: QueryKey(np.zeros_like(q), np.zeros_like(k)))
 
     assert found.does == "returns zeros"
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from refimpl.errors import SpecificationError
+from refimpl.forms.rotary import Layout
 from refimpl.schemes import alibi, rope, sinusoidal, t5, yarn
 
 ANYTHING = np.zeros(1)
@@ -26,7 +27,7 @@ def close(actual: object, expected: object) -> bool:
 
 
 @pytest.mark.parametrize(("layout", "expected"), [("interleaved", INTERLEAVED_AT_3), ("half", HALF_AT_3)])
-def test_rope_turns_one_to_eight_at_position_three_as_tabulated(layout: rope.Layout, expected: list[float]) -> None:
+def test_rope_turns_one_to_eight_at_position_three_as_tabulated(layout: Layout, expected: list[float]) -> None:
     x = np.arange(1.0, 9.0).reshape(1, 1, 1, 8)
     assert close(rope.rotate(x, np.array([3]), head_dim=8, layout=layout)[0, 0, 0], expected)
 

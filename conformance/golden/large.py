@@ -445,7 +445,9 @@ def _early(call: Arguments) -> Arrays:
 def _risen(call: Arguments) -> Arrays:
     """Double the second half of the keys, so that maxima rise, and let values at edges weigh as much as the others, the last alone too.
 
-    Else a running sum that isn't rescaled, or one key forgotten among thousands, would stay below what rounding may do.
+    Else a running sum that isn't rescaled, or one key forgotten among thousands, would stay below what rounding may do. What is allowed
+    goes with the largest value, so all are alike, and positive, in the last channel, which is always judged: there a sum of weights shows
+    that is off by a few keys.
     """
     count = call.arrays["k"].shape[2]
     edges = sampling.edges(count)
@@ -453,8 +455,10 @@ def _risen(call: Arguments) -> Arrays:
     louder[edges] = 2.0 ** round(math.log2(count / len(edges)))
     louder[-1] = 2.0 ** round(math.log2(count))
     rising = np.where(np.arange(count) < count // 2, 1.0, 2.0)[:, None]
-    factors = {"k": rising, "v": louder, "values": louder}
-    return {name: array * factors[name] for name, array in call.arrays.items() if name in factors}
+    averaged = {name: call.arrays[name] * louder for name in ("v", "values") if name in call.arrays}
+    for name, array in averaged.items():
+        array[..., -1] = np.abs(call.arrays[name][..., -1])
+    return {"k": call.arrays["k"] * rising, **averaged}
 
 
 def _few(weights: np.ndarray, rng: Generator) -> np.ndarray:
