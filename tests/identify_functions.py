@@ -248,3 +248,8 @@ def mlp_bias(query_positions, key_positions):
     offset = key_positions[None] - query_positions[:, None]
     hidden = np.tanh((np.sign(offset) * np.log1p(np.abs(offset)))[..., None] * INNER)
     return np.einsum("ho,qko->hqk", OUTER, hidden)
+
+
+def first_row_for_all(x, positions, *, base=10_000.0):
+    """Turn by the first row of positions, whatever rows there are."""
+    return rope(x, positions[0] if positions.ndim > 1 else positions, base=base)

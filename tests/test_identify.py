@@ -417,3 +417,10 @@ def test_what_a_function_refuses_is_declared(name: str, said: dict[str, Any]) ->
 
     assert identity is not None
     assert takes(identity).said() == said
+
+
+def test_rows_of_positions_that_are_taken_and_turned_wrongly_are_declared_by_nothing() -> None:
+    declaration = told("first_row_for_all").declaration()
+
+    assert declaration is not None
+    assert "rows=" not in declaration

@@ -1,5 +1,7 @@
 """Which calls a function takes, as its declaration says it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from conformance.declarations import operations
@@ -25,7 +27,7 @@ def takes(identity: Identity) -> Takes:
     known, positions = operation.arrays, _positions(view)
     if positions == "any" and operation.numbers and _refuses_real(view):
         positions = "whole"
-    shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and getattr(view, "form", "") != "row token"
+    shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view)
     lowest, highest = _bounds(identity, view, positions) if set(PLACES.values()) & set(known) else (None, None)
     queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
     return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked)
@@ -35,6 +37,17 @@ def _positions(view: View) -> Positions:
     if isinstance(view, Turns):
         return "any" if view.positions == "only_zero" else view.positions
     return "from_zero" if view.counted else "any"
+
+
+def _takes_rows(view: View) -> bool:
+    """Whether each sequence of a batch may have positions of its own: rows that are alike are answered as one is."""
+    if not isinstance(view, Turns) or "cos" in view.probe.plan.probed:
+        return False
+    x, positions = np.ones((2, 3, 4, view.width)), np.arange(4)
+    try:
+        return np.array_equal(replace(view, form="row token")(x, positions), view(x, positions))
+    except Refused:
+        return False
 
 
 def _refuses_real(view: View) -> bool:
