@@ -7,7 +7,6 @@ from typing import Any
 
 from flint import arb
 
-from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.tensor import Inputs, Number, Result, Results, Tensor, over
 
@@ -100,36 +99,3 @@ class Rotary:
         """Turn the cotangent back: the transpose of a rotation is its inverse."""
         turns = self.turns(a, inputs, inputs["positions"], **parameters)
         return {"result": turn_all(a, inputs["cotangent"], turns, layout, direction, back=True)}
-
-    def weights(self, a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
-        """Return the attention weights of rotated queries and keys (eq. 18)."""
-        return {"result": attention.weights(a, inputs, logits(a, inputs, self.thetas, **parameters), causal=causal)}
-
-    def attend(self, a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:
-        """Return attention over rotated queries and keys; values are not rotated (eq. 18)."""
-        return {"result": attention.attend(a, inputs, logits(a, inputs, self.thetas, **parameters), inputs["v"], causal=causal)}
-
-
-def logits(
-    a: Exact, inputs: Inputs, thetas: Callable[..., list[Ball]], *, layout: str, direction: str, **parameters: Any
-) -> attention.Logit:
-    """Return the logit of a batch, query head, query and key: ``<q, R_(n - m) k> / sqrt(head_dim)`` (eq. 16)."""
-    q, k, queries, keys = (inputs[name] for name in ("q", "k", "query_positions", "key_positions"))
-    theta, (sources, _) = thetas(a, inputs=inputs, **parameters), places(layout, q.shape[-1])
-    sign = 1 if direction == "positive" else -1
-    between = cache(lambda query, key, pair: attention.turn(a, theta[pair], query, key, sign))
-
-    @cache
-    def side(name: str, batch: int, head: int, token: int, pair: int) -> attention.Side:
-        x, at = (q, queries) if name == "q" else (k, keys)
-        row, (i, j) = x.row(batch, head, token), sources[pair]
-        return attention.side(a, (row[i], row[j]), at.in_batch(batch, token))
-
-    def logit(batch: int, head: int, query: int, key: int) -> Ball:
-        ends, group = (queries.in_batch(batch, query), keys.in_batch(batch, key)), head * k.shape[1] // q.shape[1]
-        x, y = q.row(batch, head, query), k.row(batch, group, key)
-        live = [pair for pair, (i, j) in enumerate(sources) if (x[i] or x[j]) and (y[i] or y[j])]
-        sides = ((side("q", batch, head, query, pair), side("k", batch, group, key, pair), between(*ends, pair)) for pair in live)
-        return attention.logit(a, list(sides), q.shape[-1])
-
-    return logit
