@@ -1,7 +1,7 @@
 """Tell a wrong answer from an answer that depends on what was called before."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 
 from conformance import reproduction
-from conformance.arguments import is_position
 from conformance.declarations import operations
+from conformance.growing import growing
 from conformance.journal import Call, Journal, Task
 from conformance.judge import half_ulp
 from conformance.law_checks import DETERMINISM, HISTORY, Found
@@ -149,15 +149,15 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
     reached as far; then the farthest, and the others in reverse order.
     """
     for case in cases:
-        growing = _growing(case.answered)
+        far = growing(case.answered)
         if case.siblings and case.fullest is not None:
-            call = (growing or [case.fullest])[0].call
+            call = (far or [case.fullest])[0].call
             case.first = [_opposite(call), *(replace(call, task=other) for other in _other_dtypes(case, cases))]
             for first in case.first:
                 first.outcome(session)
-        _compare(session, case, [(checked.call, checked.reply, checked) for checked in growing[:-1]])
+        _compare(session, case, [(checked.call, checked.reply, checked) for checked in far[:-1]])
     for case in reversed(cases):
-        vectors = dict.fromkeys((*_growing(case.answered)[-1:], *reversed(_different(case.checked))))
+        vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
 
@@ -268,32 +268,6 @@ def _different(checked: Sequence[Checked]) -> list[Checked]:
     first = {str(sorted(c.vector.parameters.items())): c for c in reversed(answered)}
     chosen = list(reversed(first.values()))
     return chosen[:ASKED_AGAIN]
-
-
-def _growing(answered: Sequence[Checked]) -> list[Checked]:
-    """Return the calls that reach farthest beyond their first row and last tokens, beyond either, and from 0."""
-    placed = [checked for checked in answered if any(map(is_position, checked.vector.inputs))]
-    ways = (_beyond_both, _beyond_first_row, _beyond_last_token, _reach)
-    return list(dict.fromkeys(max(placed, key=way) for way in ways if max(map(way, placed)) > 1)) if placed else []
-
-
-def _reach(checked: Checked, seen: Callable[[np.ndarray], np.ndarray] = np.asarray) -> float:
-    """Return the farthest position, at least 1, of all that are seen."""
-    rows = (np.atleast_2d(array) for name, array in checked.vector.inputs.items() if is_position(name))
-    return max(float(seen(row).max(initial=1)) for row in rows)
-
-
-def _beyond_first_row(checked: Checked) -> float:
-    return _reach(checked) / _reach(checked, lambda rows: rows[:1])
-
-
-def _beyond_last_token(checked: Checked) -> float:
-    return _reach(checked) / _reach(checked, lambda rows: rows[:, -1:])
-
-
-def _beyond_both(checked: Checked) -> float:
-    """Return how many times as far a call reaches as both its first row and its last tokens, which careless tables are made for."""
-    return min(_beyond_first_row(checked), _beyond_last_token(checked))
 
 
 def _siblings(call: Call) -> Iterator[Call]:

@@ -57,7 +57,7 @@ def found(target: str, framework: str | None) -> tuple[list[Stranger], bool]:
     if colon and not target.startswith(targets.COMMAND) and (place.endswith(".py") or target not in targets.BUNDLED):
         value = _named(target, targets.module(place), name)
         if not isinstance(value, Adapter):
-            return [_stranger(target, value, name, framework or _guessed(value))], True
+            return [_stranger(target, value, name, framework or guessed(value))], True
     adapter = targets.load(target)
     library = targets.framework(adapter)
     return [Stranger(known.label, known.function, library, adapter.framework, known) for known in adapter.implementations], False
@@ -120,7 +120,7 @@ def _kind(value: object) -> str:
     return f"{type(value).__name__} {value!r}"[:60]
 
 
-def _guessed(function: object) -> str:
+def guessed(function: object) -> str:
     """Return the library that the function's module, or the function itself, has imported, by whatever name."""
     inner = inspect.unwrap(function) if callable(function) else function
     names = getattr(inner, "__globals__", None) or vars(sys.modules.get(getattr(inner, "__module__", None) or type(inner).__module__, sys))
