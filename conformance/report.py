@@ -1,6 +1,7 @@
 """Word a report for a person: one screen, first what is wrong, then how precise it is, then what was counted."""
 
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -41,6 +42,8 @@ REASONS = 4
 THREADS = 3
 OTHERS = 3
 HINTS = 3
+#: How libraries say that there is no memory for an array.
+UNALLOCATED = re.compile(r"^MemoryError|can't allocate memory|out of memory|unable to allocate", re.IGNORECASE)
 DTYPES = tuple(FORMATS)
 UNSHOWN = ("adapter", "platform", "device", "limits", "isolation")
 
@@ -138,7 +141,7 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
     yield from _field("call", shown.call, width) if shown.call else ()
     yield from _field("got", message(shown.outcome), width)
-    yield from _field("limit", _allowing(shown.outcome), width) if isinstance(shown.outcome, TimedOut | Exhausted) else ()
+    yield from _field("limit", _allowing(shown.outcome), width) if _allowing(shown.outcome) else ()
     yield from _field("how bad", _badness(conviction), width) if _badness(conviction) else ()
     yield from _field("raises", _raising(conviction), width) if _raising(conviction) else ()
     yield from _field("after", shown.earlier, width) if shown.earlier and shown.earlier not in message(shown.outcome) else ()
@@ -147,8 +150,14 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
 
 
 def _hints(conviction: Conviction) -> str:
-    """Return what the failing cases were made to expose, where nothing better is known and they are few."""
-    exposed = list(dict.fromkeys(failure.exposes for failure in conviction.failures if failure.exposes))
+    """Return what the cases that gave wrong values were made to expose, where nothing better is known and they are few.
+
+    Stored cases go first; what a drawn one exposes says something only where every wrong one says it.
+    """
+    wrong = [failure for failure in conviction.failures if isinstance(failure.outcome, Failed)]
+    stored = [failure for failure in wrong if failure.kind == "vector"]
+    told = stored or (wrong if all(failure.exposes for failure in wrong) else [])
+    exposed = list(dict.fromkeys(failure.exposes for failure in told if failure.exposes))
     return "; ".join(exposed) if conviction.diagnosis is None and len(exposed) <= HINTS else ""
 
 
@@ -187,10 +196,18 @@ def message(outcome: Outcome) -> str:
             return str(outcome)
 
 
-def _allowing(outcome: TimedOut | Exhausted) -> str:
-    """Return what a limit that was exceeded says, and what to do."""
-    option = "--call-seconds" if isinstance(outcome, TimedOut) else f"--{outcome.resource}"
-    return f"no value came, so none is wrong: allow more with {option}, or declare no calls that need more"
+def _allowing(outcome: Outcome) -> str:
+    """Return what a limit that was exceeded says, and what to do; nothing where none was."""
+    match outcome:
+        case TimedOut():
+            more = "allow more with --call-seconds"
+        case Exhausted(resource):
+            more = f"allow more with --{resource}"
+        case Errored(message) if UNALLOCATED.search(message):
+            more = "allocate less, or allow more with --memory where the machine has it"
+        case _:
+            return ""
+    return f"no value came, so none is wrong: {more}, or declare no calls that need more"
 
 
 def _badness(conviction: Conviction) -> str:

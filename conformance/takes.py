@@ -81,6 +81,7 @@ SAYINGS: Mapping[str, tuple[Takes, str]] = {
     "lowest=0": (Takes(lowest=0), "positions are at least 0: a table"),
     "highest=4095": (Takes(highest=4095), "positions are at most 4095: a table of 4096 rows"),
     "masked=True": (Takes(masked=True), "-inf where a key comes after its query"),
+    "contiguous=True": (Takes(contiguous=True), "no transposed or other views of arrays"),
 }
 
 

@@ -138,6 +138,30 @@ def test_an_exceeded_limit_is_no_wrong_value_and_says_which_option_allows_more(o
     assert "limit" not in screen(wrong())
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "MemoryError: Unable to allocate 260. GiB for an array (mine.py:6 in rotate)",
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried to allocate 6 bytes",
+        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 6 bytes.",
+    ],
+)
+def test_an_array_for_which_there_is_no_memory_is_told_as_a_limit(message: str) -> None:
+    said = "limit no value came, so none is wrong: allocate less, or allow more with --memory where the machine has it, or declare"
+    assert said in screen(result(Errored(message)))
+
+
+def test_what_a_case_was_made_to_expose_is_not_told_of_one_that_gave_no_value() -> None:
+    assert "look for" not in screen(result(TimedOut(0.5), exposes="positions in half precision"))
+
+
+@pytest.mark.parametrize(("kinds", "told"), [(("vector", "drawn"), True), (("drawn", "drawn"), False)])
+def test_what_some_of_the_wrong_drawn_cases_expose_is_told_only_beside_stored_ones(kinds: tuple[str, str], told: bool) -> None:  # noqa: FBT001  one of two outcomes
+    first, second = kinds
+    results = (wrong(kind=first, exposes="views of arrays"), wrong("rope.rotate/drawn-1", kind=second))
+    assert ("look for views of arrays" in screen(*results)) == told
+
+
 def test_a_convention_is_not_called_a_mistake() -> None:
     convention = Diagnosis(("layout=half",), "conforms as layout=half", "you declared layout=interleaved", "declare it", kind="convention")
     shown = screen(wrong(), diagnoses={"mine:rope.rotate:float32": convention})
@@ -375,7 +399,7 @@ def test_no_line_is_wider_than_the_screen() -> None:
 
 
 def test_control_characters_of_an_implementation_are_escaped() -> None:
-    shown = report.text(a_report(result(Errored("\x1b[2J\rgone\u202e"), implementation="mi\x07ne", exposes="[bold]x[/bold]")))
+    shown = report.text(a_report(result(Failed(Reason.VALUE, "\x1b[2J\rgone\u202e"), implementation="mi\x07ne", exposes="[bold]x[/bold]")))
 
     assert not set(shown) & {"\x1b", "\r", "\x07", "\u202e"}
     assert r"\x1b[2J\rgone\u202e" in shown

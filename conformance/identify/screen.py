@@ -141,5 +141,5 @@ def _seen(seen: Seen) -> dict[str, object]:
 def _pasted(text: str | None, *, whole: bool) -> Iterator[Line]:
     if text is None:
         return
-    yield "quiet", "  the adapter to paste:" if whole else "  the declaration:"
+    yield "quiet", "  the adapter, a file to put beside the code, for `posenc check FILE`:" if whole else "  the declaration:"
     yield from (("code", f"{INDENT}{line}" if line else "") for line in text.rstrip("\n").split("\n"))
