@@ -3,8 +3,12 @@
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+#: Values by name, each of the type that the operation declares.
+Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -12,7 +16,7 @@ class Arguments:
     """What one call gets: arrays by name, in the declared order, and every parameter."""
 
     arrays: Mapping[str, np.ndarray]
-    parameters: Mapping[str, object]
+    parameters: Parameters
 
     def with_arrays(self, **arrays: np.ndarray) -> "Arguments":
         """Return the same call with other arrays."""

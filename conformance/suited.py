@@ -4,36 +4,37 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from conformance.arguments import Parameters
+
 Arrays = Mapping[str, np.ndarray]
-Parameters = Mapping[str, object]
 
 
 def one_row_per_distance(arrays: Arrays, parameters: Parameters) -> Arrays:
     """Repeat the rows of every table until there is one for each distance that Shaw's clip leaves."""
-    rows = 2 * int(str(parameters["max_distance"])) + (parameters["clip"] == "symmetric")
+    rows = 2 * int(parameters["max_distance"]) + (parameters["clip"] == "symmetric")
     return {name: np.resize(a, (rows, a.shape[1])) if name.endswith("_table") else a for name, a in arrays.items()}
 
 
 def one_score_per_distance(arrays: Arrays, parameters: Parameters) -> Arrays:
     """Repeat or cut scores so that they have as many distances as memory and queries together."""
     batch, head, query, _ = arrays["scores"].shape
-    return {**arrays, "scores": np.resize(arrays["scores"], (batch, head, query, query + int(str(parameters["memory"]))))}
+    return {**arrays, "scores": np.resize(arrays["scores"], (batch, head, query, query + int(parameters["memory"])))}
 
 
 def one_row_per_offset(arrays: Arrays, parameters: Parameters) -> Arrays:
     """Repeat the rows of a table until every offset has its own."""
-    rows = 2 * int(str(parameters["max_distance"])) + 1
+    rows = 2 * int(parameters["max_distance"]) + 1
     return {**arrays, "table": np.resize(arrays["table"], (rows, arrays["table"].shape[1]))}
 
 
 def both_directions_where_signed(parameters: Parameters) -> bool:
     """Return whether DeBERTa's buckets, which have a sign, are asked for in both directions and divide by four."""
-    return parameters["convention"] != "deberta" or (bool(parameters["bidirectional"]) and int(str(parameters["num_buckets"])) % 4 == 0)
+    return parameters["convention"] != "deberta" or (bool(parameters["bidirectional"]) and int(parameters["num_buckets"]) % 4 == 0)
 
 
 def inside_of_the_code(arrays: Arrays, parameters: Parameters) -> Arrays:
     """Move positions to where so many bits have a code."""
-    return {**arrays, "positions": within(arrays["positions"], 2 ** int(str(parameters["bits"])))}
+    return {**arrays, "positions": within(arrays["positions"], 2 ** int(parameters["bits"]))}
 
 
 #: So many rows of a table are left free at most where its first ones are no position's, as those of padding.
@@ -47,7 +48,7 @@ def inside_of_the_table(arrays: Arrays, parameters: Parameters) -> Arrays:
     if parameters["outside"] == "raise" and positions.max() >= room:
         free = min(int(positions.min()), FREE)
         positions, room = free + within(positions - free, room), room + free
-    return {"positions": positions, "table": np.resize(table, (room + int(str(parameters["offset"])), table.shape[1]))}
+    return {"positions": positions, "table": np.resize(table, (room + int(parameters["offset"]), table.shape[1]))}
 
 
 def within(positions: np.ndarray, room: int) -> np.ndarray:
@@ -64,7 +65,7 @@ def slowing(arrays: Arrays, _: Parameters) -> Arrays:
 
 def inside_of_the_length(arrays: Arrays, parameters: Parameters) -> Arrays:
     """Make every factor at least 1, and move positions that lie beyond a sequence of that length into it."""
-    positions, length = arrays["positions"], int(str(parameters["length"]))
+    positions, length = arrays["positions"], int(parameters["length"])
     inside = positions if positions.max() < length else within(positions, length)
     return {**slowing(arrays, parameters), "positions": inside}
 

@@ -21,7 +21,7 @@ def rotation(tokens: int = 4, *, batch: int = 1, heads: int = 2, first: int = 0,
         exposes="",
         parameters=parameters,
         inputs={
-            "x": np.zeros((batch, heads, tokens, int(str(parameters["head_dim"])))),
+            "x": np.zeros((batch, heads, tokens, int(parameters["head_dim"]))),
             "positions": np.tile(positions, (batch, 1)) if rows else positions,
         },
         drawn=True,

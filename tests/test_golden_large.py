@@ -49,7 +49,7 @@ def float32(values: object) -> np.ndarray:
 
 def angles(call: Arguments, positions: str = "positions") -> np.ndarray:
     """Return angles by batch row (or one for all), head (one for all), token and pair, in float32."""
-    width = int(str(call.parameters["head_dim"]))
+    width = int(call.parameters["head_dim"])
     theta = float32(10_000.0) ** float32(-2 * np.arange(width // 2) / width)
     return np.atleast_2d(call.arrays[positions])[:, None, :, None].astype(np.float32) * theta
 
@@ -72,7 +72,7 @@ def rotate_as_complex(call: Arguments) -> np.ndarray:
 
 
 def slopes(call: Arguments) -> np.ndarray:
-    heads = int(str(call.parameters["num_heads"]))
+    heads = int(call.parameters["num_heads"])
     power = 2 ** int(np.log2(heads))
     own = 2.0 ** (-8.0 * np.arange(1, power + 1) / power)
     more = 2.0 ** (-8.0 * np.arange(1, 2 * (heads - power) + 1, 2) / (2 * power))

@@ -46,7 +46,7 @@ def with_positions(values: np.ndarray, call: Arguments) -> np.ndarray:
 
 def near_the_end(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return buckets that go on rising."""
-    return values + (np.abs(call.arrays["relative_positions"]) > 2 * int(str(call.parameters["max_distance"])))
+    return values + (np.abs(call.arrays["relative_positions"]) > 2 * int(call.parameters["max_distance"]))
 
 
 def backwards(values: np.ndarray, _: Arguments) -> np.ndarray:
@@ -57,7 +57,7 @@ def backwards(values: np.ndarray, _: Arguments) -> np.ndarray:
 def without_offset(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return buckets that don't tell later from earlier keys."""
     later = call.arrays["relative_positions"] > 0
-    one_way = int(str(call.parameters["num_buckets"])) // 2
+    one_way = int(call.parameters["num_buckets"]) // 2
     return values - later * one_way if call.parameters["bidirectional"] else values + later
 
 
@@ -104,22 +104,22 @@ def clamping(call: Arguments) -> Arguments:
 
 def length_on_length(call: Arguments) -> Arguments:
     """Ask for another factor when the original length is short."""
-    return call.with_parameters(factor=float(str(call.parameters["original_length"])) / 1024)
+    return call.with_parameters(factor=float(call.parameters["original_length"]) / 1024)
 
 
 def one_token_longer(call: Arguments) -> Arguments:
     """Ask for a sequence that is a token longer, so that the factors switch too early."""
-    return call.with_parameters(length=int(str(call.parameters["length"])) + 1)
+    return call.with_parameters(length=int(call.parameters["length"]) + 1)
 
 
 def without_factor(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return frequencies that nothing stretches."""
-    return values * float(str(call.parameters["factor"]))
+    return values * float(call.parameters["factor"])
 
 
 def reversed_ramp(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return the ratio to the plain frequencies in the wrong order."""
-    theta = float(str(call.parameters["base"])) ** (-np.arange(values.size) / values.size)
+    theta = float(call.parameters["base"]) ** (-np.arange(values.size) / values.size)
     return theta * (values / theta)[::-1]
 
 
@@ -148,12 +148,12 @@ def tiled_key_heads(call: Arguments) -> Arguments:
 
 def ladder_to_the_end(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return frequencies that end at 1 / base, as sinusoids of another library do."""
-    return float(str(call.parameters["base"])) ** (-np.arange(values.size) / max(1, values.size - 1))
+    return float(call.parameters["base"]) ** (-np.arange(values.size) / max(1, values.size - 1))
 
 
 def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return slopes of one geometric series, whatever the number of heads."""
-    return 2.0 ** (-float(str(call.parameters["max_bias"])) * np.arange(1, values.size + 1) / values.size)
+    return 2.0 ** (-float(call.parameters["max_bias"]) * np.arange(1, values.size + 1) / values.size)
 
 
 @pytest.mark.parametrize(

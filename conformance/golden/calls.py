@@ -8,7 +8,7 @@ from itertools import cycle, product
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position
+from conformance.arguments import Arguments, Parameters, is_position
 from conformance.golden import features, places
 from conformance.golden.places import Pattern, Room
 from conformance.golden.ranges import SATURATIONS
@@ -304,7 +304,7 @@ def _of_keys(chosen: np.ndarray, k: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.atleast_2d(chosen), (k.shape[0], k.shape[2]))[:, None, :, None]
 
 
-def longest(operation: Operation, parameters: Mapping[str, object], sizes: Sizes, takes: Takes) -> int:
+def longest(operation: Operation, parameters: Parameters, sizes: Sizes, takes: Takes) -> int:
     """Return how many positions from 0 on a call may hold that stays small; where code counts, tables of queries and keys are square."""
     axes = {*" ".join((*operation.arrays.values(), *operation.results.values())).replace("[", "").replace("]", "").split()}
     beside = math.prod(sizes.get(axis) or fixed_size(axis, parameters) or 1 for axis in axes & BESIDE_TOKENS)

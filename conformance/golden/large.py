@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position
+from conformance.arguments import Arguments, Parameters, is_position
 from conformance.choices import candidates
 from conformance.golden import features, places, sampling
 from conformance.golden.ranges import WIDTHS
@@ -18,7 +18,6 @@ from conformance.takes import Takes
 from refimpl.spec import Operation, axis_names, fixed_size
 
 Generator = np.random.Generator
-Parameters = Mapping[str, object]
 Arrays = dict[str, np.ndarray]
 #: No array holds more numbers; a call with wider heads gets fewer of them.
 MOST, MOST_AT_FULL = 9 << 20, 1 << 25
@@ -266,7 +265,7 @@ def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Ta
     """Return a room whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
     longest = min(_bounds(operation, parameters, room, takes).size, _side(operation, parameters, room, takes))
     if _projected(operation) and weighs(operation):
-        longest = min(longest, max(ANGLES // int(str(parameters["dim"])), 2))
+        longest = min(longest, max(ANGLES // int(parameters["dim"]), 2))
     tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
     fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
     while _numbers(operation, parameters, fits) > most and (fits.batch, fits.heads, fits.tokens) != (1, fits.group, 1):
@@ -278,7 +277,7 @@ def _side(operation: Operation, parameters: Parameters, room: Room, takes: Takes
     """Return how many queries or keys a bias has at most: code that counts both may build the whole square."""
     if not takes.counted or _vectors(operation) or not any({"query", "key"} <= {*axes.split()} for axes in operation.results.values()):
         return max(room.tokens, room.keys)
-    return math.isqrt(SQUARE // int(str(parameters.get("num_heads", room.heads))))
+    return math.isqrt(SQUARE // int(parameters.get("num_heads", room.heads)))
 
 
 def _half(room: Room) -> Room:

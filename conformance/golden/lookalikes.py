@@ -31,7 +31,7 @@ def _room(operation: Operation, arguments: Arguments, takes: Takes) -> Room:
     shapes = {name: array.shape for name, array in arguments.arrays.items()}
     sizes = bind(operation.arrays, shapes, arguments.parameters)
     if "length" in sizes:
-        sizes = {**sizes, "length": sizes["length"] - int(str(arguments.parameters.get("offset", 0)))}
+        sizes = {**sizes, "length": sizes["length"] - int(arguments.parameters.get("offset", 0))}
     return room(arguments.parameters, sizes, takes)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from conformance.arguments import Parameters
 from conformance.golden.ranges import BESIDE, EDGES, FARTHEST
 from conformance.takes import Takes
 
@@ -30,12 +31,12 @@ class Room:
         return self.highest - max(self.lowest, 0) + 1
 
 
-def room(parameters: Mapping[str, object], sizes: Mapping[str, int], takes: Takes) -> Room:
+def room(parameters: Parameters, sizes: Mapping[str, int], takes: Takes) -> Room:
     """Return where the positions of a call may lie."""
     lowest, highest = _bounds(parameters, sizes)
     lowest = lowest if takes.lowest is None else max(lowest, takes.lowest)
     highest = max(highest if takes.highest is None else min(highest, takes.highest), lowest)
-    special = [int(str(parameters[name])) for name in BESIDE if parameters.get(name) is not None]
+    special = [int(parameters[name]) for name in BESIDE if parameters.get(name) is not None]
     ends = {end + beside for end in (*special, *_rows(sizes)) for beside in (-1, 0, 1)}
     beyond = {1 << power for power in range(21, 62)} if highest > FARTHEST else set()
     common = [edge for edge in sorted({*EDGES, *beyond}) if lowest <= edge <= highest]
@@ -51,13 +52,13 @@ def nearer(room: Room, reach: int, takes: Takes) -> Room:
     return Room(lowest, highest, edges if edges.size else np.array([lowest, highest], dtype=np.int64))
 
 
-def _bounds(parameters: Mapping[str, object], sizes: Mapping[str, int]) -> tuple[int, int]:
+def _bounds(parameters: Parameters, sizes: Mapping[str, int]) -> tuple[int, int]:
     if "bits" in parameters:
-        return 0, (1 << int(str(parameters["bits"]))) - 1
+        return 0, (1 << int(parameters["bits"])) - 1
     if parameters.get("outside") == "raise":
         return 0, sizes["length"] - 1
     if "length" in parameters:
-        return -FARTHEST, int(str(parameters["length"])) - 1
+        return -FARTHEST, int(parameters["length"]) - 1
     return -FARTHEST, FARTHEST
 
 

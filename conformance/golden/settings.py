@@ -14,7 +14,7 @@ from refimpl.spec import Operation
 
 Item = TypeVar("Item")
 Candidates = Mapping[str, Sequence[object]]
-Settings = dict[str, object]
+Settings = dict[str, Any]
 
 #: How often numbers are drawn again for one combination of conventions, before it is taken to have none.
 TRIES = 60

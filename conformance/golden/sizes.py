@@ -2,11 +2,11 @@
 
 import functools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from conformance.arguments import Parameters
 from conformance.golden.ranges import SIZES
 from conformance.takes import Takes
 from refimpl.spec import Operation, fixed_size
@@ -34,7 +34,7 @@ class Sizing:
     """What decides the sizes of one call's axes."""
 
     operation: Operation
-    parameters: Mapping[str, object]
+    parameters: Parameters
     takes: Takes
     scene: str
     rows: int
@@ -124,9 +124,9 @@ class Sizing:
         if "pair" in sizes and "head_dim" in sizes:
             found["head_dim"] = 2 * sizes["pair"]
         if "row" in sizes:
-            found["row"] = 2 * int(str(self.parameters["max_distance"])) + 1
+            found["row"] = 2 * int(self.parameters["max_distance"]) + 1
         if "distance" in sizes:
-            found["distance"] = found["key"] = int(str(self.parameters["memory"])) + sizes["query"]
+            found["distance"] = found["key"] = int(self.parameters["memory"]) + sizes["query"]
         return found
 
 

@@ -73,7 +73,7 @@ def _sizes(operation: Operation, parameters: Settings, takes: Takes, axes: set[s
     """Return one of everything but tokens; of a table of queries and keys, one query."""
     sizes = {axis: fixed_size(axis, parameters) or 1 for axis in axes}
     sizes |= {"head_dim": 2} if "head_dim" in axes and "head_dim" not in parameters else {}
-    sizes |= {"row": 2 * int(str(parameters["max_distance"])) + 1} if "row" in axes else {}
+    sizes |= {"row": 2 * int(parameters["max_distance"]) + 1} if "row" in axes else {}
     sizes |= {"length": longest(operation, parameters, sizes, takes)} if "length" in axes else {}
     count = min(longest(operation, parameters, sizes, takes), places.room(parameters, sizes, takes).size)
     sizes |= {axis: count for axis in RUNNING if axis in axes}

@@ -193,9 +193,9 @@ def _spaced(measured: Measured, width: int) -> tuple[str, Mapping[str, Seen], tu
             found[spacing] = rule.parameters["base"]
     if not found:
         return None
-    order = sorted(found, key=lambda name: digits(float(str(found[name].value))))
+    order = sorted(found, key=lambda name: digits(float(found[name].value)))
     spacing, base = order[0], found[order[0]]
-    sure = digits(float(str(base.value))) + 3 < digits(float(str(found[order[-1]].value)))
+    sure = digits(float(base.value)) + 3 < digits(float(found[order[-1]].value))
     confidence = Confidence.CERTAIN if sure else Confidence.GUESS
     other = ("spacing is a guess: the other one fits a base that is as round",) if not sure else ()
     return f"base {base.value:.10g}, spacing {spacing}", {"base": base, "spacing": Seen(spacing, confidence=confidence)}, other

@@ -72,5 +72,5 @@ def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int |
     if counted and isinstance(view, Bias) and view.square:
         highest = SQUARE if highest is None else highest
     moved = identity.parameters.get("offset")
-    start = 0 if moved is None else int(float(str(moved.value)))
+    start = 0 if moved is None else int(float(moved.value))
     return None if lowest is None else lowest + start, None if highest is None else highest + start

@@ -219,7 +219,7 @@ class _Turning:
         parameters = self.declaration.identity.parameters
         if "rotary_dim" not in parameters or self.declaration.probe.takes("width"):
             return "", ""
-        turned, rest = int(str(parameters["rotary_dim"].value)), self.view.width - int(str(parameters["rotary_dim"].value))
+        turned, rest = int(parameters["rotary_dim"].value), self.view.width - int(parameters["rotary_dim"].value)
         first = parameters["placement"].value == "first"
         pad = f"(0, {rest})" if first else f"({rest}, 0)"
         library = self.declaration.probe.signature.framework

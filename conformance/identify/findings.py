@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 #: Decimal digits of a binary64 number.
 DIGITS = 16
@@ -20,7 +21,7 @@ class Confidence(Enum):
 class Seen:
     """The value of a parameter; for a number the interval in which the values leave it."""
 
-    value: object
+    value: Any
     low: float | None = None
     high: float | None = None
     confidence: Confidence = Confidence.CERTAIN
@@ -29,7 +30,7 @@ class Seen:
     def holds(self, value: object) -> bool:
         """Whether a value is one that was seen."""
         if self.low is None or self.high is None or not isinstance(value, int | float):
-            return value == self.value
+            return bool(value == self.value)
         return self.low <= value <= self.high
 
 

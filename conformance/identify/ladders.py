@@ -82,7 +82,7 @@ def _geometric(ladder: Ladder) -> Rule | None:
 
 def _raised(base: Seen, width: int) -> tuple[str, ...]:
     """Say which factor of NTK-aware scaling gives a base that nobody would write."""
-    if width < 4 or digits(float(str(base.value))) < 5 or base.low is None or base.high is None:
+    if width < 4 or digits(float(base.value)) < 5 or base.low is None or base.high is None:
         return ()
     low, high = ((end / USUAL) ** ((width - 2) / width) for end in (base.low, base.high))
     factor = shortest((low + high) / 2, low, high)
@@ -103,14 +103,14 @@ def _ramped(ladder: Ladder) -> Rule | None:
     base = _base(ladder)
     if base is None:
         return None
-    plain = float(str(base.value)) ** (-2 * np.arange(ladder.count) / ladder.width)
+    plain = float(base.value) ** (-2 * np.arange(ladder.count) / ladder.width)
     ratio = ladder.theta / plain
     near_one = 64 * float(ladder.tolerance.max())
     level = ladder.count - 1 - int(np.argmax(ratio[::-1] > ratio[-1] * (1 + near_one))) + 1
     if abs(ratio[0] - 1) > near_one or np.any(np.diff(ratio) > near_one) or level > ladder.count - 1:
         return None
     factor = near(1 / float(np.median(ratio[level:])), near_one)
-    blend = (1 - ratio) / (1 - 1 / float(str(factor.value)))
+    blend = (1 - ratio) / (1 - 1 / float(factor.value))
     return _yarn(ladder, base, factor, blend) or _llama3(base, factor, blend, plain)
 
 
@@ -145,7 +145,7 @@ def _yarn(ladder: Ladder, base: Seen, factor: Seen, blend: np.ndarray) -> Rule |
 
 def _turns(width: int, base: Seen, ends: tuple[float, float], *, whole: bool) -> dict[str, Seen]:
     """Return the original length and the betas that put a ramp between two pairs: the usual betas where they do."""
-    number = float(str(base.value))
+    number = float(base.value)
     slack = (0.0, 1.0) if whole else (-0.02, 0.02)
     fast, slow = ([2 * math.pi * number ** (2 * (end + shift) / width) for shift in at] for end, at in (
         (ends[0], slack),

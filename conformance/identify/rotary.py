@@ -138,7 +138,7 @@ def _grown(growth: float, noise: float) -> tuple[str, ...]:
 def _growth(rule: ladders.Rule, growth: float, noise: float) -> tuple[str, dict[str, Seen]]:
     """Return what the growth says, and the attention factor where it isn't the one of the rule."""
     if rule.name == "yarn":
-        usual = GROWTH * np.log(float(str(rule.parameters["factor"].value))) + 1
+        usual = GROWTH * np.log(float(rule.parameters["factor"].value)) + 1
         if abs(growth / usual - 1) <= noise:
             unset = ("attention_factor", "mscale", "mscale_all_dim")
             return "", {name: Seen(None, confidence=Confidence.LIKELY, why="0.1 ln(factor) + 1") for name in unset}

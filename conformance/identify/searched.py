@@ -23,7 +23,7 @@ def rotate(probe: Probe) -> Identity:
         return plain
     if probe.takes("factors"):
         return _searched(found, plain)
-    return _switched(found, plain, 1.0 if growth is None else float(str(growth.value)))
+    return _switched(found, plain, 1.0 if growth is None else float(growth.value))
 
 
 def frequencies(probe: Probe) -> Identity:
@@ -106,7 +106,7 @@ def _rotation(found: turns.Turns, plain: Identity) -> maps.Rotation:
 
 
 def _plain(plain: Identity, width: int) -> np.ndarray:
-    return np.asarray(float(str(plain.parameters["base"].value)) ** (-2 * np.arange(width // 2) / width))
+    return np.asarray(float(plain.parameters["base"].value) ** (-2 * np.arange(width // 2) / width))
 
 
 def _lists(pairs: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ FACTOR = 3
 
 def _frequency_error(trial: Trial, call: Arguments) -> np.ndarray:
     """Return what every frequency may be off by."""
-    theta = frequencies(int(str(call.parameters["head_dim"])), trial.number("base"))
+    theta = frequencies(int(call.parameters["head_dim"]), trial.number("base"))
     return np.asarray(frequency_error(trial.units, theta, trial.number("base")) * theta + trial.rounding(call))
 
 
@@ -49,7 +49,7 @@ def slopes_nested(trial: Trial) -> Iterator[Sides]:
     call = trial.arguments
     heads = trial.whole("num_heads")
     finer = call.with_parameters(num_heads=2 << (heads.bit_length() - 1))
-    order = np.r_[1 : int(str(finer.parameters["num_heads"])) : 2, 0 : 2 * heads : 2][:heads]
+    order = np.r_[1 : int(finer.parameters["num_heads"]) : 2, 0 : 2 * heads : 2][:heads]
     allowed = _slope_error(trial, call) + _slope_error(trial, finer)[order]
     yield Sides(trial.values(call), trial.values(finer)[order], allowed)
 

@@ -68,7 +68,7 @@ def _declined(trial: Trial, call: Arguments) -> bool:
 
 def _told(call: Arguments, answered: np.ndarray) -> str:
     """Say what an implementation did in place of refusing a position."""
-    length, position, offset = len(call.arrays["table"]), int(call.arrays["positions"][0]), int(str(call.parameters["offset"]))
+    length, position, offset = len(call.arrays["table"]), int(call.arrays["positions"][0]), int(call.parameters["offset"])
     read = next((row for row in range(length) if answered.size and np.all(answered == row)), None)
     got = "numbers of no row" if read is None else f"row {read}"
     place = f"{length} rows" + (f" with offset {offset}" if offset else "")

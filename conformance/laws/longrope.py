@@ -21,7 +21,7 @@ NEAR = 8
 
 def _at(call: Arguments, beyond: int) -> Arguments:
     """Return the call at the original length, or so many tokens beyond it."""
-    return call.with_parameters(length=int(str(call.parameters["original_length"])) + beyond)
+    return call.with_parameters(length=int(call.parameters["original_length"]) + beyond)
 
 
 def _doubled(call: Arguments, name: str) -> Arguments:

@@ -20,7 +20,7 @@ def rows(call: Arguments) -> np.ndarray:
     """Return the row of every query and key, with an axis for the batch where either has one."""
     query, key = (call.arrays[name] for name in POSITIONS)
     later = key[..., None, :] - query[..., :, None]
-    most = int(str(call.parameters["max_distance"]))
+    most = int(call.parameters["max_distance"])
     last = most if call.parameters["clip"] == "symmetric" else most - 1
     return np.asarray(most + np.clip(later if call.parameters["sign"] == "key_minus_query" else -later, -most, last))
 

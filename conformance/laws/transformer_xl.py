@@ -34,7 +34,7 @@ def distances(call: Arguments) -> np.ndarray:
     """Return query minus key position as clamped; the sign doesn't matter to what it may be off by."""
     away = call.arrays["query_positions"][..., :, None] - call.arrays["key_positions"][..., None, :]
     clamp = call.parameters["clamp_length"]
-    return np.asarray(away if clamp is None else np.minimum(away, int(str(clamp))))
+    return np.asarray(away if clamp is None else np.minimum(away, int(clamp)))
 
 
 def channel_error(trial: Trial, call: Arguments, *, angles: bool) -> np.ndarray:

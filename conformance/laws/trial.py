@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from conformance.arguments import Arguments
+from conformance.arguments import Arguments, Parameters
 from conformance.judge import holds
 from conformance.laws.budget import UNITS, Units, rounding
 from conformance.manner import PLAIN, Manner
@@ -26,7 +26,7 @@ class Example:
     others: Mapping[str, np.ndarray]
     shift: int
     scalars: tuple[int, int]
-    parameters: Mapping[str, object]
+    parameters: Parameters
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ class Trial:
 
     def number(self, name: str) -> float:
         """Return a numeric parameter of the drawn call."""
-        return float(str(self.arguments.parameters[name]))
+        return float(self.arguments.parameters[name])
 
     def whole(self, name: str) -> int:
         """Return an integer parameter of the drawn call."""
-        return int(str(self.arguments.parameters[name]))
+        return int(self.arguments.parameters[name])
 
     def ask(self, arguments: Arguments, manner: Manner = PLAIN) -> Reply:
         """Call the implementation, again if it was asked before."""
@@ -168,6 +168,6 @@ def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple
     return tuple(_size(axis, sizes, arguments.parameters) for axis in names)
 
 
-def _size(axis: str, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> int:
+def _size(axis: str, sizes: Mapping[str, int], parameters: Parameters) -> int:
     fixed = fixed_size(axis, parameters)
     return sizes[axis if axis in sizes else AS_LONG[axis]] if fixed is None else fixed

@@ -44,10 +44,10 @@ def yarn_gain(trial: Trial) -> float:
     """Return YaRN's attention factor by the documented rule: the one given, a ratio of growths, or one growth."""
     parameters = trial.arguments.parameters
     given = parameters["attention_factor"]
-    scales = [float(str(parameters[name] or 0.0)) for name in ("mscale", "mscale_all_dim")]
+    scales = [float(parameters[name] or 0.0) for name in ("mscale", "mscale_all_dim")]
     factor = trial.number("factor")
     ratio = growth(factor, scales[0]) / growth(factor, scales[1]) if all(scales) else growth(factor, 1.0)
-    return ratio if given is None else float(str(given))
+    return ratio if given is None else float(given)
 
 
 def longrope_gain(trial: Trial) -> float:
