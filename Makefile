@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-gpu style vectors vectors-check vectors-matrix pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
+.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-gpu style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -40,6 +40,12 @@ vectors: $(VENV)/.test ## write the golden vectors
 
 vectors-check: $(VENV)/.test ## compare the golden vectors with a fresh generation, byte for byte
 	$(RUN) -m tools.generate --check
+
+convictions: $(VENV)/.test ## write which golden case convicts each known mistake, or name what that would lose
+	$(RUN) -m tools.convictions
+
+convictions-check: $(VENV)/.test ## compare the convictions with a fresh computation, as the tests do
+	$(RUN) -m tools.convictions --check
 
 vectors-matrix: $(VENV)/.test ## the same under every Python found and two versions of NumPy
 	$(RUN) -m tools.matrix

@@ -12,7 +12,6 @@ class Mutant:
     """A known mistake, or a convention, of one operation.
 
     ``function`` has the operation's signature, takes NumPy arrays and returns what the mistake returns.
-    ``convicted_by`` names the vectors (``rope.rotate/far-and-slow``) and laws (``law:isometry``) that must convict it.
     A convention ``forces`` parameters; ``origin`` says where a mistake without a public thread comes from.
     """
 
@@ -23,7 +22,6 @@ class Mutant:
     should: str
     fix: str
     function: Callable[..., Any]
-    convicted_by: tuple[str, ...]
     threads: tuple[str, ...] = ()
     forces: Mapping[str, object] = field(default_factory=dict)
     origin: str = ""

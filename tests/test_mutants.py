@@ -1,4 +1,3 @@
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,37 +11,17 @@ from conformance.judge import compare
 from conformance.mutant import Mutant
 from conformance.mutants import FAMILIES, MUTANTS, for_operation
 from conformance.mutants.building import altered
-from conformance.mutants.convictions import CONVICTED_BY
 from conformance.mutants.rounding import rounded
-from conformance.outcomes import Errored, Failed, Passed
+from conformance.outcomes import Errored, Passed
 from conformance.subject import CallFailedError, Reply, Subject
-from conformance.vectors import Vector, load
+from conformance.vectors import Vector
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
+from tools.convictions import lock
+from tools.convictions.computed import convicting, float32_reply, read_only, vectors
+from tools.convictions.laws import claimed
 
-BY_VECTOR = [(name, claim) for name, claims in CONVICTED_BY.items() for claim in claims if not claim.startswith("law:")]
-BY_LAW = [(name, claim.removeprefix("law:")) for name, claims in CONVICTED_BY.items() for claim in claims if claim.startswith("law:")]
-
-
-@functools.cache
-def vectors() -> dict[str, Vector]:
-    return {vector.id: vector for vector in load() if vector.error is None}
-
-
-def float32_reply(operation: str, value: Any) -> Reply:
-    """Return what an implementation would return that computes exactly and rounds once, to float32."""
-    values = value if isinstance(value, tuple) else (value,)
-    arrays = {name: np.asarray(array) for name, array in zip(operations()[operation].results, values, strict=True)}
-    with np.errstate(over="ignore"):
-        narrow = {name: a if a.dtype.kind == "i" else a.astype(np.float32).astype(np.float64) for name, a in arrays.items()}
-    return Reply(narrow, {name: "int64" if a.dtype.kind == "i" else "float32" for name, a in arrays.items()})
-
-
-def read_only(vector: Vector) -> list[np.ndarray]:
-    arrays = [vector.inputs[name].copy() for name in operations()[vector.operation].arrays]
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
+BY_LAW = [(name, law) for name, claims in claimed().items() for law in claims]
 
 
 def subject(operation: str, function: Any) -> Subject:
@@ -61,13 +40,11 @@ def declared(operation: str) -> tuple[Any, ...]:
     return tuple(SCHEMES[scheme].laws.get(name, ()))
 
 
-@pytest.mark.parametrize(("name", "identity"), BY_VECTOR)
-def test_the_vector_that_claims_a_mutant_convicts_it(name: str, identity: str) -> None:
-    vector, mutant = vectors()[identity], MUTANTS[name]
-    reply = float32_reply(mutant.operation, mutant.function(*read_only(vector), **vector.parameters))
+@pytest.mark.parametrize("operation", operations())
+def test_the_lock_says_which_vector_convicts_each_mutant(operation: str) -> None:
+    written = {name: conviction for name, conviction in lock.read().items() if lock.operation_of(name) == operation}
 
-    assert vector.operation == mutant.operation
-    assert isinstance(compare(vector, reply, "float32", "float32").outcome, Failed)
+    assert list(lock.differences(written, lock.locked(convicting(operation)))) == []
 
 
 @pytest.mark.parametrize(("name", "law"), BY_LAW)
@@ -111,9 +88,11 @@ def test_names_are_unique_and_start_with_the_operation() -> None:
     assert all(mutant.name == name and name.startswith(f"{mutant.operation}/") for name, mutant in MUTANTS.items())
 
 
-def test_every_mutant_is_claimed_by_a_vector_of_its_operation() -> None:
-    assert set(CONVICTED_BY) == set(MUTANTS)
-    assert {name for name, _ in BY_VECTOR} == set(MUTANTS)
+def test_every_mutant_is_convicted_by_a_vector_or_a_law() -> None:
+    written = lock.read()
+
+    assert set(written) == set(MUTANTS)
+    assert {name for name, conviction in written.items() if not conviction} <= set(claimed()) <= set(MUTANTS)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=lambda mutant: mutant.name)
@@ -156,20 +135,6 @@ def test_half_rounding_overflows_to_infinity() -> None:
 LISTED = {0, 1, 2, 9, 255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576}
 
 
-def killed(vector: Vector) -> frozenset[str]:
-    """Return the mutants that a vector convicts at float32."""
-    return frozenset(mutant.name for mutant in for_operation(vector.operation) if kills(vector, mutant))
-
-
-def kills(vector: Vector, mutant: Mutant) -> bool:
-    """Return whether a mutant's answer fails, or it has none."""
-    try:
-        answer = mutant.function(*read_only(vector), **vector.parameters)
-    except (ArithmeticError, IndexError, ValueError):
-        return True
-    return isinstance(compare(vector, float32_reply(vector.operation, answer), "float32", "float32").outcome, Failed)
-
-
 def covered(vector: Vector) -> tuple[frozenset[int], tuple[object, ...]]:
     """Return the listed positions that a vector visits, and the branches that its parameters choose."""
     parameters = operations()[vector.operation].parameters
@@ -181,7 +146,8 @@ def covered(vector: Vector) -> tuple[frozenset[int], tuple[object, ...]]:
 
 @pytest.mark.parametrize("operation", operations())
 def test_at_least_twelve_cases_convict_other_mutants_or_visit_other_positions_and_branches(operation: str) -> None:
-    with np.errstate(all="ignore"):
-        different = {(killed(vector), covered(vector)) for vector in vectors().values() if vector.operation == operation}
+    killed = [(case, name) for name, cases in convicting(operation).items() for case in cases]
+    own = [vector for vector in vectors().values() if vector.operation == operation]
+    different = {(frozenset(name for case, name in killed if case == vector.id), covered(vector)) for vector in own}
 
     assert len(different) >= 12

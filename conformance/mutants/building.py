@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Kind, Mutant
-from conformance.mutants.convictions import CONVICTED_BY
 from refimpl.arrays import Array
 from refimpl.schemes import operations
 
@@ -33,16 +32,14 @@ class Mistake:
 
     def at(self, operation: str, function: Function) -> Mutant:
         """Return the mutant of one operation."""
-        name = f"{operation}/{self.slug}"
         return Mutant(
-            name=name,
+            name=f"{operation}/{self.slug}",
             operation=operation,
             kind=self.kind,
             does=self.does,
             should=self.should,
             fix=self.fix,
             function=function,
-            convicted_by=CONVICTED_BY.get(name, ()),
             threads=self.threads,
             origin=self.origin,
         )
@@ -124,17 +121,15 @@ def declaring(operation: str, forced: Mapping[str, object]) -> str:
 
 def convention(operation: str, parameter: str, value: object, threads: tuple[str, ...] = ()) -> Mutant:
     """Return the mutant that conforms to one value of a parameter, whatever is asked for."""
-    name = f"{operation}/{parameter}={value}"
     forced = {parameter: value}
     return Mutant(
-        name=name,
+        name=f"{operation}/{parameter}={value}",
         operation=operation,
         kind="convention",
         does=f"computes {parameter}={shown(value)} whatever is asked for",
         should=f"compute the {parameter} that is asked for, or declare the one that it computes",
         fix=declaring(operation, forced),
         function=forcing(operation, forced),
-        convicted_by=CONVICTED_BY.get(name, ()),
         threads=threads,
         forces=forced,
         origin="" if threads else "a convention of the specification",

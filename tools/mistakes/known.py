@@ -1,11 +1,13 @@
 """The distinct mistakes of each scheme: what several operations or two half formats share is one."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.catalogue import KNOWN
 from conformance.mutant import Habit, Mutant
+from tools.convictions import laws, lock
 
 HALF = re.compile(r"^b?float16-")
 FORMAT = re.compile(r"\bb?float16\b")
@@ -73,18 +75,28 @@ class Mistake:
     @property
     def cases(self) -> tuple[str, ...]:
         """Return the cases that convict it."""
-        return tuple(dict.fromkeys(claim for each in self.shown for claim in each.convicted_by if not claim.startswith("law:")))
+        return tuple(dict.fromkeys(_cases()[each.name] for each in self.shown if each.name in _cases()))
 
     @property
     def laws(self) -> tuple[str, ...]:
         """Return the laws that convict it."""
-        claims = (claim for each in self.shown for claim in each.convicted_by if claim.startswith("law:"))
-        return tuple(dict.fromkeys(claim.removeprefix("law:") for claim in claims))
+        return tuple(dict.fromkeys(law for each in self.shown for law in _laws(each)))
 
     @property
     def _format(self) -> str:
         formats = dict.fromkeys(found[0].rstrip("-") for each in self.shown if (found := HALF.match(slug(each.name))))
         return f" in {' or '.join(formats)}" if formats else ""
+
+
+@functools.cache
+def _cases() -> Mapping[str, str]:
+    return lock.cases(lock.read())
+
+
+def _laws(each: Mutant | Habit) -> Sequence[str]:
+    if isinstance(each, Mutant):
+        return laws.claimed().get(each.name, ())
+    return [law.removeprefix("law:") for law in each.convicted_by]
 
 
 def slug(name: str) -> str:
