@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 from flint import arb, fmpq
 
 from conformance.oracle.budget import PROFILES, ROWS, Format, Stage
-from conformance.oracle.tensor import Number
+from conformance.oracle.tensor import Lazy, Number
 
 Ball = arb
 Outcome = TypeVar("Outcome")
@@ -49,9 +49,8 @@ def power_of_two(exponent: int) -> Ball:
     return arb(2) ** exponent
 
 
-def size(x: Ball) -> Ball:
-    """Return an upper bound of ``|x|``."""
-    return x.abs_upper()
+#: An upper bound of the magnitude of a number; the method itself, since it is asked for at every step.
+size: Callable[[Ball], Ball] = Ball.abs_upper
 
 
 def too_wide(angle: Ball) -> bool:
@@ -117,14 +116,15 @@ class Exact:
         """A number that the caller chose: its binary64 value, rounded to the computing format."""
         return cache(lambda value: self.step("parameter", arb(value)))
 
-    def powers(self, step: str, base: Ball, exponents: Iterable[fmpq]) -> list[Ball]:
+    def powers(self, step: str, base: Ball, exponents: Sequence[fmpq]) -> Sequence[Ball]:
         """Return ``base^exponent`` of every pair, by its logarithm; exactly 1 where that is 0."""
         whole = base.log()
-        logarithms = [whole * arb(exponent) for exponent in exponents]
-        return [
-            self.step(step, logarithm.exp(), logarithm=size(logarithm), base_logarithm=size(whole), pair=pair)
-            for pair, logarithm in enumerate(logarithms)
-        ]
+
+        def power(pair: int) -> Ball:
+            logarithm = whole * arb(exponents[pair])
+            return self.step(step, logarithm.exp(), logarithm=size(logarithm), base_logarithm=size(whole), pair=pair)
+
+        return Lazy(len(exponents), power)
 
     def angle(self, position: float, frequency: Ball) -> Ball:
         """Return ``position * frequency``; exact at the origin and for the frequency 1."""

@@ -201,6 +201,6 @@ def attend(a: Exact, inputs: dict[str, Tensor], logit: Logit, v: Tensor, *, caus
     row, heads = rows(a, inputs, logit, causal=causal), inputs["q"].shape[1]
 
     def averaged(batch: int, head: int, query: int, channel: int) -> Ball:
-        return row(batch, head, query).average(lambda n: v.at(batch, head * v.shape[1] // heads, n, channel))
+        return row(batch, head, query).average(v.column(batch, head * v.shape[1] // heads, channel).__getitem__)
 
     return over((*inputs["q"].shape[:3], v.shape[-1]), averaged)

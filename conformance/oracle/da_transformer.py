@@ -1,7 +1,8 @@
 """DA-Transformer: logits clipped at 0, then multiplied by a sigmoid of the distance (Wu, Wu, Huang 2021, section 3.2)."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 from flint import arb
 
@@ -16,13 +17,32 @@ def logistic(x: Ball) -> Ball:
     return (1 if x >= 0 else power) / (1 + power)
 
 
-def factor(a: Exact, weight: Number, saturation: Number, distance: Number) -> Ball:
-    """Return ``(1 + e^v) sigmoid(w R - v)``, or the power of its logarithm: the budget is of either."""
-    reach = a.product(a.parameter(weight), a.parameter(distance))
-    limit = a.parameter(saturation)
-    most, beyond = a.sum(arb(1), a.step("exponential", limit.exp())), a.sum(reach, -limit)
-    logarithm = a.sum(softplus(a, limit), -softplus(a, -beyond))
-    return hull([a.product(most, sigmoid(a, beyond)), a.step("exponential", logarithm.exp())])
+@dataclass(frozen=True)
+class Rescaling:
+    """What a head multiplies logits by: what doesn't depend on the distance is worked out once."""
+
+    a: Exact
+    weight: Ball
+    limit: Ball
+
+    @cached_property
+    def most(self) -> Ball:
+        """The largest factor, ``1 + e^v``."""
+        return self.a.sum(arb(1), self.a.step("exponential", self.limit.exp()))
+
+    @cached_property
+    def logarithm(self) -> Ball:
+        """Its logarithm, ``ln(1 + e^v)``."""
+        return softplus(self.a, self.limit)
+
+    def factor(self, distance: Number) -> Ball:
+        """Return ``(1 + e^v) sigmoid(w R - v)``, or the power of its logarithm: the budget is of either."""
+        a = self.a
+        beyond = a.sum(a.product(self.weight, a.parameter(distance)), -self.limit)
+        product = a.product(self.most, sigmoid(a, beyond))
+        if a.certain:
+            return product
+        return hull([product, a.step("exponential", a.sum(self.logarithm, -softplus(a, -beyond)).exp())])
 
 
 def sigmoid(a: Exact, exponent: Ball) -> Ball:
@@ -41,7 +61,8 @@ def softplus(a: Exact, x: Ball) -> Ball:
 def factors(a: Exact, inputs: Inputs) -> Callable[[int, int, int], Ball]:
     """Return the factor by head, query and key."""
     weight, saturation, queries, keys = (inputs[name] for name in ("distance_weight", "saturation", "query_positions", "key_positions"))
-    once = cache(lambda head, distance: factor(a, weight.at(head), saturation.at(head), distance))
+    rescaling = cache(lambda head: Rescaling(a, a.parameter(weight.at(head)), a.parameter(saturation.at(head))))
+    once = cache(lambda head, distance: rescaling(head).factor(distance))
     return lambda head, query, key: once(head, abs(queries.at(query) - keys.at(key)))
 
 

@@ -1,5 +1,6 @@
 """LongRoPE, as the paper has it (Ding et al. 2024, eq. 3) and as it was shipped (Phi-3)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flint import arb
@@ -8,16 +9,16 @@ from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.position_interpolation import shared
 from conformance.oracle.rotary import Rotary, Turn, circles, turn_all
-from conformance.oracle.tensor import Inputs, Results, Tensor
+from conformance.oracle.tensor import Inputs, Lazy, Results, Tensor
 
 
-def slowed(a: Exact, factors: Tensor, *, head_dim: int, base: float, **_: Any) -> list[Ball]:
+def slowed(a: Exact, factors: Tensor, *, head_dim: int, base: float, **_: Any) -> Sequence[Ball]:
     """Return ``theta_j / lambda_j``, one factor for each pair."""
     plain = rope.thetas(a, head_dim=head_dim, base=base)
-    return [shared(a, theta, a.parameter(factor)) for theta, factor in zip(plain, factors.values, strict=True)]
+    return Lazy(len(plain), lambda j: shared(a, plain[j], a.parameter(factors.values[j])))
 
 
-def thetas(a: Exact, *, inputs: Inputs, original_length: int, length: int, **parameters: Any) -> list[Ball]:
+def thetas(a: Exact, *, inputs: Inputs, original_length: int, length: int, **parameters: Any) -> Sequence[Ball]:
     """Return the frequencies: by the long factors where the sequence is longer than the original length."""
     chosen = inputs["long_factors"] if length > original_length else inputs["short_factors"]
     return slowed(a, chosen, **parameters)

@@ -1,16 +1,18 @@
 """Position interpolation, from the paper (Chen et al. 2023, eq. 4)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact, is_power_of_two
 from conformance.oracle.rotary import Rotary
+from conformance.oracle.tensor import Lazy
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> list[Ball]:
+def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> Sequence[Ball]:
     """Return ``theta_j / s``: the angle of position ``p / s``, per position."""
-    stretch = a.parameter(factor)
-    return [shared(a, theta, stretch) for theta in rope.thetas(a, head_dim=head_dim, base=base)]
+    plain, stretch = rope.thetas(a, head_dim=head_dim, base=base), a.parameter(factor)
+    return Lazy(len(plain), lambda j: shared(a, plain[j], stretch))
 
 
 def shared(a: Exact, theta: Ball, stretch: Ball) -> Ball:

@@ -1,5 +1,6 @@
 """Rotary position embedding, from the paper (Su et al. 2021, eq. 13-16, 18, 34)."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -8,12 +9,12 @@ from flint import arb, fmpq
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.rotary import Rotary, Turn, places, turn, turn_all
-from conformance.oracle.tensor import Inputs, Result, Results, over
+from conformance.oracle.tensor import Inputs, Lazy, Result, Results, over
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, **_: Any) -> list[Ball]:
+def thetas(a: Exact, *, head_dim: int, base: float, **_: Any) -> Sequence[Ball]:
     """Return ``theta_j = base^(-2 j / head_dim)``, ``j`` from 0 (eq. 15)."""
-    return a.powers("frequency", a.parameter(base), (fmpq(-2 * j, head_dim) for j in range(head_dim // 2)))
+    return a.powers("frequency", a.parameter(base), Lazy(head_dim // 2, lambda j: fmpq(-2 * j, head_dim)))
 
 
 FORM = Rotary(thetas)
@@ -50,6 +51,12 @@ def logits(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameter
     between = cache(lambda query, key, pair: attention.turn(a, theta[pair], query, key, sign))
 
     @cache
+    def carried(batch: int, head: int, query: int) -> list[int]:
+        """Return the pairs of a query that aren't zero."""
+        row = q.row(batch, head, query)
+        return [pair for pair, (i, j) in enumerate(sources) if row[i] or row[j]]
+
+    @cache
     def side(name: str, batch: int, head: int, token: int, pair: int) -> attention.Side:
         x, at = (q, queries) if name == "q" else (k, keys)
         row, (i, j) = x.row(batch, head, token), sources[pair]
@@ -57,8 +64,8 @@ def logits(a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameter
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
         ends, group = (queries.in_batch(batch, query), keys.in_batch(batch, key)), head * k.shape[1] // q.shape[1]
-        x, y = q.row(batch, head, query), k.row(batch, group, key)
-        live = [pair for pair, (i, j) in enumerate(sources) if (x[i] or x[j]) and (y[i] or y[j])]
+        y = k.row(batch, group, key)
+        live = [pair for pair in carried(batch, head, query) if y[sources[pair][0]] or y[sources[pair][1]]]
         sides = ((side("q", batch, head, query, pair), side("k", batch, group, key, pair), between(*ends, pair)) for pair in live)
         return attention.logit(a, list(sides), q.shape[-1])
 

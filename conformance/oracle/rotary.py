@@ -20,14 +20,13 @@ OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None) -> Turn:
     """Return cosine and sine of one angle, times a factor where there is one."""
-    angle, grown = a.angle(position, theta), arb(1) if factor is None else factor
-    cos, sin = (a.step("table", a.product(grown, f(angle), "factor")) for f in (a.cosine, a.sine))
-    return cos, sin
+    angle = a.angle(position, theta)
+    return entry(a, a.cosine(angle), factor), entry(a, a.sine(angle), factor)
 
 
-def circle(a: Exact, frequencies: Sequence[Ball], position: Number) -> list[Turn]:
-    """Return cosine and sine of every angle at one position."""
-    return [turn(a, theta, position) for theta in frequencies]
+def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
+    """Return a cosine or sine as a table holds it, times a factor where there is one."""
+    return a.step("table", a.product(arb(1) if factor is None else factor, x, "factor"))
 
 
 def circles(a: Exact, frequencies: Sequence[Ball], positions: Tensor, factor: Ball | None = None) -> Turns:
@@ -50,17 +49,15 @@ def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, 
         sources, targets, direction = targets, sources, OPPOSITE[direction]
     written = {channel: (pair, place) for pair, ends in enumerate(targets) for place, channel in enumerate(ends)}
 
-    @cache
-    def turned(batch: int, head: int, token: int, pair: int) -> tuple[Ball, Ball]:
+    def element(batch: int, head: int, token: int, channel: int) -> Ball:
+        pair, place = written[channel]
         row, (i, j) = x.row(batch, head, token), sources[pair]
         one, other = arb(row[i]), arb(row[j])
         cos, sine = turns(batch, token, pair)
         sin = sine if direction == "positive" else -sine
-        return a.sum(a.product(one, cos), -a.product(other, sin)), a.sum(a.product(one, sin), a.product(other, cos))
-
-    def element(batch: int, head: int, token: int, channel: int) -> Ball:
-        pair, place = written[channel]
-        return turned(batch, head, token, pair)[place]
+        if place == 0:
+            return a.sum(a.product(one, cos), -a.product(other, sin))
+        return a.sum(a.product(one, sin), a.product(other, cos))
 
     return over(x.shape, element)
 
@@ -69,7 +66,7 @@ def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, 
 class Rotary:
     """What a scheme brings: its frequencies, and a factor that multiplies cosine and sine; every method is an operation."""
 
-    thetas: Callable[..., list[Ball]]
+    thetas: Callable[..., Sequence[Ball]]
     factor: Callable[..., Ball] | None = None
 
     def turns(self, a: Exact, inputs: Inputs, positions: Tensor, **parameters: Any) -> Turns:

@@ -1,7 +1,7 @@
 """Relative position representations, from the paper (Shaw et al. 2018, eq. 1-5)."""
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from flint import arb
@@ -93,7 +93,7 @@ def attend(a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Resu
     row, group = attention.rows(a, inputs, scores(a, inputs, **parameters), causal=causal), shape[1] // v.shape[1]
 
     def averaged(batch: int, head: int, m: int, channel: int) -> Ball:
-        value = partial(v.at, batch, head // group)
-        return mixed(a, row(batch, head, m), lambda n: value(n, channel), lambda n: edge(batch, m, n)[channel])
+        value = v.column(batch, head // group, channel).__getitem__
+        return mixed(a, row(batch, head, m), value, lambda n: edge(batch, m, n)[channel])
 
     return {"result": over((*shape[:3], v.shape[-1]), averaged)}

@@ -7,22 +7,25 @@ from typing import Any
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.rotary import Turn, turn
-from conformance.oracle.tensor import Inputs, Results, over
+from conformance.oracle.rotary import entry, turn
+from conformance.oracle.tensor import Inputs, Lazy, Number, Results, over
 
 
-def omegas(a: Exact, dim: int, base: float, spacing: str) -> list[Ball]:
+def omegas(a: Exact, dim: int, base: float, spacing: str) -> Sequence[Ball]:
     """Return ``base^(-2 i / dim)``, or ``base^(-i / (dim // 2 - 1))`` so that the last is ``1 / base``."""
     steps = fmpq(dim, 2) if spacing == "paper" else fmpq(max(1, dim // 2 - 1))
-    return a.powers("frequency", a.parameter(base), (-fmpq(i) / steps for i in range(dim // 2)))
+    return a.powers("frequency", a.parameter(base), Lazy(dim // 2, lambda i: -fmpq(i) / steps))
 
 
-def arranged(turns: Sequence[Turn], layout: str) -> list[Ball]:
-    """Return sines and cosines where the layout wants them."""
-    cosines, sines = [cos for cos, _ in turns], [sin for _, sin in turns]
-    if layout == "interleaved":
-        return [value for pair in zip(sines, cosines, strict=True) for value in pair]
-    return sines + cosines if layout == "halves" else cosines + sines
+def waves(a: Exact, omega: Sequence[Ball], position: Number, layout: str) -> Sequence[Ball]:
+    """Return sines and cosines of one position where the layout wants them."""
+
+    def wave(channel: int) -> Ball:
+        pair, sine = column(layout, channel, len(omega))
+        angle = a.angle(position, omega[pair])
+        return entry(a, a.sine(angle) if sine else a.cosine(angle))
+
+    return Lazy(2 * len(omega), wave)
 
 
 def column(layout: str, channel: int, pairs: int) -> tuple[int, bool]:
@@ -38,16 +41,12 @@ def encode(a: Exact, inputs: Inputs, *, dim: int, base: float, layout: str, spac
         message = f"dim must be even, got {dim}"
         raise ValueError(message)
     positions, omega, grown = inputs["positions"], omegas(a, dim, base, spacing), a.parameter(scale)
-    at = cache(lambda position, pair: turn(a, omega[pair], position))
+    at = cache(lambda position: waves(a, omega, position, layout))
 
-    def wave(token: int, channel: int) -> Ball:
-        if channel == 2 * len(omega):
-            return arb(0)
-        pair, sine = column(layout, channel, len(omega))
-        cos, sin = at(positions.at(token), pair)
-        return a.product(grown, sin if sine else cos)
+    def scaled(token: int, channel: int) -> Ball:
+        return arb(0) if channel == 2 * len(omega) else a.product(grown, at(positions.at(token))[channel])
 
-    return {"result": over((*positions.shape, dim), wave)}
+    return {"result": over((*positions.shape, dim), scaled)}
 
 
 def shift_matrix(a: Exact, inputs: Inputs, *, dim: int, base: float, spacing: str, **_: Any) -> Results:

@@ -33,6 +33,12 @@ class Tensor:
         start = self._flat(index)
         return self.values[start : start + self.shape[-1]]
 
+    def column(self, *index: int) -> Sequence[Number]:
+        """Return the last axis but one at an index of the others."""
+        *others, last = index
+        start, count, width = self._flat(others), self.shape[-2], self.shape[-1]
+        return self.values[start + last : start + count * width : width]
+
     def in_batch(self, batch: int, token: int) -> Number:
         """Return the position of a token, from an array that may lack the batch axis."""
         return self.values[token if len(self.shape) == 1 else batch * self.shape[1] + token]
@@ -72,13 +78,36 @@ class Each(Sequence[Any]):
         return starmap(self.at, product(*map(range, self.shape)))
 
 
+class Lazy(Sequence[Any]):
+    """So many elements, each worked out once, and only if it is asked for: of a wide vector often few are."""
+
+    def __init__(self, count: int, at: Callable[[int], Any]) -> None:
+        """Keep what is needed; nothing is worked out here."""
+        self.length = count
+        self.at = at
+        self.known: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        """Return how many elements there are."""
+        return self.length
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return one element, counted from 0."""
+        if index not in self.known:
+            if not 0 <= index < self.length:
+                raise IndexError
+            self.known[index] = self.at(index)
+        return self.known[index]
+
+
 Inputs = dict[str, Tensor]
 #: A shape, and a ball for each element.
 Result = tuple[tuple[int, ...], Sequence[Any]]
 Results = dict[str, Result]
 
 
-
 def over(shape: tuple[int, ...], at: Callable[..., Any]) -> tuple[tuple[int, ...], Each]:
     """Return a result of that shape, whose elements a function gives by their indices."""
     return shape, Each(shape, at)
+
+

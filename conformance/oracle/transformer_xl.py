@@ -9,9 +9,8 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, is_zero, size
-from conformance.oracle.rotary import circle
-from conformance.oracle.sinusoidal import arranged, omegas
-from conformance.oracle.tensor import Inputs, Number, Results, over
+from conformance.oracle.sinusoidal import omegas, waves
+from conformance.oracle.tensor import Inputs, Lazy, Number, Results, over
 
 NAMES = ("content_content", "content_position", "global_content", "global_position")
 BIASES = ("content_bias", "position_bias")
@@ -21,7 +20,7 @@ Live = Sequence[tuple[int, Ball]]
 
 def dot(a: Exact, x: Live, y: Vector) -> Ball:
     """Return a dot product, any order of its sum allowed; what meets a zero contributes nothing, whatever it is."""
-    live = [value * y[channel] for channel, value in x if not is_zero(y[channel])]
+    live = [value * other for channel, value in x if not is_zero(other := y[channel])]
     if not live:
         return arb(0)
     if a.certain:
@@ -53,10 +52,10 @@ class Model:
     clamp_length: int | None
 
     @cached_property
-    def relative_key(self) -> Callable[[int, int], list[Ball]]:
+    def relative_key(self) -> Callable[[int, int], Vector]:
         """The projected sinusoid of a distance and a head (``W_kR R_delta``); each is worked out once."""
         omega = omegas(self.a, self.dim, self.base, "paper")
-        wave = cache(lambda delta: arranged(circle(self.a, omega, delta), self.layout))
+        wave = cache(lambda delta: waves(self.a, omega, delta, self.layout))
         return cache(lambda delta, head: self.projected(wave(delta), head))
 
     def distance(self, query: Number, key: Number) -> int:
@@ -65,15 +64,15 @@ class Model:
         clamped = away if self.clamp_length is None else min(away, self.clamp_length)
         return clamped if self.sign == "query_minus_key" else -clamped
 
-    def projected(self, wave: Vector, head: int) -> list[Ball]:
+    def projected(self, wave: Vector, head: int) -> Vector:
         """Return one head's relative key of one distance."""
-        return [dot(self.a, column, wave) for column in self.columns(head)]
+        return Lazy(self.inputs["position_weight"].shape[2], lambda channel: dot(self.a, self.column(head, channel), wave))
 
     @cached_property
-    def columns(self) -> Callable[[int], Sequence[Live]]:
-        """The weights of a head that give each channel of its relative keys."""
+    def column(self) -> Callable[[int, int], Live]:
+        """The weights that give one channel of a head's relative keys."""
         weight = self.inputs["position_weight"]
-        return cache(lambda head: [attention.live([weight.at(i, head, d) for i in range(self.dim)]) for d in range(weight.shape[2])])
+        return cache(lambda head, channel: attention.live([weight.at(i, head, channel) for i in range(self.dim)]))
 
     @cached_property
     def queries(self) -> Callable[[int, int, int], Live]:
@@ -83,11 +82,17 @@ class Model:
     @cached_property
     def contents(self) -> Callable[[int, int, int], Vector]:
         """The content of a key, by batch row and head."""
-        return cache(lambda *where: [arb(x) for x in self.inputs["k"].row(*where)])
 
-    def bias(self, name: str, head: int) -> Live:
-        """Return ``u`` or ``v`` of a head."""
-        return attention.live(self.inputs[f"{name}_bias"].row(head))
+        def content(*where: int) -> Vector:
+            row = self.inputs["k"].row(*where)
+            return Lazy(len(row), lambda channel: arb(row[channel]))
+
+        return cache(content)
+
+    @cached_property
+    def bias(self) -> Callable[[str, int], Live]:
+        """``u`` or ``v`` of a head."""
+        return cache(lambda name, head: attention.live(self.inputs[f"{name}_bias"].row(head)))
 
     @cached_property
     def global_content(self) -> Callable[[int, int, int], Ball]:
@@ -100,12 +105,13 @@ class Model:
         return cache(lambda delta, head: dot(self.a, self.bias("position", head), self.relative_key(delta, head)))
 
     @cached_property
-    def lost(self) -> Callable[[int, int, int], list[list[Ball]]]:
-        """What each channel of ``q + u`` and ``q + v`` loses where it is rounded, by batch row, head and query."""
+    def lost(self) -> Callable[[int, int, int], list[Live]]:
+        """What the channels of ``q + u`` and ``q + v`` lose that are rounded, by batch row, head and query."""
 
-        def strays(batch: int, head: int, query: int) -> list[list[Ball]]:
+        def strays(batch: int, head: int, query: int) -> list[Live]:
             vector, rows = self.inputs["q"].row(batch, head, query), [self.inputs[name].row(head) for name in BIASES]
-            return [[self.a.sum(arb(x), arb(bias)).rad() for x, bias in zip(vector, row, strict=True)] for row in rows]
+            every = ([self.a.sum(arb(x), arb(bias)).rad() for x, bias in zip(vector, row, strict=True)] for row in rows)
+            return [[(channel, stray) for channel, stray in enumerate(each) if not is_zero(stray)] for each in every]
 
         return cache(strays)
 
@@ -125,8 +131,7 @@ class Model:
             return arb(0)
         others = self.contents(batch, head, key), self.relative_key(self.between(batch, query, key), head)
         both = zip(self.lost(batch, head, query), others, strict=True)
-        pairs = (pair for strays, each in both for pair in zip(strays, each, strict=True))
-        return sum((stray * size(other) for stray, other in pairs if not is_zero(stray)), arb(0))
+        return sum((stray * size(other[channel]) for strays, other in both for channel, stray in strays), arb(0))
 
     def logit(self, batch: int, head: int, query: int, key: int) -> Ball:
         """Return the sum of the terms, made either way, over the root of the width."""

@@ -1,5 +1,6 @@
 """YaRN as released code computes it (Peng et al. 2023, eq. 17-22; the ramp is linear in the pair's index)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flint import arb, fmpq
@@ -8,7 +9,7 @@ from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact, hull, is_zero, size
 from conformance.oracle.position_interpolation import shared
 from conformance.oracle.rotary import Rotary
-from conformance.oracle.tensor import Inputs, Results
+from conformance.oracle.tensor import Inputs, Lazy, Results
 
 #: The numbers that the formulas print mean themselves, not their binary64 neighbours.
 TENTH = fmpq(1, 10)
@@ -58,14 +59,15 @@ def thetas(
     beta_slow: float,
     truncate: bool,
     **_: Any,
-) -> list[Ball]:
+) -> Sequence[Ball]:
     """Return every blended frequency, around all bands that the ramp may have."""
     plain, stretch = rope.thetas(a, head_dim=head_dim, base=base), a.parameter(factor)
     choices = bands(a, head_dim, base, original_length, (beta_fast, beta_slow), truncate=truncate)
-    return [
-        hull([blended(a, theta, shared(a, theta, stretch), slowed(a, j, low, high)) for low, high in choices])
-        for j, theta in enumerate(plain)
-    ]
+
+    def around(j: int) -> Ball:
+        return hull([blended(a, plain[j], shared(a, plain[j], stretch), slowed(a, j, low, high)) for low, high in choices])
+
+    return Lazy(len(plain), around)
 
 
 def growth(a: Exact, factor: float, mscale: float) -> Ball:
