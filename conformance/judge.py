@@ -160,6 +160,8 @@ def hidden_places(vector: Vector, name: str, *, masked: bool) -> np.ndarray:
 def _unmasked(reply: Reply, hidden: Mapping[str, np.ndarray]) -> Failed | None:
     """Return the failure of a reply that hides not every key after its query, by ``-inf`` or by a number next to the lowest."""
     for name, values in reply.values.items():
+        if not hidden[name].any():
+            continue
         low = values <= -LARGEST.get(reply.dtypes[name], math.inf) / 2
         if (wrong := hidden[name] & ~low).any():
             where = _first(wrong)
@@ -172,9 +174,12 @@ def _finite(vector: Vector, reply: Reply, hidden: Mapping[str, np.ndarray]) -> F
     """Return the failure of a reply that isn't finite, sampled or not, unless what is expected comes close to the largest number."""
     for name, right in (vector.expected or {}).items():
         got = reply.values[name]
+        finite = np.isfinite(got)
+        if finite.all():
+            continue
         close = np.abs(right) >= LARGEST.get(reply.dtypes[name], math.inf) / 2
         excused = np.isinf(got) & (bool(close.any()) if name in vector.at else close)
-        wrong = ~np.isfinite(got) & ~hidden[name] & ~excused
+        wrong = ~finite & ~hidden[name] & ~excused
         if name not in vector.at:
             wrong &= got != right
         if wrong.any():
@@ -301,7 +306,7 @@ def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, w
 
 def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple[tuple[int, float], ...]:
     """Return the largest ratio at every position, where the result says which position an element belongs to."""
-    worst: dict[int, float] = {}
+    found = []
     for side, ratios in known:
         axes = axis_names(operations()[vector.operation].results[side.name], len(side.shape)) or ()
         indices = np.unravel_index(side.at, side.shape) if side.shape else ()
@@ -309,9 +314,14 @@ def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple
         if places is None:
             continue
         judged = ~np.isnan(ratios)
-        for place, ratio in zip(places[judged].tolist(), ratios[judged].tolist(), strict=True):
-            worst[int(place)] = max(worst.get(int(place), 0.0), ratio)
-    return tuple(sorted(worst.items()))
+        found.append((places[judged].astype(np.int64), ratios[judged]))
+    if not found:
+        return ()
+    places, ratios = (np.concatenate(each) for each in zip(*found, strict=True))
+    order = np.argsort(places, kind="stable")
+    distinct, first = np.unique(places[order], return_index=True)
+    worst = np.maximum.reduceat(ratios[order], first) if distinct.size else ratios
+    return tuple(zip(distinct.tolist(), worst.tolist(), strict=True))
 
 
 def _positions(vector: Vector, axes: tuple[str, ...], indices: Mapping[str, np.ndarray]) -> np.ndarray | None:

@@ -317,7 +317,8 @@ def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes
         if name not in arrays:
             arrays[name] = numbers(rng, shape, dtype)
     fitted = suited(operation.name, {name: arrays[name] for name in operation.arrays}, parameters)
-    return Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
+    exact = {name: a if is_position(name) or a is arrays[name] else features.exact(a, dtype) for name, a in fitted.items()}
+    return Arguments(exact, parameters)
 
 
 def _has_rows(name: str, room: Room, takes: Takes) -> bool:

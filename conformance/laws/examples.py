@@ -4,7 +4,6 @@ import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, configuration, settings
@@ -48,13 +47,27 @@ def leaving_nothing() -> Iterator[None]:
 def _home(folder: Path) -> contextlib.AbstractContextManager[object]:
     """Set the folder, and what it was before afterwards: a person's own tests keep theirs."""
     name = "__hypothesis_home_directory"
-    return patch.object(configuration, name, folder) if hasattr(configuration, name) else contextlib.nullcontext()
+    return _replaced(configuration, name, folder)
 
 
 def by_seed_alone() -> contextlib.AbstractContextManager[object]:
     """Keep Hypothesis from mixing in constants of whatever modules a process has loaded: one seed draws the same everywhere."""
     provider, name = providers.HypothesisProvider, "_maybe_draw_constant"
-    return patch.object(provider, name, _no_constant) if hasattr(provider, name) else contextlib.nullcontext()
+    return _replaced(provider, name, _no_constant)
+
+
+@contextlib.contextmanager
+def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
+    """Have what an owner holds by that name be another while this lasts, if it holds anything; ``unittest.mock`` takes long to import."""
+    if name not in vars(owner):
+        yield
+        return
+    was = vars(owner)[name]
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, was)
 
 
 def _no_constant(*_: object, **__: object) -> None:

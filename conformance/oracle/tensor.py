@@ -109,5 +109,3 @@ Results = dict[str, Result]
 def over(shape: tuple[int, ...], at: Callable[..., Any]) -> tuple[tuple[int, ...], Each]:
     """Return a result of that shape, whose elements a function gives by their indices."""
     return shape, Each(shape, at)
-
-
