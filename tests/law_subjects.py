@@ -110,12 +110,13 @@ def altered(name: str, alter: Callable[[Arguments], Arguments], dtype: str = "fl
     return subject(name, function, dtype, **settings)
 
 
-def findings(put: Subject, *, examples: int = 20, seed: int = 0) -> dict[str, Finding]:
+def findings(put: Subject, *, examples: int = 20, seed: int = 0, shrink: bool = True) -> dict[str, Finding]:
     """Return what all laws of the subject's operation say about it, by name."""
     scheme, _, short = put.operation.name.partition(".")
-    return {finding.law: finding for finding in run(put, SCHEMES[scheme].laws.get(short, ()), examples=examples, seed=seed)}
+    laws = SCHEMES[scheme].laws.get(short, ())
+    return {finding.law: finding for finding in run(put, laws, examples=examples, seed=seed, shrink=shrink)}
 
 
 def convicting(put: Subject, **settings: int) -> set[str]:
-    """Return the names of the laws that convict."""
-    return {name for name, finding in findings(put, **settings).items() if finding.failure is not None}
+    """Return the names of the laws that convict; nobody sees the counterexamples, so none is shrunk."""
+    return {name for name, finding in findings(put, shrink=False, **settings).items() if finding.failure is not None}
