@@ -10,6 +10,7 @@ A run does, for every task::
     evidence = gathered.evidence()
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -29,8 +30,8 @@ LOOK = {"smoke": 24, "core": 72, "full": 72}
 #: How many of them are judged for one mistake, and for all together.
 TRIES = 3
 MOST = 12
-#: How many numbers a case may have that mistakes are run on: larger ones cost more than they show.
-CHEAP = 1 << 17
+#: How many numbers a case may take, and give, that mistakes are run on: few positions make a large bias, which costs more than it shows.
+CHEAP, GIVEN = 1 << 17, 1 << 20
 #: A difference of fewer half units in the last place than this is none: that much every rounding makes.
 SHOWS = 2.0
 
@@ -93,7 +94,7 @@ class Gathered:
 
     def _exclude(self) -> None:
         """Ask of every mistake that is left whether a golden case convicts it: of small cases first, which convict most."""
-        fresh = [checked for checked in self.checked[self._seen :] if judged(checked) and _size(checked) <= CHEAP]
+        fresh = [checked for checked in self.checked[self._seen :] if judged(checked) and _cheap(checked)]
         self._seen = len(self.checked)
         for checked in sorted(fresh, key=_size):
             for mutant in list(self.open.values()):
@@ -133,3 +134,9 @@ def _hides(checked: Checked | None) -> bool:
 
 def _size(checked: Checked) -> int:
     return sum(array.size for array in checked.vector.inputs.values())
+
+
+def _cheap(checked: Checked) -> bool:
+    """Whether mistakes can be run on a case; where only some elements are judged, its results are still computed whole."""
+    whole = checked.vector.shapes or {name: array.shape for name, array in (checked.vector.expected or {}).items()}
+    return _size(checked) <= CHEAP and sum(map(math.prod, whole.values())) <= GIVEN
