@@ -1,5 +1,6 @@
 """Every outcome from a miniature, through the worker process."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,10 @@ def _beside_the_miniatures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parent)
 
 
-def judged(name: str) -> Report:
-    return run.check(f"miniatures:{name}", level="smoke")
+@functools.cache
+def judged(name: str, level: str = "smoke") -> Report:
+    """Return the report of a miniature, which no test changes."""
+    return run.check(f"miniatures:{name}", level=level)
 
 
 def vectors(report: Report) -> list[Outcome]:
@@ -143,14 +146,14 @@ def test_modified_inputs_as_declared_are_shown_only() -> None:
 
 
 def test_a_cache_with_an_incomplete_key_fails_history_independence_and_nothing_else() -> None:
-    report = run.check("miniatures:cache_without_base")
+    report = judged("cache_without_base", "core")
 
     assert failed(report) == {"history independence": Reason.HISTORY}
     assert not any(isinstance(result.outcome, Errored | Crashed) for result in report.results)
 
 
 def test_history_dependence_names_the_earlier_call_and_can_be_pasted(capfd: pytest.CaptureFixture[str]) -> None:
-    result = law(run.check("miniatures:cache_without_base"), "history independence")
+    result = law(judged("cache_without_base", "core"), "history independence")
 
     assert result.earlier is not None
     assert result.earlier.startswith("rope.rotate(head_dim=")
@@ -233,7 +236,7 @@ def test_smoke_takes_three_vectors_that_are_in_range() -> None:
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
-    first, second = (run.check("miniatures:off_by_one", level="smoke", seed=3) for _ in range(2))
+    first, second = judged("off_by_one"), run.check("miniatures:off_by_one", level="smoke")
 
     assert [(r.check, r.outcome, r.ratio) for r in first.results] == [(r.check, r.outcome, r.ratio) for r in second.results]
 

@@ -42,6 +42,11 @@ def names(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return names(run(tmp_path_factory.mktemp("every"), "--posenc", RIGHT, "--posenc", WRONG, "--collect-only"))
+
+
 def test_a_right_implementation_passes_one_test_per_case_and_law(tmp_path: Path) -> None:
     done = run(tmp_path, "--posenc", RIGHT, "-rs")
 
@@ -102,17 +107,14 @@ def test_drawn_cases_are_tests_and_their_seed_is_printed(tmp_path: Path) -> None
         (("-m", "scheme_rope and level_core", "-k", "law:relative"), "law:relative"),
     ],
 )
-def test_names_and_marks_select(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
-    chosen = names(run(tmp_path, "--posenc", RIGHT, "--collect-only", *arguments))
-    every = names(run(tmp_path, "--posenc", RIGHT, "--collect-only"))
+def test_names_and_marks_select(tmp_path: Path, every: list[str], arguments: tuple[str, ...], words: str) -> None:
+    chosen = names(run(tmp_path, "--posenc", RIGHT, "--posenc", WRONG, "--collect-only", *arguments))
 
     assert 0 < len(chosen) < len(every)
     assert all(words in name for name in chosen)
 
 
-def test_every_name_is_unique(tmp_path: Path) -> None:
-    every = names(run(tmp_path, "--posenc", RIGHT, "--posenc", WRONG, "--collect-only"))
-
+def test_every_name_is_unique(every: list[str]) -> None:
     assert len(set(every)) == len(every) > 0
 
 
