@@ -3,6 +3,7 @@
 from conformance.adapters import (
     transformers_biases,
     transformers_gptj,
+    transformers_llama3,
     transformers_longrope,
     transformers_rotary,
     transformers_shaw,
@@ -18,6 +19,7 @@ __all__ = [
     "adapter",
     "transformers_biases",
     "transformers_gptj",
+    "transformers_llama3",
     "transformers_longrope",
     "transformers_rotary",
     "transformers_shaw",

@@ -4,6 +4,7 @@ from conformance.mutant import Mutant
 from conformance.mutants import (
     alibi,
     binary,
+    by_turns,
     da_transformer,
     learned,
     longrope,
@@ -37,6 +38,7 @@ FAMILIES = (
     yarn,
     shaw,
     binary,
+    by_turns,
     learned,
     none,
 )

@@ -120,10 +120,17 @@ ROWS: Mapping[str, Row] = {
         argument="the argument's roundings are absolute in the logarithm: the magnitude is |bound| + d / (2 ln base)",
         needs="ggml 0.13.1: logf throughout",
     ),
+    "turns": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="L theta / (2 pi), and L / lambda with lambda = 2 pi / theta",
+        argument="the constant, the wavelength, the quotient and a spare; the error of theta comes with theta",
+        needs="transformers 5.23.0, ROPE_INIT_FUNCTIONS['llama3']: wavelen = 2 * math.pi / inv_freq",
+    ),
     "ramp quotient": Row(
         Stage.FREQUENCY,
         2,
-        covers="(j - low) / (high - low), the differences rounded or not",
+        covers="(j - low) / (high - low), the differences rounded or not; the same of turns",
         argument="one rounding of the quotient, one of the differences",
         needs="transformers 5.23.0: float32 `linear_func`",
     ),
