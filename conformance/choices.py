@@ -51,10 +51,11 @@ def candidates(
         return parameter.choices
     if parameter.kind is bool:
         return (False, True)
-    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
+    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if obeys(parameter, value))
 
 
-def _obeys(parameter: Parameter, value: object) -> bool:
+def obeys(parameter: Parameter, value: object) -> bool:
+    """Whether a value obeys the rule of a parameter."""
     try:
         parameter.check(value)
     except SpecificationError:

@@ -64,7 +64,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
         Mistake(
             "not-stretched",
             does="ignores the factor",
-            should="divide positions, or all frequencies, by the factor",
+            should="slow the pairs by the factor that is asked for",
             fix="read the factor from rope_scaling in every spelling, and keep it when converting",
             threads=("https://github.com/ggml-org/llama.cpp/pull/2772", "https://github.com/lablup/mlxcel/issues/1340"),
         ),
@@ -73,8 +73,8 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
     (
         Mistake(
             "multiplied",
-            does="multiplies by the factor",
-            should="divide by it",
+            does="multiplies by the factor: pairs turn faster",
+            should="slow them by the factor",
             fix="pass 1 / factor where a scale is asked for",
             threads=("https://github.com/ml-explore/mlx/pull/261",),
         ),
@@ -83,8 +83,8 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
     (
         Mistake(
             "factor-squared",
-            does="divides positions and frequencies by the factor",
-            should="divide one of the two",
+            does="applies the factor twice",
+            should="apply it once, to positions or to frequencies",
             fix="scale in one place only",
             threads=("https://github.com/lablup/mlxcel/issues/1324",),
             origin="in the style of the thread: positions scaled twice",
@@ -94,9 +94,9 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
     (
         Mistake(
             "factor-root",
-            does="divides by the root of the factor",
-            should="divide by the factor",
-            fix="divide by the factor",
+            does="takes the root of the factor",
+            should="take the factor as it is",
+            fix="slow by the factor itself",
             origin="in the style of scales that are split between queries and keys",
         ),
         math.sqrt,
@@ -105,7 +105,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
         Mistake(
             "factor-cut-to-integer",
             does="cuts the factor to an integer",
-            should="divide by the factor as it is",
+            should="take the factor as it is",
             fix="read the factor as a float",
             origin="in the style of lengths divided as integers",
         ),
@@ -115,8 +115,8 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
         Mistake(
             "factor-rounded-up-to-a-power",
             does="rounds the factor up to a power of two",
-            should="divide by the factor as it is",
-            fix="divide by the factor",
+            should="take the factor as it is",
+            fix="slow by the factor that is configured",
             origin="in the style of contexts that grow by doubling",
         ),
         lambda factor: 2.0 ** math.ceil(math.log2(factor)),
@@ -124,8 +124,8 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
     (
         Mistake(
             "logarithm-of-factor",
-            does="divides by 1 + ln(factor)",
-            should="divide by the factor",
+            does="takes 1 + ln(factor) for the factor",
+            should="take the factor as it is",
             fix="keep the logarithm for attention factors",
             origin="in the style of scalings by the logarithm of the length",
         ),
@@ -135,7 +135,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
         Mistake(
             "factor-capped-at-eight",
             does="takes no factor above 8",
-            should="divide by the factor that is asked for",
+            should="take the factor that is asked for",
             fix="don't clamp the factor",
             origin="in the style of one model's factor written into the code",
         ),
@@ -145,7 +145,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
         Mistake(
             "factor-below-two-ignored",
             does="takes a factor below 2 for none",
-            should="divide by the factor that is asked for",
+            should="take the factor that is asked for",
             fix="compare with 1",
             origin="in the style of factors cut to integers before they are compared",
         ),
@@ -168,7 +168,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
             "float16-reciprocal",
             does="rounds 1 / factor to float16",
             should="keep the reciprocal in float32 or wider",
-            fix="divide by the factor",
+            fix="divide by the factor itself",
             kind="precision",
             origin="in the style of a scale that is kept with the model's weights",
         ),

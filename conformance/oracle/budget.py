@@ -120,6 +120,14 @@ ROWS: Mapping[str, Row] = {
         argument="the argument's roundings are absolute in the logarithm: the magnitude is |bound| + d / (2 ln base)",
         needs="ggml 0.13.1: logf throughout",
     ),
+    "raised base": Row(
+        Stage.FREQUENCY,
+        3,
+        per={"logarithm": 2},
+        covers="base * s^(d / (d - 2))",
+        argument="a power, a product and a spare; the rounding of the exponent is relative in the logarithm, once more that of a quotient",
+        needs="transformers 5.23.0, HunYuan: `rope_theta * alpha ** (dim / (dim - 2))`, in binary64 there",
+    ),
     "turns": Row(
         Stage.FREQUENCY,
         4,
