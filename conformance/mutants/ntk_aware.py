@@ -10,7 +10,7 @@ from conformance.mutants.rotary import spectrum
 from conformance.mutants.stretched import Ladder, inherited, of_ladder
 
 SCHEME = "ntk_aware"
-DYNAMIC = ("https://github.com/vllm-project/vllm/issues/3488", "https://github.com/vllm-project/vllm/issues/5093")
+DYNAMIC = ("https://github.com/vllm-project/vllm/issues/5093",)
 
 LADDERS: tuple[tuple[Mistake, Ladder], ...] = (
     (
@@ -90,4 +90,4 @@ def mutants() -> Iterator[Mutant]:
     """Return all mutants of NTK-aware scaling."""
     for mistake, ladder in LADDERS:
         yield from of_ladder(SCHEME, mistake, ladder)
-    yield from inherited(SCHEME, {})
+    yield from inherited(SCHEME, {"not-stretched": ("https://github.com/turboderp-org/exllamav2/issues/704",)})

@@ -178,8 +178,15 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
 
 
 def inherited(scheme: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:
-    """Return what goes wrong whatever the rule is; ``threads`` are the scheme's own, others' are not cited."""
-    factors = ((own(mistake, threads), by_factor(scheme, change)) for mistake, change in FACTOR_MISTAKES)
+    """Return what goes wrong whatever the rule is; ``threads`` are those of this scheme, others' are not cited."""
+    for mutant in shared(scheme):
+        cited = threads.get(mutant.name.rpartition("/")[2], ())
+        yield replace(mutant, threads=cited, origin="" if cited else mutant.origin or "reported for other rotations")
+
+
+def shared(scheme: str) -> Iterator[Mutant]:
+    """Return the mistakes of factors, ladders, angles, turns, bases, conventions and positions."""
+    factors = ((mistake, by_factor(scheme, change)) for mistake, change in FACTOR_MISTAKES)
     ladders = ((mistake, slowed_from(scheme, ladder)) for mistake, ladder in FREQUENCY_MISTAKES)
     for mistake, ladder in (*factors, *ladders):
         yield from of_ladder(scheme, mistake, ladder)
@@ -191,12 +198,6 @@ def inherited(scheme: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[M
         yield from base_mutants(operation)
     yield from conventions(f"{scheme}.rotate", CONVENTION_THREADS)
     yield from position_mutants(f"{scheme}.rotate")
-
-
-def own(mistake: Mistake, threads: Mapping[str, tuple[str, ...]]) -> Mistake:
-    """Return a mistake with the threads in which this scheme met it, if any did."""
-    origin = mistake.origin or "reported for position interpolation"
-    return replace(mistake, threads=threads.get(mistake.slug, ()), origin="" if mistake.slug in threads else origin)
 
 
 def of_ladder(scheme: str, mistake: Mistake, ladder: Ladder) -> Iterator[Mutant]:

@@ -1,5 +1,6 @@
 """NTK-aware scaling, from its definition (Peng et al. 2023, definition 1): rope with another base."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flint import fmpq
@@ -14,9 +15,9 @@ def raised(a: Exact, head_dim: int, base: float, factor: float) -> Ball:
     return a.step("raised base", a.parameter(base) * logarithm.exp(), logarithm=size(logarithm))
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> list[Ball]:
+def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> Sequence[Ball]:
     """Return ``b'^(-2 j / d)`` of the raised base."""
-    return a.powers("frequency", raised(a, head_dim, base, factor), (fmpq(-2 * j, head_dim) for j in range(head_dim // 2)))
+    return a.powers("frequency", raised(a, head_dim, base, factor), [fmpq(-2 * j, head_dim) for j in range(head_dim // 2)])
 
 
 FORM = Rotary(thetas)

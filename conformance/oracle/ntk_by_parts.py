@@ -1,5 +1,6 @@
 """NTK-by-parts, from the paper (Peng et al. 2023, eq. 17-19): the ramp is linear in a pair's number of turns."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flint import arb
@@ -8,6 +9,7 @@ from conformance.oracle import rope
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.position_interpolation import shared
 from conformance.oracle.rotary import Rotary
+from conformance.oracle.tensor import Lazy
 from conformance.oracle.yarn import blended
 
 
@@ -18,10 +20,16 @@ def slowed(a: Exact, theta: Ball, original_length: int, slow: float, fast: float
     return a.step("ramp quotient", (most - turns) / (most - least)).max(arb(0)).min(arb(1))
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, factor: float, original_length: int, alpha: float, beta: float, **_: Any) -> list[Ball]:
+def thetas(
+    a: Exact, *, head_dim: int, base: float, factor: float, original_length: int, alpha: float, beta: float, **_: Any
+) -> Sequence[Ball]:
     """Return ``(1 - gamma) theta_j / s + gamma theta_j`` (eq. 19)."""
     stretch, plain = a.parameter(factor), rope.thetas(a, head_dim=head_dim, base=base)
-    return [blended(a, theta, shared(a, theta, stretch), slowed(a, theta, original_length, alpha, beta)) for theta in plain]
+
+    def between(j: int) -> Ball:
+        return blended(a, plain[j], shared(a, plain[j], stretch), slowed(a, plain[j], original_length, alpha, beta))
+
+    return Lazy(len(plain), between)
 
 
 FORM = Rotary(thetas)
