@@ -181,7 +181,8 @@ def inherited(scheme: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[M
     """Return what goes wrong whatever the rule is; ``threads`` are those of this scheme, others' are not cited."""
     for mutant in shared(scheme):
         cited = threads.get(mutant.name.rpartition("/")[2], ())
-        yield replace(mutant, threads=cited, origin="" if cited else mutant.origin or "reported for other rotations")
+        origin = "" if cited else mutant.origin or "reported for other rotations"
+        yield replace(mutant, threads=cited, origin=origin, inherited=True)
 
 
 def shared(scheme: str) -> Iterator[Mutant]:
