@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-gpu style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
+.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-whole test-gpu style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -16,8 +16,11 @@ check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter wh
 check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
 	.venvs/transformers4/bin/python examples/run.py transformers4
 
-test: $(VENV)/.test ## pass the tests
+test: $(VENV)/.test ## pass the tests; of some a sample, which they print first
 	$(RUN) -m pytest -n 2 --dist loadfile
+
+test-whole: $(VENV)/.test ## pass all tests
+	$(RUN) -m pytest -n 2 --dist loadfile --whole
 
 test-gpu: ## reference and vectors on CuPy, torch and JAX, on whatever GPU is there
 	$${GPU_PYTHON:-python3} -m tools.gpu

@@ -1,5 +1,8 @@
 import signal
+from datetime import UTC, datetime
 
+import pytest
+import sampling
 from hypothesis import HealthCheck, settings
 
 # Speed is measured in benchmarks, never asserted by a test.
@@ -9,3 +12,26 @@ settings.load_profile("no clock")
 # A job in the background of a shell ignores Ctrl-C, and so would everything that it starts: the tests are about those who don't.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    today = datetime.now(UTC).toordinal()
+    parser.addoption("--sample-seed", type=int, default=today, help="what the samples begin at (default: the number of the day)")
+    parser.addoption("--whole", action="store_true", help="run what is sampled whole")
+
+
+def whole(config: pytest.Config) -> bool:
+    """Whether all tests run: that is asked for, or tests are asked for by their names."""
+    return config.getoption("whole") or any("::" in argument for argument in config.args)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return ["nothing is sampled"] if whole(config) else sampling.header(config.getoption("sample_seed"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if whole(config):
+        return
+    taken = list(sampling.taken([item.nodeid for item in items], config.getoption("sample_seed")))
+    config.hook.pytest_deselected(items=[item for item, is_taken in zip(items, taken, strict=True) if not is_taken])
+    items[:] = [item for item, is_taken in zip(items, taken, strict=True) if is_taken]

@@ -32,10 +32,12 @@ HERE = [fault for fault in FAULTS if fault.runs_here]
 
 
 @pytest.fixture(scope="module")
-def committed() -> Iterator[tuple[dict[str, Told], list[str]]]:
-    """Commit all faults once; with what was reported comes what was left."""
+def committed(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, Told], list[str]]]:
+    """Commit once every fault that a test of this run is about; with what was reported comes what was left."""
+    met = [getattr(item, "callspec", None) for item in request.session.items]
+    asked = [each.params["fault"] for each in met if each is not None and "fault" in each.params]
     with reliability.marked() as mark:
-        told = {report.fault.name: report for report in reliability.every(HERE)}
+        told = {report.fault.name: report for report in reliability.every(asked or HERE)}
         yield told, reliability.left_behind(mark)
 
 

@@ -12,7 +12,6 @@ from tools.generate import inputs
 
 OPERATIONS = operations()
 EVERY = [(f"{scheme.name}.{case.name}", f"{scheme.name}.{case.operation}", case) for scheme in SCHEMES.values() for case in scheme.cases]
-GOOD = [pytest.param(operation, case, id=name) for name, operation, case in EVERY if case.error is None]
 BAD = [pytest.param(operation, case, id=name) for name, operation, case in EVERY if case.error is not None]
 
 
@@ -30,11 +29,12 @@ def call(name: str, case: Case) -> dict[str, np.ndarray]:
     return named
 
 
-@pytest.mark.parametrize(("operation", "case"), GOOD)
-def test_a_good_case_gives_finite_numbers_on_the_declared_axes(operation: str, case: Case) -> None:
-    named = call(operation, case)
-    assert all(axis_names(OPERATIONS[operation].results[key], value.ndim) is not None for key, value in named.items())
-    assert all(value.size and np.isfinite(value).all() for value in named.values())
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_good_cases_give_finite_numbers_on_the_declared_axes(operation: str) -> None:
+    for name, case in [(name, case) for name, own, case in EVERY if own == operation and case.error is None]:
+        named = call(operation, case)
+        assert all(axis_names(OPERATIONS[operation].results[key], value.ndim) is not None for key, value in named.items()), name
+        assert all(value.size and np.isfinite(value).all() for value in named.values()), name
 
 
 @pytest.mark.parametrize(("operation", "case"), BAD)

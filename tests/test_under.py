@@ -61,6 +61,11 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(tmp_path_factory.mktemp("under"), ("float32", "bfloat16"))
 
 
+@pytest.fixture(scope="module")
+def at_smoke(target: str) -> Report:
+    return run.check(target, under="autocast", level="smoke")
+
+
 def written(folder: Path, dtypes: tuple[str, ...]) -> str:
     path = folder / "under.py"
     path.write_text(ADAPTER.replace("DTYPES", repr(dtypes)), encoding="utf-8")
@@ -93,27 +98,24 @@ def test_a_cast_convicts_a_buffer_of_frequencies_and_names_its_format(target: st
     assert convicted(report) == {"buffer"}
 
 
-def test_the_report_says_what_was_around_and_features_are_half(target: str) -> None:
-    report = run.check(target, under="autocast", level="smoke")
-
-    assert report.header["under"] == "autocast"
-    assert {result.dtype for result in report.results} == {"bfloat16"}
+def test_the_report_says_what_was_around_and_features_are_half(at_smoke: Report) -> None:
+    assert at_smoke.header["under"] == "autocast"
+    assert {result.dtype for result in at_smoke.results} == {"bfloat16"}
 
 
-def test_a_reproduction_opens_the_session_under_the_same(target: str) -> None:
-    report = run.check(target, under="autocast", level="smoke")
-    scripts = [result.reproduction for result in report.results if result.reproduction is not None]
+def test_a_reproduction_opens_the_session_under_the_same(at_smoke: Report) -> None:
+    scripts = [result.reproduction for result in at_smoke.results if result.reproduction is not None]
 
     assert scripts
     assert all("under='autocast') as" in " ".join(script.split()) for script in scripts)
     exec(compile(scripts[0], "pasted", "exec"), {})  # noqa: S102  pasting it is the test
 
 
-def test_jobs_say_the_same(target: str) -> None:
-    one, two = (run.check(target, under="autocast", level="smoke", jobs=jobs) for jobs in (1, 2))
+def test_jobs_say_the_same(target: str, at_smoke: Report) -> None:
+    side_by_side = run.check(target, under="autocast", level="smoke", jobs=2)
 
-    assert convicted(one) == convicted(two)
-    assert one.header["under"] == two.header["under"] == "autocast"
+    assert convicted(side_by_side) == convicted(at_smoke)
+    assert side_by_side.header["under"] == "autocast"
 
 
 def test_what_has_no_half_precision_is_counted_with_its_reason(tmp_path: Path) -> None:

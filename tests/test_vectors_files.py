@@ -21,7 +21,7 @@ from conformance.profiles import PROFILES
 from conformance.vector_cases import attested, generated
 from conformance.vectors import VectorError, load, load_attested, vectors_directory, verify
 from refimpl.schemes import SCHEMES, operations
-from refimpl.spec import bind
+from refimpl.spec import Operation, bind
 
 OPERATIONS = operations()
 EVERY = load()
@@ -103,28 +103,34 @@ def test_the_listed_positions_are_covered(scheme: str) -> None:
     assert set().union(*map(reached, mine)) >= LISTED
 
 
-@pytest.mark.parametrize("vector", EVERY, ids=lambda vector: vector.id)
-def test_a_vector_says_all_its_arrays_and_parameters(vector: vectors.Vector) -> None:
-    operation = OPERATIONS[vector.operation]
-    assert list(vector.inputs) == list(operation.arrays)
-    assert set(vector.parameters) <= set(operation.parameters)
-    assert vector.error or set(vector.parameters) == set(operation.parameters)
+def own(operation: str) -> list[vectors.Vector]:
+    """Return the vectors of an operation that have a result."""
+    return [vector for vector in GOOD if vector.operation == operation]
 
 
-@pytest.mark.parametrize("vector", GOOD, ids=lambda vector: vector.id)
-def test_a_good_vector_is_complete(vector: vectors.Vector) -> None:
-    operation = OPERATIONS[vector.operation]
-    expected = vector.expected or {}
-    arrays = {**vector.inputs, **expected}
-    assert list(expected) == list(operation.results)
-    bind({**operation.arrays, **operation.results}, {name: array.shape for name, array in arrays.items()}, vector.parameters)
-    real = {name for name in expected if name not in operation.integers}
-    assert not real or all(set(vector.allowed[profile]) == real for profile in PROFILES)
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
+def test_vectors_say_all_their_arrays_and_parameters(operation: Operation) -> None:
+    for vector in (vector for vector in EVERY if vector.operation == operation.name):
+        assert list(vector.inputs) == list(operation.arrays), vector.id
+        assert set(vector.parameters) <= set(operation.parameters), vector.id
+        assert vector.error or set(vector.parameters) == set(operation.parameters), vector.id
 
 
-@pytest.mark.parametrize("vector", GOOD, ids=lambda vector: vector.id)
-def test_something_is_judged_at_float64(vector: vectors.Vector) -> None:
-    assert vector.equality == "exact" or any(np.isfinite(radii).any() for radii in vector.allowed["float64"].values())
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.name)
+def test_good_vectors_are_complete(operation: Operation) -> None:
+    for vector in own(operation.name):
+        expected = vector.expected or {}
+        arrays = {**vector.inputs, **expected}
+        assert list(expected) == list(operation.results), vector.id
+        bind({**operation.arrays, **operation.results}, {name: array.shape for name, array in arrays.items()}, vector.parameters)
+        real = {name for name in expected if name not in operation.integers}
+        assert not real or all(set(vector.allowed[profile]) == real for profile in PROFILES), vector.id
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_something_is_judged_at_float64(operation: str) -> None:
+    for vector in own(operation):
+        assert vector.equality == "exact" or any(np.isfinite(radii).any() for radii in vector.allowed["float64"].values()), vector.id
 
 
 def is_coarse(array: np.ndarray) -> bool:
@@ -133,10 +139,11 @@ def is_coarse(array: np.ndarray) -> bool:
     return bool(np.all((significant == np.round(significant)) & (least == np.round(least)) & (np.abs(array) < 2.0**16)))
 
 
-@pytest.mark.parametrize("vector", GOOD, ids=lambda vector: vector.id)
-def test_a_real_input_is_exact_in_bfloat16_unless_it_is_a_position_or_tagged(vector: vectors.Vector) -> None:
-    reals = [array for name, array in vector.inputs.items() if array.dtype == np.float64 and not is_position(name)]
-    assert all(map(is_coarse, reals)) == ("finer_input" not in vector.tags)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_real_input_is_exact_in_bfloat16_unless_it_is_a_position_or_tagged(operation: str) -> None:
+    for vector in own(operation):
+        reals = [array for name, array in vector.inputs.items() if array.dtype == np.float64 and not is_position(name)]
+        assert all(map(is_coarse, reals)) == ("finer_input" not in vector.tags), vector.id
 
 
 def test_most_vectors_have_real_inputs() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from conformance.mutant import Mutant
 from conformance.mutants import yarn
 from conformance.mutants.building import Mistake, forcing
-from conformance.mutants.rotary import spectrum
-from conformance.mutants.stretched import Ladder, inherited, of_ladder, rotation
+from conformance.mutants.rotary import Rotary, spectrum
+from conformance.mutants.stretched import Ladder, inherited, of_ladder
 from refimpl.arrays import Array
 
 #: The names of the two ends of the blend, and what both are unless said, by scheme.
@@ -207,7 +207,7 @@ def own(scheme: str) -> Iterator[Mutant]:
 
 def warmed(scheme: str) -> Callable[..., Any]:
     """Return the rotation times YaRN's attention factor."""
-    rotate = rotation(scheme)
+    rotate = Rotary().of(f"{scheme}.rotate")
     return lambda x, positions, *, factor, **given: (0.1 * math.log(factor) + 1.0) * rotate(x, positions, factor=factor, **given)
 
 

@@ -62,7 +62,13 @@ def _merged(one: Any, two: Any) -> Any | None:
     if type(one) is not type(two) or not is_dataclass(one) or isinstance(one, type):
         return None
     mine, yours = _changed(one), _changed(two)
-    return None if mine.keys() & yours.keys() else replace(one, **yours)
+    shared = {name: _both(mine[name], yours[name]) for name in mine.keys() & yours.keys()}
+    return None if None in shared.values() else replace(one, **{**yours, **shared})
+
+
+def _both(one: Any, two: Any) -> Any | None:
+    """Return a piece that two objects have alike, or the merged one."""
+    return one if one is two else _merged(one, two)
 
 
 def _changed(whole: Any) -> dict[str, Any]:

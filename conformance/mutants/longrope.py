@@ -6,21 +6,19 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, altered, conventions
+from conformance.mutants.building import Mistake, altered
 from conformance.mutants.composing import assembled
 from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES, Choice, right_list
-from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size, right_growth
+from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size
 from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
 from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, continued, searched
-from conformance.mutants.positions import position_mutants
-from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
+from conformance.mutants.rope import ANGLE_MISTAKES, TURN_MISTAKES, half_mistakes
 from conformance.mutants.rotary import Rotary
 from refimpl.arrays import Array
 from refimpl.schemes import longrope
 
 FREQUENCIES, FACTOR = "longrope.frequencies", "longrope.attention_factor"
 ROTATE, SEARCHED = "longrope.rotate", "longrope.rotate_searched"
-RIGHT = Rotary()
 
 
 @assembled
@@ -33,36 +31,9 @@ def frequencies(*, ladder: Ladder = slowed, choice: Choice = right_list) -> Call
     return made
 
 
-def in_half(rotary: Rotary) -> Ladder:
-    """Return the right frequencies, rounded as the pieces of a rotation say."""
-    return lambda head_dim, base, factors: rotary.frequency(slowed(head_dim, base, factors))
-
-
-@assembled
-def rotation(
-    *, ladder: Ladder = slowed, choice: Choice = right_list, size: Size = right_growth, rotary: Rotary = RIGHT
-) -> Callable[..., Array]:
-    """Return the rotation of released models with one piece replaced."""
-
-    def rotate(
-        x: Array,
-        positions: Array,
-        short: Array,
-        long: Array,
-        *,
-        head_dim: int,
-        base: float,
-        layout: str,
-        direction: str,
-        original_length: int,
-        length: int,
-        max_length: int,
-    ) -> Array:
-        theta = ladder(head_dim, base, choice(short, long, original_length, length))
-        turned = rotary.turn(x, *rotary.circle(positions, theta), layout=layout, direction=direction)
-        return size(original_length, max_length) * turned
-
-    return rotate
+def grown(size: Size) -> Callable[..., float]:
+    """Return the operation of another factor."""
+    return lambda *, original_length, max_length: size(original_length, max_length)
 
 
 def own_lengths(x: Array, positions: Array, short: Array, long: Array, **parameters: Any) -> Array:
@@ -104,7 +75,8 @@ def size_where(applies: Callable[[dict[str, Any]], bool]) -> Callable[..., Array
     """Return the rotation whose attention factor counts only where parameters say so."""
 
     def rotate(*arrays: Array, **parameters: Any) -> Array:
-        return rotation(size=right_growth if applies(parameters) else lambda *_: 1.0)(*arrays, **parameters)
+        rotary = Rotary() if applies(parameters) else Rotary(size=grown(lambda *_: 1.0))
+        return rotary.of(ROTATE)(*arrays, **parameters)
 
     return rotate
 
@@ -113,35 +85,21 @@ def frequency_mutants() -> Iterator[Mutant]:
     """Return what goes wrong with frequencies, in every operation that has them."""
     for mistake, ladder in LADDER_MISTAKES:
         yield mistake.at(FREQUENCIES, frequencies(ladder=ladder))
-        yield mistake.at(ROTATE, rotation(ladder=ladder))
+        yield mistake.at(ROTATE, Rotary(theta=frequencies(ladder=ladder)).of(ROTATE))
         yield mistake.at(SEARCHED, searched(ladder=ladder))
     for mistake, choice in CHOICE_MISTAKES:
         yield mistake.at(FREQUENCIES, frequencies(choice=choice))
-        yield mistake.at(ROTATE, rotation(choice=choice))
-    for operation in (FREQUENCIES, ROTATE, SEARCHED):
-        yield from base_mutants(operation)
-    for mistake, rotary in (*half_mistakes("bfloat16"), *half_mistakes("float16")):
-        if mistake.slug.endswith("16-frequencies"):
-            yield mistake.at(FREQUENCIES, frequencies(ladder=in_half(rotary)))
-
-
-def turning_mutants() -> Iterator[Mutant]:
-    """Return what goes wrong with angles, tables and positions, in both rotations."""
-    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
-        yield mistake.at(ROTATE, rotation(rotary=rotary))
-        yield mistake.at(SEARCHED, searched(rotary=rotary))
-    for operation in (ROTATE, SEARCHED):
-        yield from conventions(operation, CONVENTION_THREADS)
-        yield from position_mutants(operation)
+        yield mistake.at(ROTATE, Rotary(theta=frequencies(choice=choice)).of(ROTATE))
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return all mutants of LongRoPE."""
+    """Return what goes wrong beyond the slots of a rotation, and with angles and tables where there are no slots."""
     yield from frequency_mutants()
-    yield from turning_mutants()
+    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
+        yield mistake.at(SEARCHED, searched(rotary=rotary))
     for mistake, size in FACTOR_MISTAKES:
-        yield mistake.at(FACTOR, lambda *, original_length, max_length, size=size: size(original_length, max_length))
-        yield mistake.at(ROTATE, rotation(size=size))
+        yield mistake.at(FACTOR, grown(size))
+        yield mistake.at(ROTATE, Rotary(size=grown(size)).of(ROTATE))
     for mistake, change in LENGTH_MISTAKES:
         yield mistake.at(ROTATE, altered(ROTATE, parameters=change))
     yield STALE_CACHE.at(ROTATE, own_lengths)

@@ -1,15 +1,12 @@
 """What goes wrong with position interpolation: the factor, where it is applied, and which pairs it reaches."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, conventions
-from conformance.mutants.composing import assembled
-from conformance.mutants.positions import position_mutants
-from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, FREQUENCY_MISTAKES, TURN_MISTAKES, base_mutants, half_mistakes
+from conformance.mutants.building import Mistake
+from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.rounding import to
 from conformance.mutants.stretched import FACTOR_MISTAKES
@@ -18,7 +15,6 @@ from refimpl.arrays import Array
 FREQUENCIES, ROTATE = "position_interpolation.frequencies", "position_interpolation.rotate"
 #: Frequencies from the width of a head, the base and the factor.
 Ladder = Callable[[int, float, float], Array]
-RIGHT = Rotary()
 
 
 def interpolated(head_dim: int, base: float, factor: float) -> Array:
@@ -39,18 +35,6 @@ def by_number(change: Callable[[float], float]) -> Ladder:
 def frequencies(ladder: Ladder) -> Callable[..., Array]:
     """Return the operation with other frequencies."""
     return lambda *, head_dim, base, factor: ladder(head_dim, base, factor)
-
-
-@assembled
-def rotation(ladder: Ladder = interpolated, rotary: Rotary = RIGHT, place: Callable[[Array, float], Array] | None = None) -> Any:
-    """Return the rotation with other frequencies, other pieces, or positions that are divided in another way (and no frequencies)."""
-
-    def rotate(x: Array, positions: Array, *, head_dim: int, base: float, factor: float, layout: str, direction: str) -> Array:
-        theta = ladder(head_dim, base, factor) if place is None else spectrum(head_dim, base)
-        places = positions if place is None else place(positions, factor)
-        return rotary.turn(x, *rotary.circle(places, theta), layout=layout, direction=direction)
-
-    return rotate
 
 
 LADDER_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
@@ -172,23 +156,15 @@ def squeezed(ladder: Rotary) -> Ladder:
     return lambda head_dim, base, factor: ladder.spectrum(head_dim, base) / factor
 
 
-def half_frequencies(mistake: Mistake, rotary: Rotary) -> Iterator[Mutant]:
-    """Return the mistake of the frequencies where it is about them alone."""
-    if mistake.slug.endswith("16-frequencies"):
-        yield mistake.at(FREQUENCIES, frequencies(lambda *given: rotary.frequency(interpolated(*given))))
+def moved(place: Callable[[Array, float], Array]) -> Rotary:
+    """Return a rotation of plain rope to positions that are divided in another way."""
+    return Rotary(theta=frequencies(lambda head_dim, base, _: spectrum(head_dim, base)), move=lambda p, rule: place(p, rule["factor"]))
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return all mutants of position interpolation."""
-    yield from conventions(ROTATE, CONVENTION_THREADS)
+    """Return what goes wrong beyond the slots of a rotation."""
     for mistake, ladder in (*LADDER_MISTAKES, *((mistake, squeezed(rotary)) for mistake, rotary in FREQUENCY_MISTAKES)):
         yield mistake.at(FREQUENCIES, frequencies(ladder))
-        yield mistake.at(ROTATE, rotation(ladder))
+        yield mistake.at(ROTATE, Rotary(theta=frequencies(ladder)).of(ROTATE))
     for mistake, place in PLACE_MISTAKES:
-        yield mistake.at(ROTATE, rotation(place=place))
-    for operation in (FREQUENCIES, ROTATE):
-        yield from base_mutants(operation)
-    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
-        yield mistake.at(ROTATE, rotation(rotary=rotary))
-        yield from half_frequencies(mistake, rotary)
-    yield from position_mutants(ROTATE)
+        yield mistake.at(ROTATE, moved(place).of(ROTATE))

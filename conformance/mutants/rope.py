@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, Parameters, altered, conventions, forcing
+from conformance.mutants.building import OPERATIONS, Mistake, Parameters, altered, conventions, forcing
 from conformance.mutants.positions import MISTAKES, RELATIVE_SLUGS, position_mutants
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.rounding import rounded, to
@@ -330,32 +330,30 @@ def base_mutants(operation: str) -> Iterator[Mutant]:
     yield BASE_HALF.at(operation, altered(operation, parameters=half_base))
 
 
-def pieces(name: str) -> Iterator[tuple[Mistake, Rotary]]:
-    """Return the mistakes of pieces that an operation of rope is made of."""
-    if name != "apply":
+def pieces(operation: str) -> Iterator[tuple[Mistake, Rotary]]:
+    """Return the mistakes of pieces that an operation of a rotary scheme is made of; the frequencies of others than rope are theirs."""
+    scheme, name = operation.split(".")
+    if scheme == "rope" and name != "apply":
         yield from FREQUENCY_MISTAKES
     if name in FROM_POSITIONS:
         yield from ANGLE_MISTAKES
     if name in (*TURNING, "apply"):
         yield from TURN_MISTAKES
-
-
-def half_pieces(name: str) -> Iterator[tuple[Mistake, Rotary]]:
-    """Return the precision mistakes that an operation of rope can show."""
     for dtype in ("bfloat16", "float16"):
-        yield from (pair for pair in half_mistakes(dtype) if name != "frequencies" or pair[0].slug == f"{dtype}-frequencies")
+        shown = (f"{dtype}-frequencies",) if name == "frequencies" else ()
+        yield from (pair for pair in half_mistakes(dtype) if name in FROM_POSITIONS or pair[0].slug in shown)
 
 
-def operation_mutants(name: str) -> Iterator[Mutant]:
-    """Return the mutants that one operation of rope shares with others."""
-    operation = f"rope.{name}"
+def operation_mutants(operation: str) -> Iterator[Mutant]:
+    """Return the mutants that one operation of a rotary scheme shares with others, whatever fills its slots."""
+    contract = OPERATIONS[operation]
     yield from conventions(operation, CONVENTION_THREADS)
-    for mistake, rotary in (*pieces(name), *(half_pieces(name) if name != "apply" else ())):
+    for mistake, rotary in pieces(operation):
         yield mistake.at(operation, rotary.of(operation))
-    if name != "apply":
+    if "base" in contract.parameters:
         yield from base_mutants(operation)
-    if name in FROM_POSITIONS:
-        yield from position_mutants(operation, RELATIVE_SLUGS if name in ("weights", "attend") else MISTAKES)
+    if contract.integers:
+        yield from position_mutants(operation, RELATIVE_SLUGS if operation.endswith((".weights", ".attend")) else MISTAKES)
 
 
 def apply_mutants() -> Iterator[Mutant]:
@@ -373,7 +371,7 @@ def first(table: Array) -> Array:
 def mutants() -> Iterator[Mutant]:
     """Return all mutants of rope but those of gradients and attention."""
     for name in ("frequencies", "tables", "apply", "rotate", "rotate_query_key", "gradient", "weights", "attend"):
-        yield from operation_mutants(name)
+        yield from operation_mutants(f"rope.{name}")
     yield from apply_mutants()
     for mistake, function in ROTATE_MISTAKES:
         yield mistake.at("rope.rotate", function)

@@ -1,7 +1,7 @@
-"""Rope taken apart, so that a mistake can replace one piece and leave the others right."""
+"""The form of rotary schemes taken apart, so that a mistake can replace one piece and leave the others right."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms import rotary
 from refimpl.forms.joining import those_of
-from refimpl.schemes import rope, yarn
+from refimpl.schemes import SCHEMES, rope
 
 Step = Callable[[Array], Array]
 
@@ -30,11 +30,29 @@ def both(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
     return query_positions, key_positions
 
 
+def form_of(operation: str) -> rotary.Rotary | None:
+    """Return the form whose slots the scheme of an operation fills, if it is a rotary one."""
+    forms = (getattr(function, "form", None) for function in SCHEMES[operation.partition(".")[0]].operations)
+    return next((form for form in forms if isinstance(form, rotary.Rotary)), None)
+
+
+def unmoved(positions: Array, _: Mapping[str, Any]) -> Array:
+    """Leave positions where they are."""
+    return positions
+
+
 @dataclass(frozen=True)
 class Rotary:
-    """The pieces of rope; every method is the operation of that name, made of them."""
+    """The pieces of a rotary scheme; every method is the operation of that name, made of them.
 
+    ``theta`` and ``size`` replace what fills the slots of the form; ``spectrum`` replaces the frequencies of rope alone.
+    """
+
+    form: rotary.Rotary = rope.FORM
+    theta: Callable[..., Array] | None = None
+    size: Callable[..., float] | None = None
     spectrum: Callable[[int, float], Array] = spectrum
+    move: Callable[[Array, Mapping[str, Any]], Array] = unmoved
     frequency: Step = exact
     position: Step = exact
     angle: Step = exact
@@ -51,61 +69,66 @@ class Rotary:
             angles = self.angle(self.position(positions.astype(np.float64))[..., None] * self.frequency(theta))
             return rope.Tables(self.table(self.cosine(angles)), self.table(self.sine(angles)))
 
-    def frequencies(self, *, head_dim: int, base: float) -> Array:
+    def frequencies(self, *given: Array, **rule: Any) -> Array:
         """Return the frequencies."""
-        return self.frequency(self.spectrum(head_dim, base))
+        return self.frequency(self.ladder(*given, **rule))
 
-    def tables(self, positions: Array, *, head_dim: int, base: float) -> rope.Tables:
-        """Return cosine and sine."""
-        return self.circle(positions, self.spectrum(head_dim, base))
+    def ladder(self, *given: Array, **rule: Any) -> Array:
+        """Return the frequencies as they fill the slot."""
+        slot = self.form.frequencies
+        if self.theta is not None:
+            return self.theta(*given, **those_of(slot, rule))
+        if self.form is rope.FORM:
+            return self.spectrum(rule["head_dim"], rule["base"])
+        return slot(*given, **those_of(slot, {**rule, "like": np.zeros(1)}))
+
+    def tables(self, positions: Array, *given: Array, **rule: Any) -> rope.Tables:
+        """Return cosine and sine, times the factor."""
+        circle = self.circle(self.move(positions, rule), self.ladder(*given, **rule))
+        if self.form.factor is None:
+            return circle
+        size = (self.size or self.form.factor)(**those_of(self.form.factor, rule))
+        return rope.Tables(*rotary.grown(*circle, size))
 
     def apply(self, x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
         """Turn by tables that are given."""
         return self.turn(x, self.table(cos), self.table(sin), layout=layout, direction=direction)
 
-    def rotate(self, x: Array, positions: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
+    def rotate(self, x: Array, positions: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
         """Turn to positions."""
-        return self.turn(x, *self.tables(positions, head_dim=head_dim, base=base), layout=layout, direction=direction)
+        return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
 
-    def gradient(self, x: Array, positions: Array, cotangent: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
+    def gradient(
+        self, x: Array, positions: Array, cotangent: Array, *given: Array, layout: str, direction: str, **rule: Any
+    ) -> Array:
         """Turn the cotangent back."""
-        cos, sin = self.tables(positions, head_dim=head_dim, base=base)
+        cos, sin = self.tables(positions, *given, **rule)
         written, read = ("half", "interleaved") if layout == "interleaved_to_half" else (layout, layout)
         turned = rotary.turn(*rotary.split_pairs(cotangent, written), cos, sin if direction == "negative" else -sin)
         return rotary.join_pairs(*turned, read).reshape(x.shape)
 
-    def rotate_query_key(self, q: Array, k: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> rotary.QueryKey:
+    def rotate_query_key(
+        self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any
+    ) -> rotary.QueryKey:
         """Turn queries and keys."""
         m, n = self.place(query_positions, key_positions)
-        return rotary.QueryKey(self.rotate(q, m, **parameters), self.rotate(k, n, **parameters))
+        return rotary.QueryKey(self.rotate(q, m, *given, **parameters), self.rotate(k, n, *given, **parameters))
 
-    def weights(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool, **parameters: Any) -> Array:
+    def weights(
+        self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, causal: bool, **parameters: Any
+    ) -> Array:
         """Return attention weights."""
-        turned = self.rotate_query_key(q, k, query_positions, key_positions, **parameters)
+        turned = self.rotate_query_key(q, k, query_positions, key_positions, *given, **parameters)
         seen = self.see(query_positions, key_positions, causal=causal)
         return attention.softmax(attention.logits(*turned), seen)
 
-    def attend(self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
+    def attend(
+        self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any
+    ) -> Array:
         """Return the output of attention."""
-        weights = self.weights(q, k, query_positions, key_positions, **parameters)
-        return attention.average(weights, v)
+        return attention.average(self.weights(q, k, query_positions, key_positions, *given, **parameters), v)
 
     def of(self, operation: str) -> Callable[..., Any]:
-        """Return the method that stands for an operation of rope, or for ``yarn.rotate``."""
-        scheme, name = operation.split(".")
-        return self.yarn_rotate if scheme == "yarn" else getattr(self, name)
-
-    def yarn_rotate(
-        self,
-        x: Array,
-        positions: Array,
-        *,
-        layout: str,
-        direction: str,
-        **parameters: Any,
-    ) -> Array:
-        """Turn by blended frequencies, times the attention factor."""
-        theta = yarn.frequencies(**those_of(yarn.frequencies, parameters), like=np.zeros(1))
-        size = yarn.attention_factor(**those_of(yarn.attention_factor, parameters))
-        cos, sin = self.circle(positions, theta)
-        return size * self.turn(x, cos, sin, layout=layout, direction=direction)
+        """Return the method that stands for an operation of a rotary scheme."""
+        method: Callable[..., Any] = getattr(replace(self, form=form_of(operation) or rope.FORM), operation.partition(".")[2])
+        return method

@@ -1,4 +1,4 @@
-"""What goes wrong with every rule that slows rope's pairs; each mistake is said once, and befalls every such scheme."""
+"""What goes wrong with every rule that slows rope's pairs by a factor; each mistake is said once, and befalls every such scheme."""
 
 import functools
 import inspect
@@ -10,17 +10,14 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import OPERATIONS, Mistake, conventions
-from conformance.mutants.composing import assembled
-from conformance.mutants.positions import position_mutants
-from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, FREQUENCY_MISTAKES, TURN_MISTAKES, base_mutants, half_mistakes
+from conformance.mutants.building import OPERATIONS, Mistake
+from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.rounding import rounded
 from refimpl.arrays import Array
 
 #: Frequencies from the parameters of an operation.
 Ladder = Callable[..., Array]
-RIGHT = Rotary()
 
 
 def right(scheme: str) -> Ladder:
@@ -41,22 +38,6 @@ def slowed_from(scheme: str, ladder: Rotary) -> Ladder:
         return ladder.spectrum(head_dim, base) * share
 
     return frequencies
-
-
-def stepped(ladder: Ladder, rotary: Rotary) -> Ladder:
-    """Return frequencies that are rounded, or otherwise changed, at the end."""
-    return lambda **parameters: rotary.frequency(ladder(**parameters))
-
-
-@assembled
-def rotation(scheme: str, ladder: Ladder | None = None, rotary: Rotary = RIGHT) -> Any:
-    """Return the rotation with other frequencies or other pieces."""
-    theta = right(scheme) if ladder is None else ladder
-
-    def rotate(x: Array, positions: Array, *, layout: str, direction: str, **parameters: Any) -> Array:
-        return rotary.turn(x, *rotary.circle(positions, theta(**parameters)), layout=layout, direction=direction)
-
-    return rotate
 
 
 FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
@@ -178,30 +159,17 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
 
 
 def inherited(scheme: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:
-    """Return what goes wrong whatever the rule is; ``threads`` are those of this scheme, others' are not cited."""
-    for mutant in shared(scheme):
-        cited = threads.get(mutant.name.rpartition("/")[2], ())
-        origin = "" if cited else mutant.origin or "reported for other rotations"
-        yield replace(mutant, threads=cited, origin=origin, inherited=True)
-
-
-def shared(scheme: str) -> Iterator[Mutant]:
-    """Return the mistakes of factors, ladders, angles, turns, bases, conventions and positions."""
+    """Return what goes wrong with the factor and the ladder whatever the rule is; ``threads`` are those of this scheme."""
     factors = ((mistake, by_factor(scheme, change)) for mistake, change in FACTOR_MISTAKES)
     ladders = ((mistake, slowed_from(scheme, ladder)) for mistake, ladder in FREQUENCY_MISTAKES)
     for mistake, ladder in (*factors, *ladders):
-        yield from of_ladder(scheme, mistake, ladder)
-    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
-        yield mistake.at(f"{scheme}.rotate", rotation(scheme, rotary=rotary))
-        if mistake.slug.endswith("16-frequencies"):
-            yield mistake.at(f"{scheme}.frequencies", stepped(right(scheme), rotary))
-    for operation in (f"{scheme}.frequencies", f"{scheme}.rotate"):
-        yield from base_mutants(operation)
-    yield from conventions(f"{scheme}.rotate", CONVENTION_THREADS)
-    yield from position_mutants(f"{scheme}.rotate")
+        for mutant in of_ladder(scheme, mistake, ladder):
+            cited = threads.get(mistake.slug, ())
+            origin = "" if cited else mistake.origin or "reported for position interpolation"
+            yield replace(mutant, threads=cited, origin=origin, inherited=True)
 
 
 def of_ladder(scheme: str, mistake: Mistake, ladder: Ladder) -> Iterator[Mutant]:
     """Return the mistake of the frequencies, and of the rotation that is made with them."""
     yield mistake.at(f"{scheme}.frequencies", ladder)
-    yield mistake.at(f"{scheme}.rotate", rotation(scheme, ladder))
+    yield mistake.at(f"{scheme}.rotate", Rotary(theta=ladder).of(f"{scheme}.rotate"))

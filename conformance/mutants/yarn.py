@@ -1,17 +1,16 @@
 """What goes wrong with YaRN: the band, the ramp, the attention factor."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, altered, convention, conventions, forcing
+from conformance.mutants.building import Mistake, altered, convention, forcing
 from conformance.mutants.composing import assembled
-from conformance.mutants.positions import position_mutants
-from conformance.mutants.rope import ANGLE_MISTAKES, CONVENTION_THREADS, TURN_MISTAKES, base_mutants, half_mistakes
-from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, Size, factor_function, right_size
+from conformance.mutants.rotary import Rotary
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, factor_function
 from refimpl.arrays import Array
 from refimpl.schemes import rope, yarn
 
@@ -98,33 +97,6 @@ def by_turns(
     plain = rope.frequencies(head_dim=head_dim, base=base, like=np.zeros(1))
     kept = np.clip((original_length * plain / (2 * math.pi) - beta_slow) / (beta_fast - beta_slow), 0.0, 1.0)
     return mixed(plain, 1.0 - kept, factor)
-
-
-def right_frequencies(**parameters: Any) -> Array:
-    """Return the right frequencies."""
-    return yarn.frequencies(**parameters, like=np.zeros(1))
-
-
-@assembled
-def rotation(theta: Callable[..., Array] = right_frequencies, size: Size = right_size) -> Callable[..., Array]:
-    """Return the rotation with other frequencies or another factor."""
-
-    def rotate(
-        x: Array,
-        positions: Array,
-        *,
-        layout: Any,
-        direction: Any,
-        mscale: float | None,
-        mscale_all_dim: float | None,
-        attention_factor: float | None,
-        **parameters: Any,
-    ) -> Array:
-        angles = positions[..., None] * theta(**parameters)
-        turned = rope.apply(x, np.cos(angles), np.sin(angles), layout=layout, direction=direction)
-        return size(parameters["factor"], mscale, mscale_all_dim, attention_factor) * turned
-
-    return rotate
 
 
 FREQUENCY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
@@ -284,37 +256,26 @@ POSITIONS_DIVIDED = Mistake(
 
 def missing_in_interleaved(x: Array, positions: Array, *, layout: str, **parameters: Any) -> Array:
     """Forget the factor where pairs are neighbours."""
-    size: Size = right_size if layout == "half" else (lambda *_: 1.0)
-    return rotation(size=size)(x, positions, layout=layout, **parameters)
+    rotary = Rotary() if layout == "half" else Rotary(size=factor_function(lambda *_: 1.0))
+    return rotary.of(ROTATE)(x, positions, layout=layout, **parameters)
 
 
-def divided(x: Array, positions: Array, **parameters: Any) -> Array:
-    """Turn to ``min(p / factor, original_length - 1)`` with plain frequencies."""
-    places = np.minimum(positions / parameters["factor"], parameters["original_length"] - 1)
-    return rotation(theta=frequencies(blend=lambda plain, *_: plain))(x, places, **parameters)
-
-
-def rotate_mutants() -> Iterator[Mutant]:
-    """Return what befalls the rotation beyond frequencies and factor."""
-    yield from conventions(ROTATE, CONVENTION_THREADS)
-    for mistake, rotary in (*ANGLE_MISTAKES, *TURN_MISTAKES, *half_mistakes("bfloat16"), *half_mistakes("float16")):
-        yield mistake.at(ROTATE, rotary.of(ROTATE))
-    yield INTERLEAVED_MISSING.at(ROTATE, missing_in_interleaved)
-    yield POSITIONS_DIVIDED.at(ROTATE, divided)
-    yield from position_mutants(ROTATE)
+def divided(positions: Array, rule: Mapping[str, Any]) -> Array:
+    """Return ``min(p / factor, original_length - 1)``."""
+    return np.minimum(positions / rule["factor"], rule["original_length"] - 1)
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return all mutants of YaRN."""
+    """Return what goes wrong beyond the slots of a rotation."""
     for operation in (FREQUENCIES, ROTATE):
         yield from (convention(operation, "truncate", value, ROUNDED_BAND) for value in (True, False))
-        yield from base_mutants(operation)
     for mistake, theta in FREQUENCY_MISTAKES:
         yield mistake.at(FREQUENCIES, theta)
-        yield mistake.at(ROTATE, rotation(theta=theta))
+        yield mistake.at(ROTATE, Rotary(theta=theta).of(ROTATE))
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))
-        yield mistake.at(ROTATE, rotation(size=size))
+        yield mistake.at(ROTATE, Rotary(size=factor_function(size)).of(ROTATE))
     for mistake, size in FACTOR_ONLY_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))
-    yield from rotate_mutants()
+    yield INTERLEAVED_MISSING.at(ROTATE, missing_in_interleaved)
+    yield POSITIONS_DIVIDED.at(ROTATE, Rotary(theta=frequencies(blend=lambda plain, *_: plain), move=divided).of(ROTATE))

@@ -183,6 +183,7 @@ class Widened(Exact):
         self.straddled = False
         self._fixed = cache(self._counted)
         self._stored = cache(self._half)
+        self._alone = cache(lambda step: self._counted(step) if self._half(step) is None else None)
         self._form = cache(lambda step: self.profile.stored.get(ROWS[step].stage, self.profile.computing))
 
     def error(self, step: str, magnitude: Ball, stored: Ball | None = None, **counts: Ball | int) -> Ball:
@@ -206,12 +207,14 @@ class Widened(Exact):
         return self.spread(name, x, magnitude, **counts)
 
     def spread(self, step: str, x: Ball, magnitude: Ball | None = None, **counts: Ball | int) -> Ball:
-        """Return ``x`` widened by the named step, exact or not; most steps cost the same roundings each time, and are widened here."""
+        """Return ``x`` widened by the named step, exact or not; most cost the same roundings each time, or none."""
+        alone = None if counts else self._alone(step)
+        if alone is not None and alone.least.is_zero():
+            return x
         whole = x.abs_upper() if magnitude is None else magnitude
-        if counts or self._stored(step) is not None:
+        if alone is None:
             return arb(x, self.error(step, whole, x, **counts))
-        relative, least = self._fixed(step)
-        return arb(x, (relative * whole).abs_upper().max(least))
+        return arb(x, (alone.relative * whole).abs_upper().max(alone.least))
 
     def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
         """Return the angle from a key to a query: one frequency for both, and a rounding on either side."""

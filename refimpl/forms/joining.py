@@ -14,6 +14,7 @@ def joined(function: Function, form: object, slots: Sequence[Function], says: st
     """Return ``function(form, ...)`` as an operation: its own arguments, then what its slots have besides.
 
     An argument that several have is as the first slot has it, in the function's order. ``says`` is the summary, if not the function's.
+    The operation keeps its ``form``.
     """
     own = inspect.signature(function)
     given = {name: argument for slot in reversed(slots) for name, argument in arguments(slot).items()}
@@ -25,6 +26,7 @@ def joined(function: Function, form: object, slots: Sequence[Function], says: st
         return function(form, *arrays, **{**defaults, **parameters})
 
     made.__name__, made.__doc__ = function.__name__, says or function.__doc__
+    made.form = form  # type: ignore[attr-defined]  # every function may have one
     made.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]  # every function may have one
     made.__annotations__ = {argument.name: argument.annotation for argument in taken} | {"return": own.return_annotation}
     return operation(made)

@@ -1,0 +1,41 @@
+"""Tests of which a run takes every second or third, beginning at a seed: as many runs in a row as there are parts take them all."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+#: Of how many the run takes one. All of them are taken by ``--whole`` (``make test-whole``), and where a test is asked for by its name.
+PARTS = {
+    "tests/test_declared_too_widely.py::test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_it": 3,
+    "tests/test_diagnose.py::test_every_mutant_is_named_from_its_output_alone": 3,
+    "tests/test_escaped_kernels.py::test_a_kernel_that_once_conformed_is_convicted_at_core": 2,
+    "tests/test_escaped_kernels.py::test_a_mask_that_no_logit_comes_near_is_right": 2,
+    "tests/test_escaped_kernels.py::test_a_table_that_is_too_short_until_a_first_row_reaches_farther_is_convicted": 2,
+    "tests/test_escaped_kernels.py::test_right_code_answers_the_same_in_another_order": 2,
+    "tests/test_escaped_kernels.py::test_right_code_passes_with_views_and_in_arrays_that_are_used_again": 2,
+    "tests/test_free_constants.py::test_right_rows_conform_whatever_their_constant": 2,
+    "tests/test_identify.py::test_the_declaration_that_is_printed_conforms_when_it_is_pasted": 3,
+    "tests/test_laws_pass.py::test_code_that_counts_or_decodes_breaks_no_law": 3,
+    "tests/test_laws_pass.py::test_the_reference_breaks_no_law": 2,
+    "tests/test_narrow_code.py::test_right_code_conforms_inside_its_declaration": 2,
+    "tests/test_narrow_code.py::test_wrong_code_is_convicted_inside_its_declaration_and_named_where_known": 2,
+    "tests/test_pictures.py::test_a_png_is_small_enough_to_be_committed": 3,
+    "tests/test_reliability.py::test_a_fault_is_reported_as_what_it_is_and_the_run_goes_on": 3,
+    "tests/test_wrong_kernels.py::test_a_kernel_that_is_wrong_from_somewhere_on_is_convicted_at_core": 2,
+    "tests/test_wrong_kernels.py::test_right_code_passes_however_it_is_written": 2,
+}
+WORDS = {2: "half", 3: "a third"}
+
+
+def taken(names: Sequence[str], seed: int) -> Iterator[bool]:
+    """Yield of every test, in the order in which they are collected, whether it is in the sample."""
+    met: Counter[str] = Counter()
+    for name in names:
+        function = name.split("[", 1)[0]
+        yield (met[function] + seed) % PARTS.get(function, 1) == 0
+        met[function] += 1
+
+
+def header(seed: int) -> list[str]:
+    """Return what a run says of what it leaves out."""
+    rows = [f"  {WORDS[parts]} of {function.removeprefix('tests/')}" for function, parts in PARTS.items()]
+    return [f"sampled by seed {seed} (--sample-seed {seed} takes the same, --whole takes all):", *rows]

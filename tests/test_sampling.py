@@ -1,0 +1,34 @@
+"""What a run leaves out is said, and taken by the next ones."""
+
+import ast
+from pathlib import Path
+
+import pytest
+import sampling
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("function", sampling.PARTS)
+def test_what_is_sampled_is_a_test(function: str) -> None:
+    path, name = function.split("::")
+    assert name in {node.name for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize(("function", "parts"), sampling.PARTS.items())
+def test_runs_in_a_row_take_everything_once(function: str, parts: int) -> None:
+    names = [f"{function}[{number}]" for number in range(100)]
+    runs = [list(sampling.taken(names, seed)) for seed in range(739_942, 739_942 + parts)]
+
+    assert [sum(taken) for taken in zip(*runs, strict=True)] == [1] * 100
+
+
+def test_what_is_not_listed_always_runs() -> None:
+    assert all(sampling.taken(["tests/test_x.py::test_y[a]", "tests/test_x.py::test_y[b]"], 7))
+
+
+def test_the_header_says_the_seed_and_every_sample() -> None:
+    first, *rows = sampling.header(7)
+
+    assert "sampled by seed 7 (--sample-seed 7 takes the same, --whole takes all)" in first
+    assert len(rows) == len(sampling.PARTS)
