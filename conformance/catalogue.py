@@ -45,5 +45,6 @@ def _entry(written: Mapping[str, Any]) -> Entry:
 
 
 def named(pattern: str) -> list[Mutant | Habit]:
-    """Return the mutants and habits that a pattern names."""
-    return [known for name, known in KNOWN.items() if fnmatch.fnmatchcase(name, pattern)]
+    """Return the mutants and habits that a pattern names, and that were met there: inherited ones cite what they were met in."""
+    met = [known for known in KNOWN.values() if isinstance(known, Habit) or known.threads or not known.inherited]
+    return [known for known in met if fnmatch.fnmatchcase(known.name, pattern)]

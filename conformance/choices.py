@@ -8,8 +8,10 @@ from refimpl.spec import Parameter
 
 #: Values worth trying, all exact in float32; a parameter that isn't here is drawn from its rule.
 TYPICAL: dict[str, tuple[object, ...]] = {
+    "alpha": (1.0, 2.0, 0.5),
     "attention_factor": (None, 0.5, 1.0, 1.25),
     "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
+    "beta": (32.0, 16.0, 4.0),
     "beta_fast": (32.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (4, 8, 3, 21, 40, 62),
@@ -17,7 +19,9 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
     "head_dim": (2, 4, 6, 8, 16),
+    "high_freq_factor": (4.0, 8.0, 32.0),
     "length": (4096, 1_048_577, 4097, 131_072, 300),
+    "low_freq_factor": (1.0, 2.0, 0.5),
     "max_bias": (8.0, 4.0, 16.0),
     "max_distance": (128, 64, 100, 256),
     "max_length": (4096, 131_072, 8192, 1_048_576),
@@ -47,10 +51,11 @@ def candidates(
         return parameter.choices
     if parameter.kind is bool:
         return (False, True)
-    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if _obeys(parameter, value))
+    return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if obeys(parameter, value))
 
 
-def _obeys(parameter: Parameter, value: object) -> bool:
+def obeys(parameter: Parameter, value: object) -> bool:
+    """Whether a value obeys the rule of a parameter."""
     try:
         parameter.check(value)
     except SpecificationError:
@@ -67,8 +72,17 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 
 
 def agree(drawn: Mapping[str, object]) -> bool:
-    """Whether parameters that depend on each other agree (a range beyond its exact part, betas in order, a band inside the head)."""
-    return _buckets_agree(drawn) and _band_lies_in_head(drawn) and not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
+    """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band inside the head)."""
+    taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
+    return taken and _buckets_agree(drawn) and _in_order(drawn) and _band_lies_in_head(drawn)
+
+
+#: The lower and the upper end of a band.
+ENDS = (("beta_slow", "beta_fast"), ("alpha", "beta"), ("low_freq_factor", "high_freq_factor"))
+
+
+def _in_order(drawn: Mapping[str, object]) -> bool:
+    return all(low not in drawn or _number(drawn, low) < _number(drawn, high) for low, high in ENDS)
 
 
 def _number(drawn: Mapping[str, object], name: str) -> float:
@@ -91,4 +105,4 @@ def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:
     width, length, base = (_number(drawn, name) for name in ("head_dim", "original_length", "base"))
     fast, slow = _number(drawn, "beta_fast"), _number(drawn, "beta_slow")
     low, high = (width * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow))
-    return fast > slow and high > 0 and low < width - 1
+    return high > 0 and low < width - 1

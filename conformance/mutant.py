@@ -12,7 +12,8 @@ class Mutant:
     """A known mistake, or a convention, of one operation.
 
     ``function`` has the operation's signature, takes NumPy arrays and returns what the mistake returns.
-    A convention ``forces`` parameters; ``origin`` says where a mistake without a public thread comes from.
+    A convention ``forces`` parameters; ``origin`` says where a mistake without a public thread comes from. An ``inherited`` one befalls
+    every scheme of a form, and was met in another one unless it has threads.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Mutant:
     threads: tuple[str, ...] = ()
     forces: Mapping[str, object] = field(default_factory=dict)
     origin: str = ""
+    inherited: bool = False
 
 
 @dataclass(frozen=True)

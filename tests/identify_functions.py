@@ -86,6 +86,13 @@ def llama3(x, positions):
     return halves(x, positions[:, None] * ((1 - smooth) * plain / 8 + smooth * plain))
 
 
+def by_parts(x, positions):
+    width = x.shape[-1]
+    plain = 1e4 ** (-2 * np.arange(width // 2) / width)
+    kept = np.clip((4096 * plain / (2 * np.pi) - 1) / (32 - 1), 0, 1)
+    return halves(x, positions[:, None] * ((1 - kept) * plain / 16 + kept * plain))
+
+
 def factor_per_pair(x, positions):
     width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
     return halves(x, positions[:, None] * 1e4 ** (-2 * pair / width) / (1 + pair**1.5 / 20))

@@ -175,7 +175,20 @@ ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "
         ("buckets_inside", {"operation": None, "convention": "t5", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
         ("alibi_with_mask", {"operation": "alibi.bias", "max_bias": 8.0, "form": "row", "num_heads": 8}),
         ("alibi_in_half_masked", {"operation": None, "max_bias": 8.0, "form": "row"}),
-        ("llama3", {**ROPE, "operation": None, "base": 500_000.0, "factor": 8.0, "head_dim": 64}),
+        (
+            "llama3",
+            {
+                **ROPE,
+                "operation": "llama3.rotate",
+                "base": 500_000.0,
+                "factor": 8.0,
+                "original_length": 8_192,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "head_dim": 64,
+            },
+        ),
+        ("by_parts", {**ROPE, "operation": "ntk_by_parts.rotate", "factor": 16.0, "original_length": 4_096, "alpha": 1.0, "beta": 32.0}),
     ],
 )
 def test_code_as_people_write_it_shows_its_parameters(name: str, expected: dict[str, Any]) -> None:
@@ -215,7 +228,6 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
         ("only_zero", "only position 0 was accepted"),
         ("one_ratio", "but of 12 heads: linear in distance (form row), but its slopes aren't ALiBi's: one ratio for all heads"),
         ("learned_rows", "rows that are no sines and cosines and no digits"),
-        ("llama3", "blended between wavelengths 2048 and 8192"),
     ],
 )
 def test_what_is_no_known_scheme_is_told_with_the_reason(name: str, reason: str) -> None:

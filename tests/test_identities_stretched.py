@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from refimpl.schemes import longrope, position_interpolation, rope, yarn
+from refimpl.schemes import llama3, longrope, ntk_aware, ntk_by_parts, position_interpolation, rope, yarn
 
 WIDTH, BASE, FACTOR = 12, 10_000.0, 4.0
 POSITIONS = np.array([0, 1, 2, 9, 257, 2_049, -5])
@@ -48,6 +48,27 @@ def test_nothing_is_stretched_by_one(layout: str, direction: str) -> None:
     assert np.abs(yarn.rotate(X, POSITIONS, factor=1.0, original_length=4_096, **shared) - rope_itself).max() < ROUNDING
     assert np.abs(by_lists - rope_itself).max() < ROUNDING
     assert np.abs(searched - rope_itself).max() < ROUNDING
+    assert np.abs(ntk_aware.rotate(X, POSITIONS, factor=1.0, **shared) - rope_itself).max() < ROUNDING
+    assert np.abs(ntk_by_parts.rotate(X, POSITIONS, factor=1.0, original_length=64, **shared) - rope_itself).max() < ROUNDING
+    assert np.abs(llama3.rotate(X, POSITIONS, factor=1.0, original_length=64, **shared) - rope_itself).max() < ROUNDING
+
+
+def test_llama3_is_ntk_by_parts_under_other_names() -> None:
+    shared = {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "like": HERE}
+    by_parts = ntk_by_parts.frequencies(alpha=1.0, beta=4.0, **shared)
+
+    assert np.array_equal(llama3.frequencies(low_freq_factor=1.0, high_freq_factor=4.0, **shared), by_parts)
+
+
+def test_ntk_aware_keeps_the_fastest_pair_and_slows_the_slowest_by_the_whole_factor() -> None:
+    """The raised base of a head of 128 that is slowed 4 times is 40889.94243248622."""
+    slowed = ntk_aware.frequencies(head_dim=128, factor=4.0, like=HERE)
+    ratio = rope.frequencies(head_dim=128, like=HERE) / slowed
+
+    assert slowed[0] == 1.0
+    assert ratio[-1] == pytest.approx(4.0, rel=1e-14)
+    assert slowed[1] ** -64 == pytest.approx(40_889.94243248622, rel=1e-13)
+
 
 
 def test_longrope_with_one_factor_for_all_pairs_is_interpolation() -> None:

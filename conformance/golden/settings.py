@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from conformance.choices import agree, candidates
+from conformance.choices import agree, candidates, obeys
 from conformance.golden.ranges import TOGETHER, VALUES
 from conformance.suited import agreed
 from conformance.takes import WHEN
@@ -38,7 +38,7 @@ def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.r
     conventions = {name: every[name] for name, parameter in operation.parameters.items() if parameter.choices or parameter.kind is bool}
     numbers = {name: values for name, values in every.items() if name not in conventions}
     hands = {name: dealt(shuffled(values, rng), rng) for name, values in numbers.items()}
-    models = dealt([together for together in TOGETHER if _inside(together, numbers, restrictions)], rng)
+    models = dealt([together for together in TOGETHER if _inside(operation, together, numbers, restrictions)], rng)
     rounds = [dict(zip(conventions, combination, strict=True)) for combination in product(*conventions.values())]
     admits, hopeless = restrictions.get(WHEN), list[Settings]()
     came, before, model = 0, -1, next(models, {})
@@ -60,10 +60,11 @@ def shuffled(items: Sequence[Item], rng: np.random.Generator) -> list[Item]:
     return [items[int(i)] for i in rng.permutation(len(items))]
 
 
-def _inside(together: Mapping[str, object], numbers: Candidates, restrictions: Mapping[str, object]) -> bool:
-    """Whether a model's parameters say something of two or more that may be chosen, and nothing that is declared otherwise."""
+def _inside(operation: Operation, together: Mapping[str, object], numbers: Candidates, restrictions: Mapping[str, object]) -> bool:
+    """Whether a model's parameters say something of two or more that may be chosen, and nothing that is refused or declared otherwise."""
     named = [name for name in together if name in numbers]
-    return len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
+    obeyed = all(obeys(operation.parameters[name], together[name]) for name in named)
+    return obeyed and len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
 
 
 def _agreeing(

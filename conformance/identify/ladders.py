@@ -1,4 +1,4 @@
-"""Which rule a ladder of frequencies follows: one ratio, one ratio slowed by a factor, YaRN's ramp, Llama 3's, or none."""
+"""Which rule a ladder of frequencies follows: one ratio, one ratio slowed by a factor, YaRN's ramp, one of turns, or none."""
 
 import math
 from collections.abc import Mapping
@@ -14,6 +14,9 @@ STEP = 2.0**-23
 STRAIGHT = 2e-3
 USUAL = 10_000.0
 BETAS = (32.0, 1.0)
+#: The ends of blends that are linear in turns, by scheme, and how many times as many turns the upper one is, where it is the usual one.
+TURNS = {"llama3": ("low_freq_factor", "high_freq_factor"), "ntk_by_parts": ("alpha", "beta")}
+PARTS = {"llama3": 4.0, "ntk_by_parts": 32.0}
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def _ramped(ladder: Ladder) -> Rule | None:
         return None
     factor = near(1 / float(np.median(ratio[level:])), near_one)
     blend = (1 - ratio) / (1 - 1 / float(factor.value))
-    return _yarn(ladder, base, factor, blend) or _llama3(base, factor, blend, plain)
+    return _yarn(ladder, base, factor, blend) or _by_turns(base, factor, blend, plain)
 
 
 def _base(ladder: Ladder) -> Seen | None:
@@ -167,18 +170,23 @@ def _power(low: float, high: float) -> int:
     return power if low <= power else math.ceil(shortest((low + high) / 2, low, high))
 
 
-def _llama3(base: Seen, factor: Seen, blend: np.ndarray, plain: np.ndarray) -> Rule | None:
-    """Return the rule whose blend is linear in the number of turns."""
+def _by_turns(base: Seen, factor: Seen, blend: np.ndarray, plain: np.ndarray) -> Rule | None:
+    """Return the rule whose blend is linear in the number of turns: Llama 3's, or NTK-by-parts where its ends are as far apart."""
     inner = np.flatnonzero((blend > STRAIGHT) & (blend < 1 - STRAIGHT))
     if inner.size < 2:
         return None
     slope, start = np.polyfit(plain[inner], blend[inner], 1)
     if slope >= 0 or np.any(np.abs(np.clip(start + slope * plain, 0, 1) - blend) > STRAIGHT):
         return None
-    longest, least = (2 * math.pi * slope / (end - start) for end in (1.0, 0.0))
+    longest, least = (float(2 * math.pi * slope / (end - start)) for end in (1.0, 0.0))
+    apart = shortest(longest / least, longest / least * (1 - STRAIGHT), longest / least * (1 + STRAIGHT))
+    name, (low, high) = next((each for each in TURNS.items() if PARTS[each[0]] == apart), ("llama3", TURNS["llama3"]))
+    sure = Confidence.LIKELY if apart == PARTS[name] else Confidence.GUESS
+    length = _power(longest * (1 - STRAIGHT), longest * (1 + STRAIGHT))
+    ends = {"original_length": Seen(length, confidence=sure), low: Seen(1.0, confidence=sure), high: Seen(apart, confidence=sure)}
     words = f"base {_short(base.value)}, factor {_short(factor.value)}, blended between wavelengths {least:.4g} and {longest:.4g}"
-    note = f"the blend is linear in turns, as Llama 3's (factors 1 and 4 at length {longest:.0f}) and NTK-by-parts'; no operation yet"
-    return Rule("llama3", words, {"base": base, "factor": factor}, (note,))
+    note = f"original_length, {low} and {high} show only as the ends of the blend: other values give the same"
+    return Rule(name, words, {"base": base, "factor": factor, **ends}, (note,))
 
 
 def _short(value: object) -> str:

@@ -42,10 +42,9 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
     if width != 2 * value.size:
         return Identity(None, f"{value.size} numbers for a width of {width}: frequencies are half as many")
     rule = ladders.rule(ladders.Ladder(value, np.full(value.shape, 2.0**-24), width))
-    if rule is None or rule.name == "llama3":
+    if rule is None:
         listed = ", ".join(f"{theta:.6g}" for theta in value)
-        what = rule.words if rule else "frequencies on no known ladder"
-        return Identity(None, what, rule.parameters if rule else {}, (f"radians per position: {listed}",), rule.notes if rule else ())
+        return Identity(None, "frequencies on no known ladder", {}, (f"radians per position: {listed}",))
     return Identity(f"{rule.name}.frequencies", rule.words, rule.parameters, (), rule.notes)
 
 

@@ -100,7 +100,7 @@ def named(
         return _unruled(ladder, common, (*seen, *_grown(growth, noise)))
     larger, factors = _growth(rule, growth, noise)
     everything = {**common, **rule.parameters, **factors}
-    if rule.name == "llama3" or (larger and rule.name != "yarn"):
+    if larger and rule.name != "yarn":
         return Identity(None, f"rotary, {rule.words}{larger}", everything, (*seen, *rule.notes))
     return Identity(f"{rule.name}.rotate", f"{rule.words}{larger}", everything, seen, rule.notes)
 

@@ -1,6 +1,5 @@
 """What goes wrong with position interpolation: the factor, where it is applied, and which pairs it reaches."""
 
-import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -9,7 +8,8 @@ from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
 from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary, spectrum
-from conformance.mutants.rounding import rounded, to
+from conformance.mutants.rounding import to
+from conformance.mutants.stretched import FACTOR_MISTAKES
 from refimpl.arrays import Array
 
 FREQUENCIES, ROTATE = "position_interpolation.frequencies", "position_interpolation.rotate"
@@ -37,27 +37,8 @@ def frequencies(ladder: Ladder) -> Callable[..., Array]:
     return lambda *, head_dim, base, factor: ladder(head_dim, base, factor)
 
 
-FACTOR_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
-    (
-        Mistake(
-            "not-stretched",
-            does="ignores the factor",
-            should="divide positions, or all frequencies, by the factor",
-            fix="read the factor from rope_scaling in every spelling, and keep it when converting",
-            threads=("https://github.com/ggml-org/llama.cpp/pull/2772", "https://github.com/lablup/mlxcel/issues/1340"),
-        ),
-        lambda head_dim, base, _: spectrum(head_dim, base),
-    ),
-    (
-        Mistake(
-            "multiplied",
-            does="multiplies by the factor",
-            should="divide by it",
-            fix="pass 1 / factor where a scale is asked for",
-            threads=("https://github.com/ml-explore/mlx/pull/261",),
-        ),
-        by_number(lambda factor: 1.0 / factor),
-    ),
+LADDER_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
+    *((mistake, by_number(change)) for mistake, change in FACTOR_MISTAKES),
     (
         Mistake(
             "factor-in-the-base",
@@ -78,57 +59,6 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
             origin="in the style of the thread: scale and factor confused",
         ),
         per_pair(lambda share, factor: factor ** (share * share.size / max(1, share.size - 1))),
-    ),
-    (
-        Mistake(
-            "factor-squared",
-            does="divides positions and frequencies by the factor",
-            should="divide one of the two",
-            fix="scale in one place only",
-            threads=("https://github.com/lablup/mlxcel/issues/1324",),
-            origin="in the style of the thread: positions scaled twice",
-        ),
-        by_number(lambda factor: factor**2),
-    ),
-    (
-        Mistake(
-            "factor-root",
-            does="divides by the root of the factor",
-            should="divide by the factor",
-            fix="divide by the factor",
-            origin="in the style of scales that are split between queries and keys",
-        ),
-        by_number(math.sqrt),
-    ),
-    (
-        Mistake(
-            "factor-cut-to-integer",
-            does="cuts the factor to an integer",
-            should="divide by the factor as it is",
-            fix="read the factor as a float",
-            origin="in the style of lengths divided as integers",
-        ),
-        by_number(math.floor),
-    ),
-    (
-        Mistake(
-            "factor-rounded-up-to-a-power",
-            does="rounds the factor up to a power of two",
-            should="divide by the factor as it is",
-            fix="divide by the factor",
-            origin="in the style of contexts that grow by doubling",
-        ),
-        by_number(lambda factor: 2.0 ** math.ceil(math.log2(factor))),
-    ),
-    (
-        Mistake(
-            "logarithm-of-factor",
-            does="divides by 1 + ln(factor)",
-            should="divide by the factor",
-            fix="keep the logarithm for attention factors",
-            origin="in the style of scalings by the logarithm of the length",
-        ),
-        by_number(lambda factor: 1.0 + math.log(factor)),
     ),
     (
         Mistake(
@@ -159,49 +89,6 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
             origin="in the style of tables that hold every frequency twice, one half of them scaled",
         ),
         per_pair(lambda share, factor: np.where(share >= 0.5, 1.0, factor)),
-    ),
-    (
-        Mistake(
-            "factor-capped-at-eight",
-            does="takes no factor above 8",
-            should="divide by the factor that is asked for",
-            fix="don't clamp the factor",
-            origin="in the style of one model's factor written into the code",
-        ),
-        by_number(lambda factor: min(factor, 8.0)),
-    ),
-    (
-        Mistake(
-            "factor-below-two-ignored",
-            does="takes a factor below 2 for none",
-            should="divide by the factor that is asked for",
-            fix="compare with 1",
-            origin="in the style of factors cut to integers before they are compared",
-        ),
-        by_number(lambda factor: factor if factor >= 2.0 else 1.0),
-    ),
-    (
-        Mistake(
-            "bfloat16-factor",
-            does="rounds the factor to bfloat16",
-            should="keep the factor as it is",
-            fix="compute frequencies from a float32 or wider factor",
-            threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
-            kind="precision",
-            origin="in the style of the thread: everything in the model's dtype",
-        ),
-        by_number(lambda factor: float(rounded(factor, "bfloat16"))),
-    ),
-    (
-        Mistake(
-            "float16-reciprocal",
-            does="rounds 1 / factor to float16",
-            should="keep the reciprocal in float32 or wider",
-            fix="divide by the factor",
-            kind="precision",
-            origin="in the style of a scale that is kept with the model's weights",
-        ),
-        by_number(lambda factor: 1.0 / float(rounded(1.0 / factor, "float16"))),
     ),
 )
 
@@ -276,7 +163,7 @@ def moved(place: Callable[[Array, float], Array]) -> Rotary:
 
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond the slots of a rotation."""
-    for mistake, ladder in (*FACTOR_MISTAKES, *((mistake, squeezed(rotary)) for mistake, rotary in FREQUENCY_MISTAKES)):
+    for mistake, ladder in (*LADDER_MISTAKES, *((mistake, squeezed(rotary)) for mistake, rotary in FREQUENCY_MISTAKES)):
         yield mistake.at(FREQUENCIES, frequencies(ladder))
         yield mistake.at(ROTATE, Rotary(theta=frequencies(ladder)).of(ROTATE))
     for mistake, place in PLACE_MISTAKES:

@@ -1,6 +1,7 @@
 """What goes wrong with every rotary scheme, whatever fills its slots: a new one inherits it without a line of its own."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import OPERATIONS
@@ -10,7 +11,8 @@ from refimpl.schemes import rope
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return the mistakes of rope that befall the operations of other rotary schemes."""
+    """Return the mistakes of rope that befall the operations of other rotary schemes; threads in which rope met them are not theirs."""
     for operation in OPERATIONS:
         if form_of(operation) not in (None, rope.FORM):
-            yield from operation_mutants(operation)
+            for mutant in operation_mutants(operation):
+                yield replace(mutant, threads=(), origin=mutant.origin or "reported for rope", inherited=True)

@@ -26,6 +26,9 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "rope": rotary.rope,
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
+    "ntk_aware": ladders.ntk_aware,
+    "ntk_by_parts": ladders.ntk_by_parts,
+    "llama3": ladders.llama3,
     "longrope": ladders.longrope,
     "da_transformer": weighting.da_transformer,
 }

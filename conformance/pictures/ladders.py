@@ -7,7 +7,10 @@ import numpy as np
 
 from conformance.pictures.panels import HERE, STROKES, label, title
 from refimpl import analysis
+from refimpl.schemes import llama3 as released
 from refimpl.schemes import longrope as searched
+from refimpl.schemes import ntk_aware as raised
+from refimpl.schemes import ntk_by_parts as by_turns
 from refimpl.schemes import position_interpolation as interpolated
 from refimpl.schemes import rope as plain
 from refimpl.schemes import yarn as by_parts
@@ -21,7 +24,13 @@ PAIRS = WIDTH // 2
 #: Factors that rise as searched ones do; those of a model are its configuration.
 LONG = 1.0 + (FACTOR - 1.0) * (np.arange(PAIRS) / (PAIRS - 1)) ** 2
 SHORT = np.ones(PAIRS)
-WORDS = {"position_interpolation": "position interpolation", "longrope": "longrope (factors of an example)"}
+WORDS = {
+    "position_interpolation": "position interpolation",
+    "ntk_aware": "NTK-aware",
+    "ntk_by_parts": "NTK-by-parts",
+    "llama3": "Llama 3",
+    "longrope": "longrope (factors of an example)",
+}
 
 
 def ladders() -> Mapping[str, np.ndarray]:
@@ -39,11 +48,20 @@ def long_frequencies(length: int) -> np.ndarray:
     return np.asarray(searched.frequencies(SHORT, LONG, head_dim=WIDTH, original_length=ORIGINAL, length=length))
 
 
-def side_by_side(figure: "Figure", chosen: str) -> "Axes":
-    """Draw every rule, the chosen one thick, and return a panel that is left."""
+def raised_and_blended() -> Mapping[str, np.ndarray]:
+    """Return the frequencies of the rules that say in closed form which pairs they slow."""
+    return {
+        "rope": np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE)),
+        "ntk_aware": np.asarray(raised.frequencies(head_dim=WIDTH, factor=FACTOR, like=HERE)),
+        "ntk_by_parts": np.asarray(by_turns.frequencies(head_dim=WIDTH, factor=FACTOR, original_length=ORIGINAL, like=HERE)),
+        "llama3": np.asarray(released.frequencies(head_dim=WIDTH, factor=FACTOR, original_length=ORIGINAL, like=HERE)),
+    }
+
+
+def side_by_side(figure: "Figure", chosen: str, rules: Mapping[str, np.ndarray]) -> "Axes":
+    """Draw some rules, the chosen one thick, and return a panel that is left."""
     free: Axes
     wavelengths, ratios, free = figure.subplots(1, 3)
-    rules = ladders()
     for stroke, (name, theta) in zip(STROKES, rules.items(), strict=False):
         width = 2.8 if name == chosen else 1.1
         wavelengths.semilogy(2 * np.pi / theta, base=10, linewidth=width, label=WORDS.get(name, name), **stroke)
@@ -58,7 +76,7 @@ def side_by_side(figure: "Figure", chosen: str) -> "Axes":
 def position_interpolation(figure: "Figure") -> None:
     """Draw the ladders, and the error of interpolation with both bounds."""
     title(figure, "Position Interpolation slows every pair alike; the bound printed for its error is exceeded, the corrected one holds")
-    errors = side_by_side(figure, "position_interpolation")
+    errors = side_by_side(figure, "position_interpolation", ladders())
     places = np.linspace(0, 1, 129)
     for stroke, (words, measure) in zip(
         STROKES,
@@ -77,7 +95,7 @@ def position_interpolation(figure: "Figure") -> None:
 def yarn(figure: "Figure") -> None:
     """Draw the ladders, and the attention factor."""
     title(figure, "YaRN keeps fast pairs, slows slow ones, blends between, and warms the attention")
-    warmth = side_by_side(figure, "yarn")
+    warmth = side_by_side(figure, "yarn", ladders())
     factors = np.linspace(1, 32, 63)
     warmth.plot(factors, [by_parts.attention_factor(factor=float(factor)) for factor in factors], **STROKES[2])
     label(warmth, "attention factor", "factor (new length / original length)", "multiplies cosine and sine")
@@ -86,7 +104,7 @@ def yarn(figure: "Figure") -> None:
 def longrope(figure: "Figure") -> None:
     """Draw the ladders, and the jump where the sequence passes the original length."""
     title(figure, "LongRoPE slows every pair by its own factor, and switches when the sequence passes its original length")
-    jump = side_by_side(figure, "longrope")
+    jump = side_by_side(figure, "longrope", ladders())
     lengths = np.arange(ORIGINAL - 6, ORIGINAL + 8)
     original = np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE))
     shares = np.stack([long_frequencies(int(length)) / original for length in lengths])
@@ -95,3 +113,39 @@ def longrope(figure: "Figure") -> None:
     jump.legend(loc="upper right")
     jump.set(ylim=(0, 1.5), xticks=range(-6, 8, 3))
     label(jump, f"the switch after length {ORIGINAL}", f"length - {ORIGINAL} (tokens)", "frequency / rope's frequency")
+
+
+def ntk_aware(figure: "Figure") -> None:
+    """Draw the ladders, and how pairs are slowed by several factors."""
+    title(figure, "NTK-aware scaling raises the base: the fastest pair keeps its frequency, the slowest is slowed by the whole factor")
+    slowed = side_by_side(figure, "ntk_aware", raised_and_blended())
+    original = np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE))
+    for stroke, factor in zip(STROKES, (2.0, 4.0, 8.0, 16.0), strict=False):
+        stretched = np.asarray(raised.frequencies(head_dim=WIDTH, factor=factor, like=HERE))
+        slowed.semilogy(original / stretched, base=2, label=f"factor {factor:g}", **stroke)
+    slowed.legend(loc="upper left")
+    label(slowed, "how many times slower", "pair", "rope's frequency / frequency")
+
+
+def kept_by_turns(figure: "Figure", chosen: str) -> None:
+    """Draw the ladders, and the share of rope's frequency over a pair's turns."""
+    share = side_by_side(figure, chosen, raised_and_blended())
+    turns = np.geomspace(0.25, 128, 400)
+    theta = 2 * np.pi * turns / ORIGINAL
+    for stroke, (name, low, high) in zip(STROKES[2:], (("ntk_by_parts", 1.0, 32.0), ("llama3", 1.0, 4.0)), strict=False):
+        width = 2.8 if name == chosen else 1.1
+        share.semilogx(turns, np.asarray(by_turns.kept(theta, ORIGINAL, low, high)), base=2, linewidth=width, label=WORDS[name], **stroke)
+    share.legend(loc="lower right")
+    label(share, "what is kept of rope's frequency", f"turns within {ORIGINAL} tokens", "share (0: slowed by the whole factor)")
+
+
+def ntk_by_parts(figure: "Figure") -> None:
+    """Draw the ladders, and the ramp."""
+    title(figure, "NTK-by-parts slows the pairs that turn rarely within the original length, and keeps those that turn often")
+    kept_by_turns(figure, "ntk_by_parts")
+
+
+def llama3(figure: "Figure") -> None:
+    """Draw the ladders, and the ramp."""
+    title(figure, "Llama 3 blends between 1 and 4 turns within the original length")
+    kept_by_turns(figure, "llama3")

@@ -11,7 +11,7 @@ from refimpl import attention
 from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, outer
 from refimpl.attention import Layer
 from refimpl.forms.joining import joined, those_of
-from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, Positions, Positive
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, Law, Positions, Positive
 
 Layout = Literal["interleaved", "half", "interleaved_to_half"]
 Direction = Literal["positive", "negative"]
@@ -206,6 +206,10 @@ def layer(turning: Callable[..., Array], given: Callable[[int, Array], tuple[Arr
 
     return made
 
+
+#: What holds of every rotation, and of every rule that slows the pairs of rope.
+LAWS = (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.INVERSE, Law.STEPWISE, Law.HEADS)
+SLOWING = (Law.BETWEEN, Law.RATIO_FALLS, Law.REDUCES_TO_ROPE)
 
 #: What the arrays and parameters of every rotary scheme mean.
 MEANINGS = {

@@ -1,0 +1,28 @@
+"""The cases of Llama 3's context extension, each with the mistake that it exposes."""
+
+from refimpl.cases import slowed
+
+frequency_case = slowed.named("frequencies", head_dim=8)
+rotate_case = slowed.named("rotate", head_dim=8, factor=4.0, original_length=64)
+
+CASES = (
+    frequency_case("eight-wide", "the blend reversed: fast pairs slowed, slow ones kept"),
+    frequency_case("released", "the rule of the released models missing", head_dim=128, base=500_000.0),
+    frequency_case("released-small", "factor 8 where Llama 3.2 has 32", head_dim=64, base=500_000.0, factor=32.0),
+    frequency_case("shorter-original", "the original length fixed at 8192", head_dim=16, original_length=2_048),
+    frequency_case("one-pair", "a division by head_dim - 2", head_dim=2, original_length=16),
+    frequency_case("all-slowed", "the fastest pair always kept", original_length=6),
+    frequency_case("other-turns", "low_freq_factor and high_freq_factor ignored", head_dim=16, low_freq_factor=2.0,
+                   high_freq_factor=32.0),
+    frequency_case("low", "low_freq_factor fixed at 1", head_dim=128, low_freq_factor=2.0),
+    frequency_case("high", "high_freq_factor fixed at 4", head_dim=16, high_freq_factor=256.0),
+    *slowed.frequencies(frequency_case),
+    frequency_case("equal-turns", "a division by zero", high_freq_factor=1.0,
+                   error="high_freq_factor must be greater than low_freq_factor (1), got 1.0"),
+    frequency_case("no-original-length", "no turn at all", original_length=0, error="original_length must be at least 1, got 0"),
+    *slowed.rotations(rotate_case),
+    rotate_case("released", "the rule of the released models missing", head_dim=128, base=500_000.0, factor=8.0, original_length=8_192,
+                layout="half", sizes={"head": 1}, positions=[4_097]),
+    rotate_case("other-turns", "low_freq_factor and high_freq_factor fixed at 1 and 4", head_dim=16, original_length=4_096,
+                low_freq_factor=2.0, high_freq_factor=32.0, positions=[257]),
+)

@@ -1,0 +1,18 @@
+"""The cases of NTK-aware scaling, each with the mistake that it exposes."""
+
+from refimpl.cases import slowed
+
+frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0)
+rotate_case = slowed.named("rotate", head_dim=8, factor=4.0)
+
+CASES = (
+    frequency_case("eight-wide", "the base times the factor, without an exponent"),
+    frequency_case("two-pairs", "the exponent head_dim / (head_dim - 2) left out", head_dim=4),
+    frequency_case("common-width", "the exponent taken for 1, which it nearly is in wide heads", head_dim=128),
+    frequency_case("released", "the alpha of HunYuan ignored", head_dim=128, factor=1_000.0),
+    *slowed.frequencies(frequency_case),
+    frequency_case("one-pair", "a division by zero", head_dim=2, error="head_dim must be at least 4, got 2"),
+    *slowed.rotations(rotate_case),
+    rotate_case("released", "the alpha of HunYuan ignored", head_dim=128, factor=1_000.0, layout="half", sizes={"head": 1},
+                positions=[4_097]),
+)

@@ -1,0 +1,25 @@
+"""The cases of NTK-by-parts, each with the mistake that it exposes."""
+
+from refimpl.cases import slowed
+
+frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0, original_length=4_096)
+rotate_case = slowed.named("rotate", head_dim=8, factor=4.0, original_length=64)
+
+CASES = (
+    frequency_case("eight-wide", "the blend reversed: fast pairs slowed, slow ones kept"),
+    frequency_case("common-width", "the ramp of YaRN's code, linear in the pair's index", head_dim=128, factor=16.0),
+    frequency_case("shorter-original", "the original length fixed", head_dim=16, original_length=2_048),
+    frequency_case("one-pair", "a division by head_dim - 2", head_dim=2, original_length=128),
+    frequency_case("all-slowed", "the fastest pair always kept", original_length=6),
+    frequency_case("other-turns", "alpha and beta ignored", head_dim=16, alpha=2.0, beta=16.0),
+    frequency_case("alpha", "only beta read", head_dim=16, alpha=4.0),
+    frequency_case("beta", "only alpha read", head_dim=16, beta=256.0),
+    *slowed.frequencies(frequency_case),
+    frequency_case("equal-turns", "a division by zero", beta=1.0, error="beta must be greater than alpha (1), got 1.0"),
+    frequency_case("no-original-length", "no turn at all", original_length=0, error="original_length must be at least 1, got 0"),
+    *slowed.rotations(rotate_case),
+    rotate_case("other-turns", "alpha and beta fixed at 1 and 32", head_dim=16, original_length=4_096, alpha=2.0, beta=8.0,
+                positions=[257]),
+    rotate_case("common-ramp", "the ramp of YaRN's code", head_dim=128, factor=16.0, original_length=4_096, sizes={"head": 1},
+                positions=[4_097]),
+)

@@ -1,0 +1,60 @@
+"""NTK-aware scaling: raise the base of rope, so that the slowest pair is slowed by the whole factor and the fastest not at all."""
+
+from typing import Annotated
+
+from refimpl.arrays import Array
+from refimpl.cases.ntk_aware import CASES
+from refimpl.forms import rotary
+from refimpl.forms.rotary import Rotary
+from refimpl.schemes import rope
+from refimpl.spec import Number, Positive, Scheme, Source, operation
+
+Width = Annotated[int, Number(minimum=4, multiple_of=2)]
+Stretch = Annotated[float, Number(minimum=1.0)]
+
+
+@operation
+def frequencies(*, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, like: Array) -> Annotated[Array, "pair"]:
+    """Return ``b'^(-2 j / head_dim)``, ``b' = base factor^(head_dim / (head_dim - 2))``: the radians per position of every pair (def. 1).
+
+    A single pair has no slow end, so that ``head_dim`` is at least 4.
+    """
+    return rope.frequencies(head_dim=head_dim, base=base * factor ** (head_dim / (head_dim - 2)), like=like)
+
+
+FORM = Rotary(frequencies)
+rotate = FORM.operation(rotary.rotate, "Turn ``x`` by rope with the raised base: ``R_p x`` (eq. 14-16, def. 1), in the dtype of ``x``.")
+
+
+SCHEME = Scheme(
+    name="ntk_aware",
+    operations=(frequencies, rotate),
+    source=Source("Peng et al. 2023, YaRN, section 3.1", "https://arxiv.org/abs/2309.00071", equations="definition 1"),
+    laws={"frequencies": rotary.SLOWING, "rotate": rotary.LAWS},
+    cases=CASES,
+    summary="Rope with a base that is raised such that the slowest pair, and no other, is slowed by the whole factor.",
+    meanings={
+        **rotary.MEANINGS,
+        "head_dim": "the channels of one head that turn, at least 4: the exponent has twice as many as pairs beyond the first below it",
+        "factor": "by how much the slowest pair is slowed, a pure number, at least 1: HunYuan's alpha",
+    },
+    conventions={
+        "layout=interleaved": "pairs (2j, 2j + 1): exllama's alpha_value, before weights are permuted",
+        "layout=half": "pairs (j, j + head_dim / 2): HunYuan in transformers, which calls it alpha",
+        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3, for other rules",
+        "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
+        "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
+    },
+    notes=(
+        (
+            "The ratio to plain rope is factor^(-2 j / (head_dim - 2)): 1 for the fastest pair, 1 / factor for the slowest. Whoever sees "
+            "frequencies alone can't tell it from plain rope with the raised base."
+        ),
+        (
+            "The dynamic form takes a factor that grows with the sequence (factor n / L - (factor - 1) in transformers), so that cached "
+            "keys, which were turned by another base, no longer fit. With one factor for all lengths they stay right."
+        ),
+        "The exponent has the width that turns, not that of the head, where only a part of it does.",
+    ),
+    layer=rotary.layer(rotate, factor=4.0),
+)
