@@ -63,6 +63,12 @@ def half_ulp(values: np.ndarray, dtype: str) -> np.ndarray:
     return np.asarray(np.ldexp(0.5, np.maximum(exponents, smallest) - (bits - 1)))
 
 
+def allowance(expected: np.ndarray, radius: np.ndarray, dtype: str) -> np.ndarray:
+    """Return what a result in a dtype may be off by: the radius, then the final rounding; NaN isn't judged."""
+    farthest = np.abs(expected) + np.fmax(radius, 0.0)
+    return np.where(farthest >= LARGEST[dtype], np.nan, radius + half_ulp(farthest, dtype))
+
+
 def compare(vector: Vector, reply: Reply, dtype: str, profile: str, *, masked: bool = False) -> Judgement:
     """Judge a reply: names, shapes, dtypes, what is ``masked`` (a key after its query must be hidden there), finiteness, then values."""
     failure = _names(vector, reply) or _shapes(vector, reply) or _dtypes(vector, reply, dtype)
@@ -209,9 +215,7 @@ def _ratios(side: _Side, profile: str) -> np.ndarray | None:
     radii = side.vector.allowed.get(profile, {}).get(side.name)
     if radii is None:
         return None
-    radius = radii.ravel()
-    farthest = np.abs(side.expected) + np.fmax(radius, 0.0)
-    allowed = np.where(farthest >= LARGEST[side.dtype], np.nan, radius + half_ulp(farthest, side.dtype))
+    allowed = allowance(side.expected, radii.ravel(), side.dtype)
     with np.errstate(invalid="ignore"):
         difference = np.where((side.got == side.expected) | side.masked, 0.0, side.got - side.expected)
         if side.vector.equality == "row_constant":

@@ -67,10 +67,10 @@ def weights(q: Array, k: Array, query_positions: Array, key_positions: Array, *,
 
 
 def attend(q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
-    """Return the average of the values."""
+    """Return the average of the values, summed in float32 at least, as matrix products of models are."""
     shares = weights(q, k, query_positions, key_positions, **parameters)
     values = np.repeat(v, q.shape[1] // k.shape[1], axis=1)
-    return (shares[..., None] * values[..., None, :, :]).sum(axis=-2)
+    return (shares[..., None] * values[..., None, :, :]).sum(axis=-2, dtype=np.promote_types(q.dtype, np.float32)).astype(q.dtype)
 
 
 def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str, odd: str, scale: float) -> Array:

@@ -1,21 +1,15 @@
-"""What Shaw's laws allow: code that rounds at every step, whichever way round, and not much more."""
+"""What Shaw's laws allow: code that rounds at every step, whichever way round, and no scale that is off."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from law_subjects import OPERATIONS, convicting, findings, reference, subject
+from law_subjects import OPERATIONS, convicting, findings, subject
 
 from conformance import laws
-from conformance.arguments import Arguments
-from conformance.laws.shaw import scores
-from conformance.laws.trial import Example, Trial
-from conformance.oracle import Tensor, answer
-from conformance.profiles import PROFILES
 from refimpl.schemes import SCHEMES
 
-WIDEST = 8.0
 Array = np.ndarray
 HALVES = [("float32", "float32"), ("float16", "float16-model"), ("bfloat16", "bfloat16-model")]
 SHORT = ["logits", "weights", "attend"]
@@ -84,35 +78,6 @@ def test_code_that_rounds_at_every_step_breaks_no_law(short: str, dtype: str, pr
 
     assert {name: finding.failure for name, finding in found.items() if finding.failure is not None} == {}
     assert len(found) == len(laws.UNIVERSAL) + len(SCHEMES["shaw"].laws[short])
-
-
-def call() -> Arguments:
-    """Return two queries and three keys, a table of three rows."""
-    numbers = np.array([1.25, -0.5, 0.75, 1.0, -1.5, 0.25, 1.75, -0.875, 0.5, 2.0, -0.25, 1.5])
-    return Arguments(
-        {
-            "q": numbers[:4].reshape(1, 1, 2, 2),
-            "k": numbers[4:10].reshape(1, 1, 3, 2),
-            "key_table": numbers[6:12].reshape(3, 2),
-            "query_positions": np.array([0, 257]),
-            "key_positions": np.array([1, 256, 257]),
-        },
-        {"max_distance": 1, "sign": "key_minus_query", "clip": "symmetric"},
-    )
-
-
-@pytest.mark.parametrize("profile", PROFILES[1:])
-def test_the_budget_of_a_logit_covers_the_oracles_ball_and_is_not_much_wider(profile: str) -> None:
-    asked = call()
-    tensors = {name: Tensor(array.shape, tuple(array.ravel().tolist())) for name, array in asked.arrays.items()}
-    ball = np.array(answer("shaw.logits", tensors, dict(asked.parameters)).allowed[profile]["result"])
-
-    trial = Trial(reference("shaw.logits", "float64", profile), Example(asked, {}, 1, (1, 1), dict(asked.parameters)))
-    stated = scores(trial, asked).error.ravel()
-
-    assert np.all(ball > 0.0)
-    assert np.all(stated >= ball)
-    assert np.all(stated <= WIDEST * ball)
 
 
 def rescaled(short: str, factor: float) -> Callable[..., Any]:

@@ -105,15 +105,12 @@ def test_a_batch_that_shares_its_first_row_is_told() -> None:
     def first_row(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
         return rounding.rotate(x, positions if positions.ndim == 1 else positions[0], **parameters)
 
-    told = convicting(subject("rope.rotate", first_row))
-
-    assert "batch independence" in told
-    assert told <= {"batch independence", "relative", "composition"}, "only laws whose rows differ may see it"
+    assert "batch independence" in convicting(subject("rope.rotate", first_row))
 
 
 def test_another_rounding_in_another_place_is_no_dependence_on_the_batch() -> None:
     def tail(y: np.ndarray, x: np.ndarray, *_: Any) -> np.ndarray:
-        return y * np.float32(1 + 2.0**-23) if x.shape[0] == 1 else y
+        return y * np.float32(1 - 2.0**-24) if x.shape[0] == 1 else y
 
     assert "batch independence" not in convicting(rotating(tail))
 

@@ -5,22 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from conformance.laws import (
     additive,
     attention,
-    bias,
     binary,
+    buckets,
     distance_aware,
-    interpolation,
+    distances,
     ladders,
     learned,
     longrope,
-    relative_bias,
-    rotary,
-    shaw,
     stepwise,
-    tabled,
+    tables,
     transformer_xl,
-    unencoded,
+    turning,
     universal,
-    yarn,
 )
 from conformance.laws.judging import Check
 from conformance.laws.running import Finding, run_checks
@@ -29,19 +25,24 @@ from conformance.outcomes import Reason
 from conformance.subject import Subject
 from refimpl.spec import Law, Operation
 
-__all__ = ["LAWS", "SPECIAL", "UNIVERSAL", "Check", "Finding", "checker", "checks", "law_name", "run"]
+__all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "checks", "law_name", "run"]
 
-#: The families of laws; each module says which laws it falsifies, and for which operations in a form of its own.
-FAMILIES = (
-    rotary, tabled, yarn, bias, relative_bias, distance_aware, attention, additive, stepwise, transformer_xl, ladders, shaw,
-    binary, learned, unencoded, interpolation, longrope,
-)
+#: What falsifies every law of most operations.
+GENERAL: Mapping[Law, Checker] = {
+    **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS,
+}
 
-#: Every law, and what falsifies it.
-LAWS: Mapping[Law, Checker] = {law: checker for family in FAMILIES for law, checker in family.LAWS.items()}
-
-#: The same law where an operation's arguments or results have another form.
-SPECIAL: Mapping[tuple[str, Law], Checker] = {key: checker for family in FAMILIES for key, checker in family.SPECIAL.items()}
+#: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.
+PECULIAR: Mapping[str, Mapping[Law, Checker]] = {
+    "bits": binary.LAWS,
+    "outside": learned.LAWS,
+    "relative_positions": buckets.LAWS,
+    "saturation": distance_aware.LAWS,
+    "position_bias": transformer_xl.LAWS,
+    "scores": transformer_xl.SHIFT,
+    "spacing": {**additive.LAWS, **tables.LAWS},
+    "-> cos": tables.LAWS,
+}
 
 #: What holds for every operation, and why a result that breaks it is wrong.
 UNIVERSAL: Mapping[str, tuple[Checker, Reason]] = {
@@ -61,7 +62,8 @@ def law_name(law: Law) -> str:
 
 def checker(operation: Operation, law: Law) -> Checker:
     """Return what falsifies a law of an operation."""
-    return SPECIAL.get((operation.name, law), LAWS[law])
+    declared = {*operation.arrays, *operation.parameters, *(f"-> {result}" for result in operation.results)}
+    return next((laws[law] for name, laws in PECULIAR.items() if name in declared and law in laws), None) or GENERAL[law]
 
 
 def run(

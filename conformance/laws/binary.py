@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.arguments import Arguments
-from conformance.laws.trial import Checker, Sides, Trial
+from conformance.laws.trial import Checker, Sides, Trial, exactly
 from refimpl.spec import Law
 
 #: How many codes are asked for in a row.
@@ -17,17 +17,17 @@ def unique(trial: Trial) -> Iterator[Sides]:
     for call in _calls(trial):
         codes, positions = trial.values(call), call.arrays["positions"]
         alike = np.all(codes[:, None, :] == codes[None, :, :], axis=-1)
-        yield _exactly(alike.astype(np.float64), (positions[:, None] == positions[None, :]).astype(np.float64))
+        yield exactly(alike.astype(np.float64), (positions[:, None] == positions[None, :]).astype(np.float64))
 
 
 def binary_value(trial: Trial) -> Iterator[Sides]:
     """Every channel is 0 or 1, and the channels weighted with the powers of two sum to the position."""
     for call in _calls(trial):
         codes, positions = trial.values(call), call.arrays["positions"]
-        yield _exactly(codes, np.where(codes == 1.0, 1.0, 0.0))
+        yield exactly(codes, np.where(codes == 1.0, 1.0, 0.0))
         powers = np.left_shift(np.int64(1), np.arange(codes.shape[-1]))
         missing = np.where(codes == 1.0, powers, 0).sum(axis=-1) - positions
-        yield _exactly(missing.astype(np.float64), np.zeros(positions.shape))
+        yield exactly(missing.astype(np.float64), np.zeros(positions.shape))
 
 
 def periodic(trial: Trial) -> Iterator[Sides]:
@@ -50,8 +50,8 @@ def _far_out(trial: Trial, channel: int) -> Iterator[Sides]:
 
 
 def _steps(here: np.ndarray, turned: np.ndarray, back: np.ndarray) -> Iterator[Sides]:
-    yield _exactly(turned, 1.0 - here[: turned.size])
-    yield _exactly(back, here[: back.size])
+    yield exactly(turned, 1.0 - here[: turned.size])
+    yield exactly(back, here[: back.size])
 
 
 def _calls(trial: Trial) -> Iterator[Arguments]:
@@ -66,22 +66,8 @@ def _calls(trial: Trial) -> Iterator[Arguments]:
         yield call.with_arrays(positions=(codes // 3 + near) % codes)
 
 
-def _exactly(left: np.ndarray, right: np.ndarray) -> Sides:
-    return Sides(left, right, np.zeros(left.shape))
-
-
-def _no_noise(trial: Trial, call: Arguments, result: str) -> np.ndarray:
-    """Return that computing digits twice changes nothing."""
-    return np.zeros(trial.values(call, result).shape)
-
-
 LAWS: Mapping[Law, Checker] = {
     Law.UNIQUE: unique,
     Law.PERIODIC: periodic,
     Law.BINARY_VALUE: binary_value,
 }
-
-#: The same law where an operation's arguments or results have another form.
-SPECIAL: Mapping[tuple[str, Law], Checker] = {}
-
-NOISE = {"binary.encode": _no_noise}

@@ -15,6 +15,7 @@ from conformance import draw
 from conformance.arguments import Arguments, is_position
 from conformance.laws.trial import Example
 from conformance.subject import Subject
+from conformance.takes import is_bias
 
 SCALARS = ((1, 1), (1, -1), (2, -1), (-1, 2), (2, 2), (-2, 1))
 FRACTION = st.binary(min_size=1, max_size=1)
@@ -77,7 +78,7 @@ def _no_constant(*_: object, **__: object) -> None:
 def example_for(subject: Subject) -> SearchStrategy[Example]:
     """Draw an example inside what the subject takes."""
     operation = subject.operation
-    farthest = HALF_RANGE if subject.dtype == "float16" and operation.name == "alibi.bias" else None
+    farthest = HALF_RANGE if subject.dtype == "float16" and is_bias(operation) else None
     calls = draw.arguments(operation, restrictions=subject.restrictions, takes=subject.takes, farthest=farthest)
     parameters = draw.parameters(operation, subject.restrictions)
 

@@ -1,84 +1,137 @@
-"""Laws of ladders: numbers that fall by a constant ratio, as frequencies and slopes do."""
+"""Laws of ladders: numbers that fall by a constant ratio, as frequencies and slopes do, and what stretches them."""
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from conformance.arguments import Arguments
-from conformance.laws.bias import slope_error
-from conformance.laws.budget import frequencies, frequency_error
-from conformance.laws.trial import Checker, Sides, Trial
+from conformance.choices import agree
+from conformance.laws.roles import of_scheme, placed, unstretched
+from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
+from conformance.subject import CallRefusedError
 from refimpl.spec import Law
 
-#: An attention factor is a logarithm, a product and a sum: three units.
-FACTOR = 3
+#: Parameters that say where frequencies are stretched.
+RAMP = ("original_length", "beta_fast", "beta_slow", "truncate")
 
 
-def _frequency_error(trial: Trial, call: Arguments) -> np.ndarray:
-    """Return what every frequency may be off by."""
-    theta = frequencies(int(call.parameters["head_dim"]), trial.number("base"))
-    return np.asarray(frequency_error(trial.units, theta, trial.number("base")) * theta + trial.rounding(call))
+def geometric(trial: Trial) -> Iterator[Sides]:
+    """The first frequency is 1, and the square of every frequency is the product of its neighbours."""
+    rungs = trial.answer(trial.arguments)
+    yield exactly(rungs.values[:1], 1.0)
+    yield same(rungs[:-2] * rungs[2:], rungs[1:-1] * rungs[1:-1])
 
 
-def frequencies_nested(trial: Trial) -> Iterator[Sides]:
-    """Every second frequency of a head twice as wide is a frequency of this one."""
-    call = trial.arguments
-    finer = call.with_parameters(head_dim=2 * trial.whole("head_dim"))
-    allowed = _frequency_error(trial, call) + _frequency_error(trial, finer)[::2]
-    yield Sides(trial.values(call), trial.values(finer)[::2], allowed)
+def nested(trial: Trial) -> Iterator[Sides]:
+    """Every second frequency of a head twice as wide is a frequency of this one; slopes of more heads hold even ones first, then odd."""
+    call, heads = trial.arguments, trial.arguments.parameters.get("num_heads")
+    if heads is None:
+        finer = call.with_parameters(head_dim=2 * trial.whole("head_dim"))
+        yield same(trial.answer(call), trial.answer(finer)[::2])
+        return
+    finer = call.with_parameters(num_heads=2 * _power_of_two(trial))
+    order = np.r_[1 : 2 * _power_of_two(trial) : 2, 0 : 2 * int(heads) : 2][: int(heads)]
+    yield same(trial.answer(call), trial.answer(finer)[order])
 
 
-def frequencies_reach(trial: Trial) -> Iterator[Sides]:
-    """Two frequencies as far from the first pair as from the end multiply to 1 / base."""
-    rungs = trial.values(trial.arguments)[1:]
-    error = _frequency_error(trial, trial.arguments)[1:]
-    end = np.full_like(rungs, 1.0 / trial.number("base"))
-    yield Sides(rungs * rungs[::-1], end, error * rungs[::-1] + rungs * error[::-1])
+def reach(trial: Trial) -> Iterator[Sides]:
+    """Two frequencies as far from the first pair as from the end multiply to 1 / base; the last slope of a series is 2^(-max_bias)."""
+    rungs = trial.answer(trial.arguments)
+    if "base" in trial.arguments.parameters:
+        yield same(rungs[1:] * rungs[1:][::-1], 1.0 / trial.number("base"))
+    else:
+        yield same(rungs[_power_of_two(trial) - 1], 2.0 ** -trial.number("max_bias"))
 
 
-def _slope_error(trial: Trial, call: Arguments) -> np.ndarray:
-    """Return what every slope may be off by."""
-    relative = slope_error(Trial(trial.subject, replace(trial.example, arguments=call)))
-    return np.asarray(relative * np.abs(trial.values(call)) + trial.rounding(call))
+def slopes_in_unit_interval(trial: Trial) -> Iterator[Sides]:
+    """Slopes lie between 0 and 1, those of a power of two heads start where they must, and all fall by one ratio."""
+    slopes, whole = trial.answer(trial.arguments), _power_of_two(trial)
+    yield exactly((slopes.values > 0.0) & (slopes.values < 1.0), 1.0)
+    series, halves = slopes[:whole], slopes[whole:]
+    yield same(series[:1], 2.0 ** (-trial.number("max_bias") / whole))
+    yield same(series[:-2] * series[2:], series[1:-1] * series[1:-1])
+    yield same(halves[:1] * halves[:1], series[:1][: halves.values.size])
+    yield same(halves[1:] * halves[1:], (series[:-1] * series[1:])[: max(halves.values.size - 1, 0)])
 
 
-def slopes_nested(trial: Trial) -> Iterator[Sides]:
-    """The slopes of twice the power of two that fits hold every slope: the even ones first, then the odd ones."""
-    call = trial.arguments
-    heads = trial.whole("num_heads")
-    finer = call.with_parameters(num_heads=2 << (heads.bit_length() - 1))
-    order = np.r_[1 : int(finer.parameters["num_heads"]) : 2, 0 : 2 * heads : 2][:heads]
-    allowed = _slope_error(trial, call) + _slope_error(trial, finer)[order]
-    yield Sides(trial.values(call), trial.values(finer)[order], allowed)
+def _power_of_two(trial: Trial) -> int:
+    """Return the largest power of two heads that fits."""
+    return 1 << (trial.whole("num_heads").bit_length() - 1)
 
 
-def slopes_reach(trial: Trial) -> Iterator[Sides]:
-    """The last slope of the largest power of two is 2^(-max_bias)."""
-    last = (1 << (trial.whole("num_heads").bit_length() - 1)) - 1
-    slopes, allowed = trial.values(trial.arguments), _slope_error(trial, trial.arguments)
-    yield Sides(slopes[last], np.asarray(2.0 ** -trial.number("max_bias")), allowed[last])
+def between(trial: Trial) -> Iterator[Sides]:
+    """No frequency is above the plain one, or below the plain one divided by the factor."""
+    values, plain = trial.answer(trial.arguments), trial.right("rope.frequencies", trial.arguments)
+    yield at_most(values, plain)
+    yield at_most(plain, trial.number("factor") * values)
+
+
+def ratio_falls(trial: Trial) -> Iterator[Sides]:
+    """The ratio to the plain frequency starts at 1 and never rises."""
+    ratios = trial.answer(trial.arguments) * (1.0 / trial.right("rope.frequencies", trial.arguments).values)
+    yield same(ratios[:1], 1.0)
+    yield at_most(ratios[1:], ratios[:-1])
+
+
+def reduces_to_rope(trial: Trial) -> Iterator[Sides]:
+    """With factors of 1 the operation is plain rope's, whatever shapes the ramp and at any length; what multiplies is 1."""
+    plain = of_scheme(trial.operation, trial.operation.name.partition(".")[2].partition("_")[0], scheme="rope")
+    for call in _ramps(trial, unstretched(trial.arguments)):
+        yield same(trial.answer(call), 1.0) if plain is None else same(trial.answer(call), trial.right(plain.name, call))
+
+
+def _ramps(trial: Trial, call: Arguments) -> Iterator[Arguments]:
+    """Yield a call with other ramps, at lengths before and beyond the original one, and with starts that hold all or nothing."""
+    parameters = call.parameters
+    other = call.with_parameters(**{name: trial.example.parameters[name] for name in RAMP if name in parameters})
+    yield call
+    if "length" in parameters:
+        yield from (call.with_parameters(length=int(parameters["original_length"]) + beyond) for beyond in (0, 1))
+    elif "start_tokens" in parameters:
+        yield call.with_parameters(start_tokens=1 + max(0, int(call.arrays["positions"].max())))
+    elif "max_length" in parameters:
+        yield call.with_parameters(max_length=max(1, int(parameters["original_length"]) // 2))
+    elif agree(other.parameters):
+        yield other
+
+
+def interpolates(trial: Trial) -> Iterator[Sides]:
+    """Stretched by s in every pair, position s p is what position p is unstretched: s times the frequency is the plain one."""
+    call, by = trial.arguments, 2 + trial.example.shift % 3
+    plain, stretched = unstretched(call), unstretched(call, by)
+    if "positions" not in call.arrays:
+        yield same(by * trial.answer(stretched), trial.answer(plain))
+        return
+    if trial.subject.counted:
+        message = "positions that count up have no multiples without others between"
+        raise CallRefusedError(message)
+    near, far = placed(plain, lambda positions: positions // by), placed(stretched, lambda positions: positions // by * by)
+    yield same(trial.answer(far), trial.answer(near))
 
 
 def logarithmic(trial: Trial) -> Iterator[Sides]:
     """Doubling the factor adds a tenth of ln 2 to the attention factor, where nothing overrides it."""
     once = max(1.0, trial.number("factor"))
     plain = trial.arguments.with_parameters(attention_factor=None, mscale=None, mscale_all_dim=None, factor=once)
-    doubled = plain.with_parameters(factor=2.0 * once)
-    one, two = trial.values(plain), trial.values(doubled)
-    allowed = FACTOR * trial.units.step * (np.abs(one) + np.abs(two)) + trial.rounding(plain) + trial.rounding(doubled)
-    yield Sides(two - one, np.asarray(0.1 * math.log(2.0)), allowed)
+    yield same(trial.answer(plain.with_parameters(factor=2.0 * once)) - trial.answer(plain), 0.1 * math.log(2.0))
+
+
+def override(trial: Trial) -> Iterator[Sides]:
+    """An attention factor that is given comes back as it is, whatever the other parameters say."""
+    given = 1.0 + trial.example.shift % 16 / 16
+    yield same(trial.answer(trial.arguments.with_parameters(attention_factor=given)), given)
 
 
 LAWS: Mapping[Law, Checker] = {
-    Law.NESTED: frequencies_nested,
-    Law.REACH: frequencies_reach,
+    Law.GEOMETRIC: geometric,
+    Law.NESTED: nested,
+    Law.REACH: reach,
+    Law.SLOPES_IN_UNIT_INTERVAL: slopes_in_unit_interval,
+    Law.BETWEEN: between,
+    Law.RATIO_FALLS: ratio_falls,
+    Law.REDUCES_TO_ROPE: reduces_to_rope,
+    Law.INTERPOLATES: interpolates,
     Law.LOGARITHMIC: logarithmic,
-}
-
-#: The same law where an operation's arguments or results have another form.
-SPECIAL: Mapping[tuple[str, Law], Checker] = {
-    ("alibi.slopes", Law.NESTED): slopes_nested,
-    ("alibi.slopes", Law.REACH): slopes_reach,
+    Law.OVERRIDE: override,
 }

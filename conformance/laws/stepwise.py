@@ -81,6 +81,3 @@ LAWS: Mapping[Law, Checker] = {
     Law.STEPWISE: stepwise,
     Law.HEADS: heads,
 }
-
-#: The same law where an operation's arguments or results have another form.
-SPECIAL: Mapping[tuple[str, Law], Checker] = {}

@@ -7,11 +7,15 @@ from typing import Protocol
 import numpy as np
 
 from conformance.arguments import Arguments, Parameters
-from conformance.judge import holds
-from conformance.laws.budget import UNITS, Units, rounding
+from conformance.declarations import operations
+from conformance.golden import answers
+from conformance.judge import allowance, holds
+from conformance.laws.inexact import OWN, Inexact, exact
 from conformance.manner import PLAIN, Manner
 from conformance.outcomes import Reason
+from conformance.profiles import FORMATS
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.vectors import Vector
 from refimpl.spec import Operation, axis_names, bind, fixed_size
 
 #: For an axis of results that no array has: the axis that is as long.
@@ -37,6 +41,24 @@ class Sides:
     right: np.ndarray
     allowed: np.ndarray
     of: str = "result"
+
+
+def same(left: Inexact, right: Inexact | np.ndarray | float, of: str = "result") -> Sides:
+    """Return that two sides are the same."""
+    other = exact(right)
+    return Sides(left.values, other.values, left.error + other.error, of)
+
+
+def exactly(left: np.ndarray, right: np.ndarray | float, of: str = "result") -> Sides:
+    """Return that two sides are the same number by number, where nothing is computed."""
+    return Sides(left, np.broadcast_to(right, left.shape), np.zeros(left.shape), of)
+
+
+def at_most(smaller: Inexact, larger: Inexact | np.ndarray | float, where: np.ndarray | None = None) -> Sides:
+    """Return that one side is nowhere above the other, or nowhere of those that count."""
+    excess = smaller - larger
+    above = np.maximum(excess.values, 0.0)
+    return Sides(above if where is None else np.where(where, above, 0.0), np.zeros_like(above), excess.error)
 
 
 class Violation(Exception):  # noqa: N818  a verdict, not an error
@@ -72,7 +94,7 @@ class Trial:
     answers: dict[bytes, Reply | CallFailedError | CallRefusedError] = field(default_factory=dict)
     calls: dict[bytes, Arguments] = field(default_factory=dict)
     shapes: dict[tuple[object, ...], tuple[int, ...]] = field(default_factory=dict)
-    roundings: dict[bytes, np.ndarray] = field(default_factory=dict)
+    proofs: dict[bytes, Vector] = field(default_factory=dict)
 
     @property
     def arguments(self) -> Arguments:
@@ -83,11 +105,6 @@ class Trial:
     def operation(self) -> Operation:
         """The operation under test."""
         return self.subject.operation
-
-    @property
-    def units(self) -> Units:
-        """The unit roundoffs of the required profile."""
-        return UNITS[self.subject.profile]
 
     def number(self, name: str) -> float:
         """Return a numeric parameter of the drawn call."""
@@ -141,14 +158,59 @@ class Trial:
             self.shapes[key] = result_shape(self.operation, arguments, name)
         return self.shapes[key]
 
-    def rounding(self, arguments: Arguments, name: str = "result") -> np.ndarray:
-        """Return the final rounding of every element of one result."""
-        key = name.encode() + arguments.key
-        if key not in self.roundings:
-            reply = self.reply(arguments)
-            values = np.asarray(reply.values[name], dtype=np.float64)
-            self.roundings[key] = rounding(values, reply.dtypes.get(name, self.subject.dtype))
-        return self.roundings[key]
+    def answer(self, call: Arguments, name: str = "result") -> Inexact:
+        """Return one result with what the oracle allows it to be off by; what isn't judged is 0, and off by anything.
+
+        Where every row may have a constant of its own, that of its first element is taken off.
+        """
+        came = self.values(call, name)
+        error = self.allowed(call, name)
+        known = Inexact(np.where(np.isposinf(error), 0.0, came), error)
+        return known - known[..., :1] if self.free_rows(call) else known
+
+    def free_rows(self, call: Arguments) -> bool:
+        """Whether the conventions of a call leave a constant of every row free."""
+        return answers.equality(self.operation, call.parameters) == "row_constant"
+
+    def allowed(self, call: Arguments, name: str = "result", at: np.ndarray | None = None) -> np.ndarray:
+        """Return what the oracle allows one result to be off by, all of it or the elements of these flat indices."""
+        dtype = self.reply(call).dtypes.get(name, "")
+        vector = self._proven(self.operation.name, call) if at is None else self._asked(self.operation.name, call, {name: at})
+        return allowed_by(vector, name, self.subject.profile, dtype if dtype in FORMATS else self.subject.dtype)
+
+    def right(self, operation: str, call: Arguments) -> Inexact:
+        """Return what an operation is proven to give for those arguments of a call that it takes."""
+        takes = operations()[operation]
+        arrays = {name: call.arrays[name] for name in takes.arrays}
+        parameters = {name: call.parameters[name] for name in takes.parameters}
+        values = np.asarray((self._proven(operation, Arguments(arrays, parameters)).expected or {})["result"], dtype=np.float64)
+        return Inexact(values, OWN * np.abs(values))
+
+    def _proven(self, operation: str, call: Arguments) -> Vector:
+        """Return what the oracle says of a call, from before if it was asked before."""
+        key = operation.encode() + call.key
+        if key not in self.proofs:
+            self.proofs[key] = self._asked(operation, call)
+        return self.proofs[key]
+
+    def _asked(self, operation: str, call: Arguments, at: Mapping[str, np.ndarray] | None = None) -> Vector:
+        """Ask the oracle; where it can't say, a law can't either."""
+        try:
+            return answers.golden(operation, call, identity="", exposes="", profiles=[self.subject.profile], at=at)
+        except answers.UnprovableError as refusal:
+            raise CallRefusedError(str(refusal)) from refusal
+
+
+def allowed_by(vector: Vector, name: str, profile: str, dtype: str) -> np.ndarray:
+    """Return what a golden case allows one result in a dtype to be off by; endless where it isn't judged."""
+    expected = (vector.expected or {})[name]
+    if expected.dtype.kind == "i":
+        allowed = np.zeros(expected.shape)
+        for index, others in vector.also.get(profile, {}).get(name, {}).items():
+            allowed.flat[index] = max(abs(other - expected.flat[index]) for other in others)
+        return allowed
+    allowed = allowance(expected, vector.allowed[profile][name], dtype)
+    return np.where(np.isnan(allowed), np.inf, allowed)
 
 
 def hidden(call: Arguments) -> np.ndarray:

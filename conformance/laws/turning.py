@@ -1,170 +1,179 @@
-"""What the rotary operations have in common: vectors that are turned, and what says how far."""
+"""Laws of turning: they hold for every rotary map, whichever channels it pairs and in whichever direction it turns.
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+A clean swap of layouts, or of the direction everywhere, breaks none of them: which member of the family it is, vectors say.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from conformance.arguments import Arguments
-from conformance.laws.budget import Units, angle_noise, frequencies, in_any_layout, norm, pair_norms
-from conformance.laws.trial import Trial
+from conformance.laws.inexact import Inexact, exact, norm
+from conformance.laws.roles import combined, factor, from_origin, shifted, turned, with_others
+from conformance.laws.trial import Checker, Sides, Trial, same
+from conformance.subject import CallRefusedError
+from refimpl.spec import Law
+
+#: Cosine and sine of the turns that a call with tables of its own is turned further by.
+QUARTER_TURNS = ((0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
-@dataclass(frozen=True)
-class Stream:
-    """An array of vectors, the positions that it is turned to, and the result that holds it."""
-
-    vectors: str
-    positions: str
-    result: str
-
-
-STREAMS = {
-    "rope.apply": (Stream("x", "cos", "result"),),
-    "rope.rotate": (Stream("x", "positions", "result"),),
-    "rope.gradient": (Stream("cotangent", "positions", "result"),),
-    "rope.rotate_query_key": (Stream("q", "query_positions", "query"), Stream("k", "key_positions", "key")),
-    "yarn.rotate": (Stream("x", "positions", "result"),),
-    "position_interpolation.rotate": (Stream("x", "positions", "result"),),
-    "longrope.rotate": (Stream("x", "positions", "result"),),
-    "longrope.rotate_searched": (Stream("x", "positions", "result"),),
-}
+def linear(trial: Trial) -> Iterator[Sides]:
+    """The result for a sum of multiples is the sum of multiples of results."""
+    (a, b), names, one = trial.example.scalars, combined(trial.operation), trial.arguments
+    other = with_others(trial, *names)
+    both = one.with_arrays(**{name: a * one.arrays[name] + b * other.arrays[name] for name in names})
+    for result in trial.operation.results:
+        yield same(trial.answer(both, result), a * trial.answer(one, result) + b * trial.answer(other, result), result)
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """The number that multiplies every turned vector, and its own relative error."""
-
-    gain: float
-    error: float
-
-
-def yarn_gain(trial: Trial) -> float:
-    """Return YaRN's attention factor by the documented rule: the one given, a ratio of growths, or one growth."""
-    parameters = trial.arguments.parameters
-    given = parameters["attention_factor"]
-    scales = [float(parameters[name] or 0.0) for name in ("mscale", "mscale_all_dim")]
-    factor = trial.number("factor")
-    ratio = growth(factor, scales[0]) / growth(factor, scales[1]) if all(scales) else growth(factor, 1.0)
-    return ratio if given is None else float(given)
+def isometry(trial: Trial) -> Iterator[Sides]:
+    """Turning keeps the length of every vector, times the factor."""
+    call = uniform(trial.arguments)
+    for each in turned(trial.operation):
+        yield same(trial.answer(call, each.result).norm(), gain(trial, call) * exact(call.arrays[each.vectors]).norm(), each.result)
 
 
-def longrope_gain(trial: Trial) -> float:
-    """Return LongRoPE's attention factor, ``sqrt(1 + ln s / ln L)``."""
-    original = trial.number("original_length")
-    return math.sqrt(1.0 + max(0.0, math.log(trial.number("max_length") / original)) / math.log(original))
+def identity_at_origin(trial: Trial) -> Iterator[Sides]:
+    """At position 0, or by a cosine of 1 and a sine of 0, nothing turns: the vector comes back in the declared layout, times the factor."""
+    call, by = from_origin(trial), factor(trial, trial.arguments)
+    if tabled(call):
+        call = call.with_arrays(cos=np.ones_like(call.arrays["cos"]), sin=np.zeros_like(call.arrays["sin"]))
+    for each in turned(trial.operation):
+        right = exact(_rewritten(trial, call.arrays[each.vectors]))
+        at_origin = np.ones_like(call.arrays["cos"][..., 0], dtype=bool) if tabled(call) else call.arrays[each.positions] == 0
+        here = np.broadcast_to(_per_vector(at_origin)[..., None], right.values.shape)
+        yield same(_turned(trial, call, each.result)[here], (right if by.values == 1.0 else by * right)[here], each.result)
 
 
-#: The attention factors of the operations that have one.
-GAINS: Mapping[str, Callable[[Trial], float]] = {"yarn.rotate": yarn_gain, "longrope.rotate": longrope_gain}
+def composition(trial: Trial) -> Iterator[Sides]:
+    """Turning and then turning further is turning by both at once."""
+    call, (alone, once) = trial.arguments, _further(trial)
+    twice = _again(trial, call, alone)
+    for each in turned(trial.operation):
+        right = gain(trial, twice)[..., None] * _turned(trial, once, each.result)
+        yield same(_carried(trial, call, twice, each.result), right, each.result)
 
 
-def stretch(trial: Trial) -> Stretch:
-    """Return the attention factor and its error; 1 and none where there is no such factor."""
-    units, name = trial.units, trial.operation.name
-    gain = GAINS[name](trial) if name in GAINS else 1.0
-    return Stretch(gain, 0.0 if gain == 1.0 else (3 * units.step + units.stored + units.product))
+def inverse(trial: Trial) -> Iterator[Sides]:
+    """Turning back undoes turning, times the square of the factor; code that turns one way only has the transpose to show it."""
+    call = uniform(trial.arguments)
+    stretch = gain(trial, call) * gain(trial, call)
+    for each in turned(trial.operation):
+        other = call.with_arrays(**{each.vectors: trial.example.others[each.vectors]})
+        product = _turned(trial, call, each.result) * _turned(trial, other, each.result)
+        yield same(product.total(), stretch * exact(call.arrays[each.vectors] * other.arrays[each.vectors]).total(), each.result)
+    with contextlib.suppress(CallRefusedError):
+        back = _again(trial, call, _reversed(call))
+        for each in turned(trial.operation):
+            right = stretch[..., None] * exact(_rewritten(trial, call.arrays[each.vectors]))
+            yield same(_carried(trial, call, back, each.result), right, each.result)
 
 
-def given_gain(arguments: Arguments) -> float:
-    """Return the most that tables which are given can stretch a pair."""
-    return float(np.hypot(arguments.arrays["cos"], arguments.arrays["sin"]).max())
+def relative(trial: Trial) -> Iterator[Sides]:
+    """The dot products of turned queries and keys do not change when both move by the same shift."""
+    call = trial.arguments
+    yield same(_dots(trial, call), _dots(trial, shifted(trial, call)), "query x key")
 
 
-def growth(factor: float, scale: float) -> float:
-    """Return ``0.1 scale ln(factor) + 1``, or 1 where nothing is stretched."""
-    return 0.1 * scale * math.log(factor) + 1.0 if factor > 1.0 else 1.0
+def _turned(trial: Trial, call: Arguments, result: str) -> Inexact:
+    """Return what turned vectors came to, all channels as far off as the worst one: which of them are paired is for vectors to say."""
+    known = trial.answer(call, result)
+    return Inexact(known.values, np.broadcast_to(known.error.max(axis=-1, keepdims=True), known.values.shape))
 
 
-def reread(trial: Trial, turned: np.ndarray) -> np.ndarray:
+def _dots(trial: Trial, call: Arguments) -> Inexact:
+    """Return every dot product of a turned query with a turned key."""
+    query, key = turned(trial.operation)[0], turned(trial.operation)[-1]
+    other = call if query != key else call.with_arrays(**{key.vectors: trial.example.others[key.vectors]})
+    q, k = _turned(trial, call, query.result), _turned(trial, other, key.result)
+    shared = np.repeat(np.arange(k.values.shape[1]), q.values.shape[1] // k.values.shape[1])
+    return q @ k[:, shared].transposed
+
+
+def tabled(call: Arguments) -> bool:
+    """Whether cosines and sines are given."""
+    return "cos" in call.arrays
+
+
+def uniform(call: Arguments) -> Arguments:
+    """Return the call with one cosine and sine per token where these are given, so that no law depends on the pairing."""
+    given = {name: call.arrays[name] for name in ("cos", "sin") if name in call.arrays}
+    return call.with_arrays(**{name: np.repeat(array[..., :1], array.shape[-1], axis=-1) for name, array in given.items()})
+
+
+def gain(trial: Trial, call: Arguments) -> Inexact:
+    """Return how much vectors are stretched, at most: by the factor, or by the tables that are given."""
+    if not tabled(call):
+        return factor(trial, call)
+    return exact(_per_vector(np.hypot(call.arrays["cos"], call.arrays["sin"]).max(axis=-1))) * 1.0
+
+
+def _per_vector(values: np.ndarray) -> np.ndarray:
+    """Return values of ``[batch] token`` so that they broadcast against ``batch head token``."""
+    return values[:, None] if values.ndim == 2 else values
+
+
+def _further(trial: Trial) -> tuple[Arguments, Arguments]:
+    """Return the drawn call turned by a shift (or a quarter) alone, and turned further by it."""
+    call, shift = trial.arguments, trial.example.shift
+    if not tabled(call):
+        alone = {each.positions: np.full_like(call.arrays[each.positions], shift) for each in turned(trial.operation)}
+        return call.with_arrays(**alone), shifted(trial, call)
+    (c, s), cos, sin = QUARTER_TURNS[shift % 3], call.arrays["cos"], call.arrays["sin"]
+    quarter, both = {"cos": np.full_like(cos, c), "sin": np.full_like(sin, s)}, {"cos": c * cos - s * sin, "sin": s * cos + c * sin}
+    return call.with_arrays(**quarter), call.with_arrays(**both)
+
+
+def _reversed(call: Arguments) -> Arguments:
+    """Return the call turned the other way."""
+    if tabled(call):
+        return call.with_arrays(sin=-call.arrays["sin"])
+    return call.with_parameters(direction={"positive": "negative", "negative": "positive"}[str(call.parameters["direction"])])
+
+
+def _again(trial: Trial, first: Arguments, then: Arguments) -> Arguments:
+    """Return a call that is given what another came to."""
+    results = {each.vectors: _reread(trial, trial.values(first, each.result)) for each in turned(trial.operation)}
+    return then.with_arrays(**results)
+
+
+def _carried(trial: Trial, first: Arguments, then: Arguments, result: str) -> Inexact:
+    """Return what a call that was given another's result came to: what that was off by is turned with it, within its vector."""
+    last, lost = _turned(trial, then, result), norm(_turned(trial, first, result).error)
+    return Inexact(last.values, last.error + (gain(trial, then).values * lost)[..., None])
+
+
+def _reread(trial: Trial, vectors: np.ndarray) -> np.ndarray:
     """Return a result in the channel order that the operation reads, for the layout that writes another one."""
     if trial.arguments.parameters["layout"] != "interleaved_to_half":
-        return turned
-    return to_half(turned) if trial.operation.name == "rope.gradient" else to_interleaved(turned)
+        return vectors
+    return _to_half(vectors) if "cotangent" in trial.operation.arrays else _to_interleaved(vectors)
 
 
-def rewritten(trial: Trial, vectors: np.ndarray) -> np.ndarray:
+def _rewritten(trial: Trial, vectors: np.ndarray) -> np.ndarray:
     """Return vectors in the channel order that the operation writes."""
     if trial.arguments.parameters["layout"] != "interleaved_to_half":
         return vectors
-    return to_interleaved(vectors) if trial.operation.name == "rope.gradient" else to_half(vectors)
+    return _to_interleaved(vectors) if "cotangent" in trial.operation.arrays else _to_half(vectors)
 
 
-def to_half(x: np.ndarray) -> np.ndarray:
+def _to_half(x: np.ndarray) -> np.ndarray:
     """Move members of pairs from side by side to half a head apart."""
     return np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1)
 
 
-def to_interleaved(x: np.ndarray) -> np.ndarray:
+def _to_interleaved(x: np.ndarray) -> np.ndarray:
     """Move members of pairs from half a head apart to side by side."""
     return np.stack(np.split(x, 2, axis=-1), axis=-1).reshape(x.shape)
 
 
-def placed(arguments: Arguments, streams: tuple[Stream, ...], positions: dict[str, np.ndarray]) -> Arguments:
-    """Return the same call at other positions."""
-    return arguments.with_arrays(**{stream.positions: positions[stream.positions] for stream in streams})
-
-
-def interpolated(trial: Trial) -> np.ndarray:
-    """Return the frequencies of position interpolation."""
-    return frequencies(trial.whole("head_dim"), trial.number("base")) / trial.number("factor")
-
-
-def chosen(trial: Trial) -> np.ndarray:
-    """Return LongRoPE's frequencies by the list that the length chooses."""
-    name = "long_factors" if trial.whole("length") > trial.whole("original_length") else "short_factors"
-    return np.asarray(frequencies(trial.whole("head_dim"), trial.number("base")) / trial.arguments.arrays[name])
-
-
-def searched(trial: Trial) -> np.ndarray:
-    """Return the larger of the two frequencies that a pair may have, 1 only where both are."""
-    plain = frequencies(trial.whole("head_dim"), trial.number("base"))
-    rest = plain / trial.arguments.arrays["factors"]
-    return np.where(plain == rest, plain, np.nextafter(np.maximum(plain, rest), np.inf))
-
-
-#: Frequencies that aren't plain rope's, where the rounding of angles has to know them.
-SPECTRA: Mapping[str, Callable[[Trial], np.ndarray]] = {
-    "position_interpolation.rotate": interpolated,
-    "longrope.rotate": chosen,
-    "longrope.rotate_searched": searched,
+LAWS: Mapping[Law, Checker] = {
+    Law.LINEAR: linear,
+    Law.ISOMETRY: isometry,
+    Law.IDENTITY_AT_ORIGIN: identity_at_origin,
+    Law.COMPOSITION: composition,
+    Law.RELATIVE: relative,
+    Law.INVERSE: inverse,
 }
-
-
-def spectrum(trial: Trial) -> np.ndarray:
-    """Return frequencies that bound the angles of a rotary operation: its own, or plain rope's where those are never smaller."""
-    name = trial.operation.name
-    return SPECTRA[name](trial) if name in SPECTRA else frequencies(trial.whole("head_dim"), trial.number("base"))
-
-
-def noise_of(trial: Trial, positions: np.ndarray) -> np.ndarray:
-    """Return the angle noise of every token (and pair), broadcast over heads."""
-    noise = angle_noise(trial.units, positions, spectrum(trial))
-    return noise[:, None] if positions.ndim == 2 else noise
-
-
-def turning_error(units: Units, vectors: np.ndarray, gain: float, angles: np.ndarray | None = None) -> np.ndarray:
-    """Return what every channel of a turned vector may be off by, whichever clean layout the pairs have."""
-
-    def per_pair(reading: str) -> np.ndarray:
-        sizes = pair_norms(vectors, reading)
-        noise = 0.0 if angles is None else np.minimum(2.0, angles)
-        return np.asarray(sizes * (units.turned + noise))
-
-    return np.asarray(np.abs(gain) * in_any_layout(per_pair) + 4 * units.least)
-
-
-def in_pairs(rounding: np.ndarray) -> np.ndarray:
-    """Return what a rounding of the input may make of every channel: it is turned with its partner."""
-    return np.broadcast_to(norm(rounding)[..., None], rounding.shape)
-
-
-def arithmetic_error(units: Units, vectors: np.ndarray, gain: float = 1.0) -> np.ndarray:
-    """Return what two products and a sum (and a factor) may be off by, with tables that both sides share."""
-    return np.asarray(np.abs(gain) * 3 * units.product * in_any_layout(lambda reading: pair_norms(vectors, reading)) + 4 * units.least)
-
-
-def radial_error(units: Units, vectors: np.ndarray, gain: float) -> np.ndarray:
-    """Return what the norm of a turned vector may be off by: no angle term."""
-    return gain * units.turned * norm(vectors) + 4 * units.least * math.sqrt(vectors.shape[-1])

@@ -8,8 +8,6 @@ import numpy as np
 from conformance.arguments import Arguments
 from conformance.choices import agree
 from conformance.draw import seen_by_all
-from conformance.golden.answers import equality
-from conformance.laws.noise import noise
 from conformance.laws.trial import Sides, Trial, Violation
 from conformance.manner import OFTEN
 from conformance.outcomes import Reason
@@ -20,6 +18,8 @@ from conformance.traces import difference
 from refimpl.spec import axis_names
 
 SIZES = ("head_dim", "dim", "num_heads", "num_buckets")
+#: So many of the elements that differ most are put to the oracle.
+MOST = 4
 GROWING = {"token", "query", "key", "offset"}
 
 
@@ -128,17 +128,32 @@ def _take(axes: str, axis: str, entry: int, array: np.ndarray) -> np.ndarray:
 def equal_but_for_noise(
     trial: Trial, call: Arguments, sides: tuple[np.ndarray, np.ndarray], name: str, replies: tuple[Reply, Reply]
 ) -> Iterator[Sides]:
-    """Yield nothing for the same bits, else both sides with what computing twice may differ by.
+    """Yield nothing for the same bits, else where both sides differ most, with twice what the oracle allows these elements.
 
     Of two calls that differ the rows may differ by a constant, where that is free.
     """
     if same_bits(*sides):
         return
+    left, right = sides
     changed = replies[0].dtypes.get(name) != replies[1].dtypes.get(name)
-    left, right, allowed = (*sides, np.broadcast_to(0.0 if changed else noise(trial, call, name), sides[0].shape))
-    if call is not trial.arguments and equality(trial.operation, call.parameters) == "row_constant":
-        left, right, allowed = left - _first(left), right - _first(right), allowed + allowed[..., :1]
-    yield Sides(left, right, allowed, name)
+    free = call is not trial.arguments and trial.free_rows(call)
+    if free:
+        left, right = left - _first(left), right - _first(right)
+    most = _farthest_apart(left, right)
+    allowed = np.zeros(most.size) if changed else 2 * trial.allowed(call, name, most)
+    if free and not changed:
+        allowed = allowed + 2 * trial.allowed(call, name, most - most % left.shape[-1])
+    yield Sides(left.ravel()[most], right.ravel()[most], allowed, name)
+
+
+def _farthest_apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the flat indices of the elements that differ most, as a share of their size too, those that aren't finite first."""
+    with np.errstate(all="ignore"):
+        off = np.nan_to_num(np.abs(left - right), nan=np.inf, posinf=np.inf).ravel()
+        share = off / (np.abs(left) + np.abs(right)).ravel()
+    alike = np.equal(left, right).ravel()
+    ranked = (np.argsort(np.where(alike, -1.0, np.nan_to_num(by, nan=np.inf)), kind="stable")[::-1] for by in (off, share))
+    return np.unique(np.concatenate([order[:MOST] for order in ranked]))
 
 
 def _first(rows: np.ndarray) -> np.ndarray:

@@ -1,0 +1,122 @@
+"""Laws of what depends on distances: biases, factors, logits and the attention that they lead to."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from conformance.arguments import Arguments
+from conformance.laws.inexact import Inexact, exact
+from conformance.laws.roles import POSITIONS, distances, meeting, of_scheme, placed, real, shifted
+from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
+from conformance.subject import CallRefusedError
+from refimpl.spec import Law
+
+
+def translation(trial: Trial) -> Iterator[Sides]:
+    """A common shift of all positions changes nothing."""
+    call = trial.arguments
+    for name in trial.operation.results:
+        yield same(trial.answer(call, name), trial.answer(shifted(trial, call), name), name)
+
+
+def symmetric(trial: Trial) -> Iterator[Sides]:
+    """Queries and keys that exchange places keep what is between them."""
+    call = trial.arguments
+    query, key = (call.arrays[name] for name in POSITIONS)
+    exchanged = call.with_arrays(query_positions=key, key_positions=query)
+    yield same(trial.answer(call), trial.answer(exchanged).transposed)
+
+
+def row_constant(trial: Trial) -> Iterator[Sides]:
+    """The difference between two keys is the same in every row (but not in the symmetric form, where rows mirror)."""
+    if _by_distance(trial):
+        yield from symmetric(trial)
+        return
+    rows = trial.answer(trial.arguments)
+    steps = rows - rows[..., :1]
+    yield same(steps, steps[:, :1, :])
+
+
+def homogeneous(trial: Trial) -> Iterator[Sides]:
+    """Twice the distance is twice the bias."""
+    call = trial.arguments
+    yield same(trial.answer(placed(call, lambda positions: 2 * positions)), 2.0 * trial.answer(call))
+
+
+def monotone(trial: Trial) -> Iterator[Sides]:
+    """A key further away (or earlier, where rows don't mirror) never has more; never less where a learned weight rewards distance."""
+    call, values = trial.arguments, trial.answer(trial.arguments)
+    key = call.arrays["key_positions"]
+    order = distances(call) if _by_distance(trial) else np.broadcast_to(-key, values.values.shape[1:])
+    weight = np.sign(call.arrays.get("distance_weight", np.array([-1.0])))[:, None, None, None]
+    rise = weight * (values[..., None, :] - values[..., :, None])
+    yield at_most(-rise, 0.0, where=np.broadcast_to(order[..., :, None] < order[..., None, :], rise.values.shape))
+
+
+def _by_distance(trial: Trial) -> bool:
+    """Whether what is returned depends on the distance alone, not on which of the two comes first."""
+    return bool(trial.arguments.parameters.get("form", "symmetric") == "symmetric")
+
+
+def zero_at_origin(trial: Trial) -> Iterator[Sides]:
+    """Where the distance is 0 the bias is 0; in forms that leave a constant of each row free nothing is."""
+    call = meeting(trial)
+    if trial.free_rows(call):
+        message = "a bias that leaves a constant of each row free is 0 nowhere in particular"
+        raise CallRefusedError(message)
+    yield same(trial.answer(call)[:, distances(call) == 0], 0.0)
+
+
+def saturation(trial: Trial) -> Iterator[Sides]:
+    """Beyond the largest distance, on either side, nothing changes any more; a row per offset ends with the outermost."""
+    call, known = trial.arguments, trial.arguments.parameters
+    farthest = max(int(known[name]) for name in ("max_distance", "num_buckets") if name in known)
+    for mover, fixed in (POSITIONS, POSITIONS[::-1])[: 1 if known.get("causal") else 2]:
+        gap = farthest + call.arrays[fixed].max() - call.arrays[mover].min()
+        near, far = (call.with_arrays(**{mover: call.arrays[mover] + gap + more}) for more in (0, trial.example.shift))
+        yield same(trial.answer(near), trial.answer(far))
+        if trial.operation.arrays.get("table", "").startswith("row"):
+            first = (known["sign"] == "key_minus_query") == (mover == "query_positions")
+            yield exactly(trial.values(near), call.arrays["table"][0 if first else -1][:, None, None])
+
+
+def lookup(trial: Trial) -> Iterator[Sides]:
+    """Every number is an entry of its column of the table; a constant added to the table is added to every number."""
+    call, constant, (name,) = trial.arguments, float(trial.example.scalars[0]), real(trial.operation)
+    table = call.arrays[name]
+    column = trial.operation.results["result"].split().index(trial.operation.arrays[name].split()[-1])
+    entries = np.moveaxis(trial.values(call), column, -1)
+    yield exactly(np.min(np.abs(entries[..., None, :] - table), axis=-2), 0.0)
+    yield same(trial.answer(call.with_arrays(**{name: table + constant})), trial.answer(call) + constant)
+
+
+def reduces_to_none(trial: Trial) -> Iterator[Sides]:
+    """With learned tables or weights of zeros this is attention without positions."""
+    call, plain = _weightless(trial.arguments), of_scheme(trial.operation, trial.operation.name.partition(".")[2], scheme="none")
+    yield same(trial.answer(call), _plain_logits(call) if plain is None else trial.right(plain.name, call))
+
+
+def _weightless(call: Arguments) -> Arguments:
+    """Return the call with zeros for what is learned of distances, and without what is added to queries for their keys alone."""
+    learned = (name for name in call.arrays if name.endswith(("_table", "_weight", "content_bias")))
+    return call.with_arrays(**{name: np.zeros_like(call.arrays[name]) for name in learned})
+
+
+def _plain_logits(call: Arguments) -> Inexact:
+    """Return ``q k^T / sqrt(head_dim)``; consecutive query heads share a key head."""
+    q, k = call.arrays["q"], call.arrays["k"]
+    products = exact(q) @ exact(np.repeat(k, q.shape[1] // k.shape[1], axis=1)).transposed
+    return products * float(q.shape[-1] ** -0.5)
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.TRANSLATION: translation,
+    Law.SYMMETRIC: symmetric,
+    Law.ROW_CONSTANT: row_constant,
+    Law.HOMOGENEOUS: homogeneous,
+    Law.MONOTONE: monotone,
+    Law.ZERO_AT_ORIGIN: zero_at_origin,
+    Law.SATURATION: saturation,
+    Law.LOOKUP: lookup,
+    Law.REDUCES_TO_NONE: reduces_to_none,
+}

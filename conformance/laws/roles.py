@@ -1,0 +1,98 @@
+"""What the arguments of an operation are to a law, by their axes and names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.arguments import Arguments
+from conformance.declarations import operations
+from conformance.judge import PLACES
+from conformance.laws.inexact import Inexact, exact
+from conformance.laws.trial import Trial
+from refimpl.spec import Operation
+
+POSITIONS = ("query_positions", "key_positions")
+
+
+@dataclass(frozen=True)
+class Turned:
+    """An array of vectors, the result that they become, and the positions (or cosines) that say how far they turn."""
+
+    vectors: str
+    result: str
+    positions: str
+
+
+def real(operation: Operation) -> tuple[str, ...]:
+    """Return the names of the arrays of real numbers."""
+    return tuple(name for name in operation.arrays if name not in operation.integers | operation.numbers)
+
+
+def turned(operation: Operation) -> tuple[Turned, ...]:
+    """Return the arrays that come back in the axes that they had, the last of several for each result."""
+    found = []
+    for result, axes in operation.results.items():
+        alike = [name for name in real(operation) if operation.arrays[name] == axes]
+        places = [PLACES[axis] for axis in axes.split() if PLACES.get(axis) in operation.arrays]
+        if alike:
+            found.append(Turned(alike[-1], result, places[0] if places else "cos"))
+    return tuple(found)
+
+
+def combined(operation: Operation) -> tuple[str, ...]:
+    """Return the arrays that an operation is linear in together: those that are turned, or else the first."""
+    return tuple(each.vectors for each in turned(operation)) or real(operation)[:1]
+
+
+def with_others(trial: Trial, *names: str) -> Arguments:
+    """Return the drawn call with the other values of some arrays."""
+    return trial.arguments.with_arrays(**{name: trial.example.others[name] for name in names})
+
+
+def placed(call: Arguments, change: Callable[[np.ndarray], np.ndarray]) -> Arguments:
+    """Return the call at other positions."""
+    return call.with_arrays(**{name: change(array) for name, array in call.arrays.items() if name in PLACES.values()})
+
+
+def shifted(trial: Trial, call: Arguments) -> Arguments:
+    """Return the call with all positions moved by the drawn shift."""
+    return placed(call, lambda positions: positions + trial.example.shift)
+
+
+def from_origin(trial: Trial) -> Arguments:
+    """Return the drawn call at position 0, or counted from 0 where the code takes nothing else."""
+    if trial.subject.counted:
+        return placed(trial.arguments, lambda positions: positions - positions[..., :1])
+    return placed(trial.arguments, np.zeros_like)
+
+
+def distances(call: Arguments) -> np.ndarray:
+    """Return how far every key lies from every query."""
+    query, key = (call.arrays[name] for name in POSITIONS)
+    return np.asarray(np.abs(key[..., None, :] - query[..., :, None]))
+
+
+def meeting(trial: Trial) -> Arguments:
+    """Return the drawn call with keys that stand where queries do, where positions can be chosen."""
+    query, key = (trial.arguments.arrays[name] for name in POSITIONS)
+    return trial.arguments if trial.subject.counted else trial.arguments.with_arrays(key_positions=query[np.arange(key.size) % query.size])
+
+
+def of_scheme(operation: Operation, short: str, scheme: str = "") -> Operation | None:
+    """Return an operation of the same scheme, or another, by its short name; none whose parameters aren't all known here."""
+    found = operations().get(f"{scheme or operation.name.partition('.')[0]}.{short}")
+    return found if found is not None and found.parameters.keys() <= operation.parameters.keys() else None
+
+
+def factor(trial: Trial, call: Arguments) -> Inexact:
+    """Return the number that multiplies what is turned: what the scheme's own operation for it is proven to give, or 1."""
+    own = of_scheme(trial.operation, "attention_factor")
+    return exact(1.0) if own is None else trial.right(own.name, call)
+
+
+def unstretched(call: Arguments, by: float = 1.0) -> Arguments:
+    """Return the call with one factor for every pair, whichever way the operation is told, and nothing that multiplies."""
+    told = {"factor": float(by), "attention_factor": None, "max_length": call.parameters.get("original_length")}
+    factors = {name: np.full_like(array, by) for name, array in call.arrays.items() if name.endswith("factors")}
+    return call.with_arrays(**factors).with_parameters(**{name: value for name, value in told.items() if name in call.parameters})
