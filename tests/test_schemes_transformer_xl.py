@@ -172,12 +172,13 @@ Products = Callable[[Array, Array, Array, Array, Array], list[Array]]
 
 
 def dot(x: Array, y: Array) -> Array:
-    """Return dot products whose every product and sum is rounded to the dtype."""
-    products = x * y
+    """Return dot products whose every product and sum is rounded to float32 at least, and the whole to the dtype."""
+    wide = np.promote_types(x.dtype, np.float32)
+    products = x.astype(wide) * y.astype(wide)
     whole = products[..., 0]
     for channel in range(1, products.shape[-1]):
         whole = whole + products[..., channel]
-    return np.asarray(whole)
+    return np.asarray(whole.astype(x.dtype))
 
 
 def separately(q: Array, k: Array, r: Array, u: Array, v: Array) -> list[Array]:

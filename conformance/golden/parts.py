@@ -59,10 +59,9 @@ def compared(trial: Trial) -> Iterator[Sides]:
 def sides(trial: Trial, part: Part) -> Iterator[Sides]:
     """Yield both sides wherever the bits of the whole and of a part differ, with what computing twice may differ by.
 
-    The sides are one implementation's own results for the same numbers at the same positions, so what an element may differ by is what
-    the law of batch independence allows: twice the closed formula that bounds the operation's roundings at this profile, and twice the
-    final rounding. These hold in any order of summation, with or without fused products, and in any vector width, so blocks of other
-    sizes, tails and other instructions stay below; angles are left out, since the positions of a slice are those that they were.
+    The sides are one implementation's own results for the same numbers at the same positions, so each may be off by what the oracle allows
+    it, in any order of summation, with or without fused products and in any vector width: blocks of other sizes, tails and other
+    instructions stay below. The oracle is asked about the few elements that differ most.
     """
     whole, reply = trial.reply(trial.arguments), trial.reply(part.arguments)
     for name in part.operation.results:
