@@ -21,6 +21,8 @@ TESTED = {
     4: ("test_identities.py", "test_deepseek_reads_interleaved_and_writes_halves"),
     5: ("test_identities_stretched.py", "test_interpolation_is_rope_at_divided_positions_and_with_divided_frequencies"),
     6: ("test_identities_stretched.py", "test_nothing_is_stretched_by_one"),
+    7: ("test_identities_stretched.py", "test_ntk_aware_keeps_the_fastest_pair"),
+    8: ("test_identities_stretched.py", "test_llama3_is_ntk_by_parts"),
     10: ("test_identities_stretched.py", "test_longrope_with"),
     14: ("test_identities.py", "test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax"),
     16: ("test_identities_bias.py", "test_t5_where_every_distance_has_a_bucket_is_one_bias_per_offset"),
@@ -31,8 +33,6 @@ TESTED = {
 }
 #: For an identity: the scheme that it is about and that doesn't exist yet.
 COMING = {
-    7: "ntk_aware",
-    8: "llama3",
     9: "dynamic_ntk",
     11: "mrope",
     12: "proportional_rope",

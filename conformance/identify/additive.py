@@ -106,7 +106,7 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     growth = float(np.median(size))
     parameters = {"tables": Seen(repeat), "order": Seen("cosine, sine" if cosine_first else "sine, cosine")}
     seen = _described(encoding, measured, read)
-    found = rotary.named(measured, 2 * len(columns), growth, parameters, seen)
+    found = rotary.named(measured, 2 * len(columns), growth, parameters, seen, {})
     if found.operation != "rope.rotate":
         return replace(found, operation=None, what=f"tables of cosines and sines: {found.what}")
     width = {"head_dim": Seen(2 * len(columns))}
@@ -188,7 +188,7 @@ def _spaced(measured: Measured, width: int) -> tuple[str, Mapping[str, Seen], tu
         return "one sine and one cosine", {}, ("base and spacing can't be seen: there is one pair, which has frequency 1 in all",)
     found = {}
     for spacing, divisor in (("paper", width), ("endpoint", 2 * (pairs - 1))):
-        rule = ladders.rule(ladders.Ladder(measured.theta, error, divisor))
+        rule = ladders.rule(ladders.Ladder(measured.theta, error, divisor), {})
         if rule is not None and rule.name == "rope":
             found[spacing] = rule.parameters["base"]
     if not found:

@@ -1,12 +1,16 @@
 """Which rule a ladder of frequencies follows: one ratio, one ratio slowed by a factor, YaRN's ramp, one of turns, or none."""
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from conformance.declarations import operations
 from conformance.identify.findings import Confidence, Seen, digits, near, shortest
+from refimpl.errors import SpecificationError
 
 #: What a running product of float32 numbers may be off by for each factor.
 STEP = 2.0**-23
@@ -14,6 +18,8 @@ STEP = 2.0**-23
 STRAIGHT = 2e-3
 USUAL = 10_000.0
 BETAS = (32.0, 1.0)
+#: Rules that are told by the settings of a call: several of them give the same frequencies.
+SETTLED = ("ntk_aware", "ntk_by_parts", "llama3")
 #: The ends of blends that are linear in turns, by scheme, and how many times as many turns the upper one is, where it is the usual one.
 TURNS = {"llama3": ("low_freq_factor", "high_freq_factor"), "ntk_by_parts": ("alpha", "beta")}
 PARTS = {"llama3": 4.0, "ntk_by_parts": 32.0}
@@ -63,11 +69,26 @@ class Rule:
     notes: tuple[str, ...] = ()
 
 
-def rule(ladder: Ladder) -> Rule | None:
-    """Return the rule of a ladder, or ``None`` where it follows none that is known."""
+def rule(ladder: Ladder, asked: Mapping[str, Any]) -> Rule | None:
+    """Return the rule of a ladder, or ``None`` where it follows none that is known; ``asked`` are the settings of the call."""
     if not np.all(np.isfinite(ladder.theta)) or np.any(ladder.theta <= 0):
         return None
-    return _geometric(ladder) or _ramped(ladder)
+    return _asked(ladder, asked) or _geometric(ladder) or _ramped(ladder)
+
+
+def _asked(ladder: Ladder, asked: Mapping[str, Any]) -> Rule | None:
+    """Return the rule, of those whose settings can't be told from frequencies alone, that gives these for what was asked."""
+    for name in SETTLED:
+        operation = operations()[f"{name}.frequencies"]
+        given = {parameter: asked[parameter] for parameter in operation.parameters if parameter in asked}
+        if given.keys() | {"head_dim"} != operation.parameters.keys():
+            continue
+        with contextlib.suppress(SpecificationError):
+            theta = operation.function(**{**given, "head_dim": ladder.width}, like=np.zeros(1))
+            if theta.shape == ladder.theta.shape and np.all(np.abs(np.log(ladder.theta / theta)) <= 2 * ladder.tolerance):
+                words = ", ".join(f"{parameter} {_short(value)}" for parameter, value in given.items())
+                return Rule(name, words, {parameter: Seen(value) for parameter, value in given.items()})
+    return None
 
 
 def _geometric(ladder: Ladder) -> Rule | None:

@@ -41,7 +41,7 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
     width = int(probe.settings.get("width", 2 * value.size))
     if width != 2 * value.size:
         return Identity(None, f"{value.size} numbers for a width of {width}: frequencies are half as many")
-    rule = ladders.rule(ladders.Ladder(value, np.full(value.shape, 2.0**-24), width))
+    rule = ladders.rule(ladders.Ladder(value, np.full(value.shape, 2.0**-24), width), probe.settings)
     if rule is None:
         listed = ", ".join(f"{theta:.6g}" for theta in value)
         return Identity(None, "frequencies on no known ladder", {}, (f"radians per position: {listed}",))

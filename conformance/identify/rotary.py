@@ -1,6 +1,7 @@
 """Recover a rotary encoding from values: the map at each position, its pairs, angles, frequencies, and the rule behind them."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,8 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     if offset is None:
         return Identity(None, "a rotation in pairs, but position 0 is turned by angles that belong to no position", parameters)
     parameters |= {"offset": Seen(offset)} if offset else {}
-    return named(measured, found.pairing.width, found.growth, parameters, _seen(turns, measured, read))
+    seen = _seen(turns, measured, read)
+    return named(measured, found.pairing.width, found.growth, parameters, seen, turns.probe.settings)
 
 
 def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
@@ -88,13 +90,19 @@ def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
 
 
 def named(
-    measured: Measured, width: int, growth: float, parameters: Mapping[str, Seen], seen: tuple[str, ...], noise: float = 2e-5
+    measured: Measured,
+    width: int,
+    growth: float,
+    parameters: Mapping[str, Seen],
+    seen: tuple[str, ...],
+    asked: Mapping[str, Any],
+    noise: float = 2e-5,
 ) -> Identity:
-    """Return the operation and the parameters that frequencies and growth show."""
+    """Return the operation and the parameters that frequencies and growth show; ``asked`` are the settings of the call."""
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     direction = {"direction": Seen("negative" if sign < 0 else "positive")} if "layout" in parameters else {}
     ladder = ladders.Ladder(sign * measured.theta, measured.error / np.maximum(np.abs(measured.theta), 1e-12), width)
-    rule, rounded = _rule(ladder)
+    rule, rounded = _rule(ladder, asked)
     common, seen = {**parameters, **direction}, (*seen, *rounded)
     if rule is None:
         return _unruled(ladder, common, (*seen, *_grown(growth, noise)))
@@ -120,12 +128,12 @@ def _listed(numbers: np.ndarray) -> str:
     return ", ".join(f"{number:.6g}" for number in numbers)
 
 
-def _rule(ladder: ladders.Ladder) -> tuple[ladders.Rule | None, tuple[str, ...]]:
+def _rule(ladder: ladders.Ladder, asked: Mapping[str, Any]) -> tuple[ladders.Rule | None, tuple[str, ...]]:
     """Return the rule of a ladder, if need be of one whose frequencies were rounded to a half format, and what is to be said of that."""
-    rule = ladders.rule(ladder)
+    rule = ladders.rule(ladder, asked)
     for name, unit in (("float16", 2.0**-12), ("bfloat16", 2.0**-9)):
         if rule is None:
-            coarse = ladders.rule(ladders.Ladder(ladder.theta, np.full(ladder.count, unit), ladder.width))
+            coarse = ladders.rule(ladders.Ladder(ladder.theta, np.full(ladder.count, unit), ladder.width), asked)
             if coarse is not None and coarse.name == "rope":
                 return coarse, (f"frequencies are off by as much as {name} rounds them",)
     return rule, ()
