@@ -6,7 +6,9 @@ from second_route import X, golden, real, rounded, sixty_digits, whole
 
 __all__ = ["sixty_digits"]
 
-ENDS = {"ntk_by_parts": ("alpha", "beta"), "llama3": ("low_freq_factor", "high_freq_factor")}
+#: The names of the ends of the blend, by operation.
+FREQUENCIES = {"ntk_by_parts.frequencies": ("alpha", "beta"), "llama3.frequencies": ("low_freq_factor", "high_freq_factor")}
+ROTATE = {"ntk_by_parts.rotate": ("alpha", "beta"), "llama3.rotate": ("low_freq_factor", "high_freq_factor")}
 
 
 def wavelengths(width: int, base: float, factor: float, length: int, low: float, high: float) -> list[mpf]:
@@ -20,29 +22,29 @@ def wavelengths(width: int, base: float, factor: float, length: int, low: float,
     return found
 
 
-@pytest.mark.parametrize("scheme", ENDS)
+@pytest.mark.parametrize("operation", FREQUENCIES)
 @pytest.mark.parametrize(
     ("width", "base", "factor", "length", "ends"),
     [(16, 10_000.0, 4.0, 4_096, (1.0, 32.0)), (64, 500_000.0, 32.0, 8_192, (1.0, 4.0)), (10, 10_000.7, 3.3, 777, (0.7, 9.1))],
 )
 def test_frequencies_are_one_turn_over_a_longer_wavelength(
-    scheme: str, width: int, base: float, factor: float, length: int, ends: tuple[float, float]
+    operation: str, width: int, base: float, factor: float, length: int, ends: tuple[float, float]
 ) -> None:
-    given = dict(zip(ENDS[scheme], ends, strict=True))
+    given = dict(zip(FREQUENCIES[operation], ends, strict=True))
 
-    result = golden(f"{scheme}.frequencies", {}, head_dim=width, base=base, factor=factor, original_length=length, **given)
+    result = golden(operation, {}, head_dim=width, base=base, factor=factor, original_length=length, **given)
 
     assert result == rounded([2 * mp.pi / each for each in wavelengths(width, base, factor, length, *ends)])
 
 
-@pytest.mark.parametrize("scheme", ENDS)
+@pytest.mark.parametrize("operation", ROTATE)
 @pytest.mark.parametrize("sign", [1, -1])
-def test_rotate_is_a_complex_product(scheme: str, sign: int) -> None:
+def test_rotate_is_a_complex_product(operation: str, sign: int) -> None:
     slowed = wavelengths(8, 500_000.0, 8.0, 8_192, 1.0, 4.0)
     turned = [mp.mpc(X[j], X[j + 4]) * expj(sign * 2 * mp.pi * 1_000 / slowed[j]) for j in range(4)]
 
     result = golden(
-        f"{scheme}.rotate",
+        operation,
         {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(1_000)},
         head_dim=8,
         base=500_000.0,
@@ -50,7 +52,7 @@ def test_rotate_is_a_complex_product(scheme: str, sign: int) -> None:
         direction="positive" if sign == 1 else "negative",
         factor=8.0,
         original_length=8_192,
-        **dict(zip(ENDS[scheme], (1.0, 4.0), strict=True)),
+        **dict(zip(ROTATE[operation], (1.0, 4.0), strict=True)),
     )
 
     assert result == rounded([*(z.real for z in turned), *(z.imag for z in turned)])
