@@ -25,7 +25,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "alpha": (1.0, 2.0, 0.5),
     "attention_factor": (None, 1.0, 1.2079441541679836, 1.34657359, 0.5),
     "base": BASES,
-    "beta": (32.0, 4.0, 16.0, 8.0),
+    "beta": (32.0, 4.0, 1.25, 16.0, 2.25, 8.0),
     "beta_fast": (32.0, 4.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (8, 1, 13, 21, 62, 32, 17, 40, 3),
@@ -33,7 +33,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "dim": MODEL_WIDTHS,
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
     "head_dim": WIDTHS,
-    "high_freq_factor": (4.0, 8.0, 32.0, 4.5),
+    "high_freq_factor": (4.0, 1.25, 8.0, 32.0, 2.25),
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
     "low_freq_factor": (1.0, 2.0, 0.5, 3.5),
     "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0, 64.0),
@@ -51,10 +51,11 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
-#: a single pair, at which no base shows, buckets that reach beyond any table, or are more than any model's, two
-#: magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of diffusion.
+#: a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are more than any model's,
+#: two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of diffusion.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    {"head_dim": 128, "original_length": 4_096, "alpha": 1.0, "beta": 1.5, "low_freq_factor": 1.0, "high_freq_factor": 1.5, "factor": 16.0},
     {"num_buckets": 32, "max_distance": 128},
     {"head_dim": 64, "base": 150_000.0, "factor": 32.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
     {"num_buckets": 320, "max_distance": 800},

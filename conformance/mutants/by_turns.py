@@ -153,6 +153,16 @@ BLENDS: tuple[tuple[Mistake, Blend], ...] = (
     ),
     (
         Mistake(
+            "narrow-band-widened",
+            does="takes no band for narrower than one turn",
+            should="blend between the two ends, however near they are",
+            fix="divide by the difference of the ends as it is; it is never 0",
+            origin="in the style of guards against a division by zero",
+        ),
+        lambda band: band.blended(np.clip((band.turns - band.low) / max(band.high - band.low, 1.0), 0.0, 1.0)),
+    ),
+    (
+        Mistake(
             "linear-in-wavelengths",
             does="makes the share linear in the wavelength",
             should="make it linear in the number of turns",
