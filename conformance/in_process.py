@@ -18,7 +18,7 @@ from conformance.takes import Positions
 from conformance.worker import Worker
 
 #: How many examples each law gets.
-EXAMPLES = {"smoke": 5, "core": 20, "full": 200}
+EXAMPLES = {"smoke": 5, "core": 12, "full": 120}
 
 
 class InProcess(Session):

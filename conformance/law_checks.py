@@ -23,7 +23,7 @@ DETERMINISM = "determinism"
 UNMODIFIED = "inputs unmodified"
 SHAPE = "shape"
 #: How many examples are enough to have one repeated many times.
-PATIENT = 20
+PATIENT = 12
 PARTS = "parts of a whole"
 OUTSIDE = laws.law_name(Law.OUTSIDE)
 

@@ -23,11 +23,11 @@ from conformance.vectors import MANIFEST, Vector, load, vectors_directory
 from conformance.version import __version__
 
 #: How many examples each law gets, and how many vectors that it takes each implementation.
-EXAMPLES = {"smoke": 5, "core": 20, "full": 200}
+EXAMPLES = {"smoke": 5, "core": 12, "full": 120}
 VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
 #: How many examples are enough for an implementation's further dtypes below level full, and where answers depend on
 #: history, since each failure is repeated in a fresh worker anyway.
-FEW = 5
+FEW = 4
 #: The check that convicts what ends its worker between two calls.
 AFTERWARDS = "nothing afterwards"
 DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)

@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("posenc", "conformance of positional encodings")
     group.addoption("--posenc", action="append", default=[], metavar="TARGET", help="Judge TARGET: a file, module:object, ...")
-    group.addoption("--posenc-examples", type=int, default=20, metavar="N", help="How many examples each law gets (default 20).")
+    group.addoption("--posenc-examples", type=int, default=12, metavar="N", help="How many examples each law gets (default 12).")
     group.addoption("--posenc-seed", type=int, default=None, metavar="N", help="What is drawn; without it every run draws anew.")
     group.addoption("--save-failures", type=Path, metavar="DIR", help="Write the counterexamples of laws there, as candidates for vectors.")
     parser.addini("posenc", type="args", default=[], help="Targets to judge in every run.")
