@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 MIB = 1 << 20
-UNLIMITED = 0
 
 
 @dataclass(frozen=True)

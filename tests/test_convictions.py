@@ -52,7 +52,7 @@ def test_the_file_has_a_line_for_each_mutant_and_counts_that_a_lost_line_contrad
         "  not-turned: near",
         "  wrapped: far, alone",
         "",
-        "# end",
+        "# end: 3 mutants",
     ]
 
 
@@ -144,8 +144,9 @@ def test_a_check_names_what_is_new_what_is_gone_and_what_is_convicted_otherwise(
         ("  wrapped: far, alone\n", "", "line 3 must read 'rope.rotate: 2 mutants, 1 convicted by one case alone'"),
         ("far, alone", "far", "line 3 must read 'rope.rotate: 3 mutants, 1 convicted by one case alone'"),
         ("  wrapped", "<<<<<<< HEAD\n  wrapped", "line 6 must read 'wrapped: far, alone', got '<<<<<<< HEAD'"),
-        ("  wrapped: far, alone\n\n# end\n", "  wrap", "line 3 must read"),
-        ("# end\n", "", "line 8 must read '# end', got 'nothing'"),
+        ("  wrapped: far, alone\n\n# end: 3 mutants\n", "  wrap", "line 3 must read"),
+        ("# end: 3 mutants\n", "", "line 8 must read '# end: 3 mutants', got 'nothing'"),
+        ("# end: 3 mutants", "# end: 4 mutants", "line 8 must read '# end: 3 mutants', got '# end: 4 mutants'"),
     ],
 )
 @pytest.mark.parametrize("words", [(), ("--check",)])

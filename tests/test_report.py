@@ -156,7 +156,7 @@ def test_what_a_case_was_made_to_expose_is_not_told_of_one_that_gave_no_value() 
 
 
 @pytest.mark.parametrize(("kinds", "told"), [(("vector", "drawn"), True), (("drawn", "drawn"), False)])
-def test_what_some_of_the_wrong_drawn_cases_expose_is_told_only_beside_stored_ones(kinds: tuple[str, str], told: bool) -> None:  # noqa: FBT001  one of two outcomes
+def test_what_some_of_the_wrong_drawn_cases_expose_is_told_only_beside_stored_ones(kinds: tuple[str, str], *, told: bool) -> None:
     first, second = kinds
     results = (wrong(kind=first, exposes="views of arrays"), wrong("rope.rotate/drawn-1", kind=second))
     assert ("look for views of arrays" in screen(*results)) == told

@@ -11,7 +11,6 @@ from conformance.identify.maps import TOLERANCE
 from conformance.identify.probe import Probe
 
 SWITCH = 64
-GROWN = 4
 
 
 def rotate(probe: Probe) -> Identity:

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 
 from conformance.arguments import Arguments
-from conformance.choices import agree
+from conformance.choices import ENDS, agree
 from conformance.laws.roles import of_scheme, placed, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.subject import CallRefusedError
 from refimpl.spec import Law
 
 #: Parameters that say where frequencies are stretched.
-RAMP = ("original_length", "beta_fast", "beta_slow", "truncate")
+RAMP = ("original_length", "truncate", *chain.from_iterable(ENDS))
 
 
 def geometric(trial: Trial) -> Iterator[Sides]:

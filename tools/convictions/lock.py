@@ -8,7 +8,6 @@ from pathlib import Path
 
 PATH = Path(__file__).resolve().parents[2] / "conformance" / "mutants" / "convictions.lock"
 NOTICE = "# The first golden case that convicts each known mistake; alone: no other case does. Written by `make convictions`."
-END = "# end"
 OPERATION = re.compile(r"(\S+): \d+ mutants, \d+ convicted by one case alone")
 MUTANT = re.compile(r"  (\S+): (no case|\S+?)(, alone)?")
 NOTHING = "no case"
@@ -73,9 +72,9 @@ def _read(found: str) -> Iterator[tuple[str, Conviction]]:
 
 
 def text(lock: Lock) -> str:
-    """Return the file: sorted, a line for each mutant, below the counts of its operation, which a lost line would contradict."""
-    blocks = itertools.groupby(sorted(lock), key=operation_of)
-    return "\n".join([NOTICE, "", *(_block(operation, list(names), lock) for operation, names in blocks), END, ""])
+    """Return the file: sorted, a line for each mutant; counts of each operation and of all would contradict a lost line."""
+    blocks = [_block(operation, list(names), lock) for operation, names in itertools.groupby(sorted(lock), key=operation_of)]
+    return "\n".join([NOTICE, "", *blocks, f"# end: {len(lock)} mutants", ""])
 
 
 def _block(operation: str, names: Sequence[str], lock: Lock) -> str:

@@ -9,7 +9,6 @@ from tools.mutation.judging import Verdict
 from tools.mutation.plan import Mutant
 
 SURVIVING = ("survived", "exact")
-NO_MISTAKE = ("stillborn", "untouched")
 
 
 @dataclass(frozen=True)
