@@ -70,9 +70,16 @@ def inside_of_the_length(arrays: Arrays, parameters: Parameters) -> Arrays:
     return {**slowing(arrays, parameters), "positions": inside}
 
 
+def inside_of_the_kernel(arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Make learned numbers positive, and exponents at most 2."""
+    first, second = (np.where(arrays[name] == 0.0, 1.0, np.abs(arrays[name])) for name in ("first", "second"))
+    return {**arrays, "first": first, "second": np.minimum(second, 2.0) if parameters["form"] == "power" else second}
+
+
 #: For an operation: make drawn arrays such that every conforming implementation takes them.
 SUITED: Mapping[str, Callable[[Arrays, Parameters], Arrays]] = {
     "relative_bias.bias": one_row_per_offset,
+    "kerple.bias": inside_of_the_kernel,
     "binary.encode": inside_of_the_code,
     "learned.encode": inside_of_the_table,
     "longrope.frequencies": slowing,

@@ -148,6 +148,17 @@ def clamped_bucket(relative_positions: Array, *, bidirectional: bool, num_bucket
     return np.clip(relative_positions, -half, half - 1) + half if bidirectional else np.clip(-relative_positions, 0, num_buckets - 1)
 
 
+def kernel_bias(query_positions: Array, key_positions: Array, first: Array, second: Array, *, form: str) -> Array:
+    """Return KERPLE's bias in float32 by the logarithm to base 2, stored in the dtype of the learned numbers."""
+    single = np.float32
+    distance = np.abs(query_positions[:, None] - key_positions).astype(single)
+    factor, rate = (learned.astype(single)[:, None, None] for learned in (first, second))
+    with np.errstate(divide="ignore", over="ignore"):
+        if form == "log":
+            return (-(factor * np.log(single(2))) * np.log2(1 + rate * distance)).astype(first.dtype)
+        return (-factor * np.exp2(rate * np.log2(distance))).astype(first.dtype)
+
+
 def rescale(query_positions: Array, key_positions: Array, distance_weight: Array, saturation: Array) -> Array:
     """Return DA-Transformer's factors in the arithmetic of the weights, step by step, with the sigmoid that torch has."""
     single, kind = np.float32, distance_weight.dtype

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from refimpl.schemes import relative_bias, shaw, t5
+from refimpl.schemes import alibi, kerple, relative_bias, shaw, t5
 
 HEADS, REACH = 3, 5
 TABLE = np.random.default_rng(2).integers(-32, 33, (2 * REACH + 1, HEADS)) / 16
@@ -41,3 +41,20 @@ def test_one_bias_per_offset_is_an_edge_seen_by_a_query_of_one_channel() -> None
         edges = shaw.logits(q, k, TABLE[:, head : head + 1], QUERIES, KEYS, max_distance=REACH, sign="key_minus_query", clip="symmetric")
 
         assert np.array_equal(edges[0, 0], offsets()[head])
+
+
+def test_a_power_with_exponent_one_is_alibi_with_learned_slopes() -> None:
+    slopes = alibi.slopes(num_heads=HEADS, like=np.zeros(1))
+
+    power = kerple.bias(QUERIES, KEYS, slopes, np.ones(HEADS), form="power")
+
+    assert np.array_equal(power, alibi.bias(QUERIES, KEYS, num_heads=HEADS, form="symmetric"))
+
+
+def test_a_logarithm_of_a_vanishing_rate_is_alibi_with_their_product_as_slope() -> None:
+    rate = 2.0**-40
+    slopes = alibi.slopes(num_heads=HEADS, like=np.zeros(1))
+
+    logarithm = kerple.bias(QUERIES, KEYS, slopes / rate, np.full(HEADS, rate), form="log")
+
+    assert np.allclose(logarithm, alibi.bias(QUERIES, KEYS, num_heads=HEADS, form="symmetric"), rtol=64 * rate, atol=0.0)

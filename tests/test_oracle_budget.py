@@ -394,6 +394,45 @@ def test_the_budget_explains_every_row() -> None:
     assert len(PROFILES) == 7
 
 
+KERNELS = {
+    "log": {
+        "log": lambda rate, distance: np.log(1 + rate * distance),
+        "log1p": lambda rate, distance: np.log1p(rate * distance),
+        "log2": lambda rate, distance: np.log2(1 + rate * distance) * np.log(np.float32(2)),
+    },
+    "power": {
+        "pow": lambda rate, distance: distance**rate,
+        "exp": lambda rate, distance: np.exp(rate * np.log(distance)),
+        "exp2": lambda rate, distance: np.exp2(rate * np.log2(distance)),
+    },
+}
+
+
+@pytest.mark.parametrize(("form", "way"), [(form, way) for form, ways in KERNELS.items() for way in ways])
+def test_every_way_to_a_kernel_stays_below_what_is_allowed(form: str, way: str) -> None:
+    first, second, keys = np.array([1.0, 0.3125, 1.9375]), np.array([1.5, 0.0009765625, 0.6875]), (0, 1, 2, 9, 257, 4_097, 1_048_575)
+    inputs = {"first": tensor(first), "second": tensor(second), "query_positions": Tensor((1,), (0,)), "key_positions": Tensor((7,), keys)}
+    reply = answer("kerple.bias", inputs, {"form": form})
+    factor, rate = (learned.astype(np.float32)[:, None, None] for learned in (first, second))
+
+    with np.errstate(divide="ignore"):
+        got = -factor * KERNELS[form][way](rate, np.array(keys, dtype=np.float32))
+
+    assert 0 < ratio(got, reply, "float32", 24).max() < 0.8
+    assert ratio(got * np.float32(1 + 1e-4), reply, "float32", 24).max() > 1
+
+
+def test_half_logarithms_are_seen_where_a_stored_bias_is_not() -> None:
+    keys = (1, 3, 9, 257)
+    inputs = {"first": tensor(np.array([1.0])), "second": tensor(np.array([2.0**-8])), "query_positions": Tensor((1,), (0,))}
+    reply = answer("kerple.bias", inputs | {"key_positions": Tensor((4,), keys)}, {"form": "log"})
+    right = np.array(reply.expected["result"].values)
+    inside = -np.log((1 + 2.0**-8 * np.array(keys)).astype(ml_dtypes.bfloat16).astype(float))
+
+    assert ratio(right.astype(ml_dtypes.bfloat16), reply, "bfloat16-model", 8).max() <= 1
+    assert ratio(inside.astype(ml_dtypes.bfloat16), reply, "bfloat16-model", 8).max() > 1
+
+
 LOGARITHMS = {
     "logaddexp": lambda x: np.logaddexp(np.float32(0), x),
     "log1p of a power": lambda x: np.log1p(np.exp(x)),

@@ -11,7 +11,7 @@ import numpy as np
 from conformance.arguments import Arguments, Parameters, is_position
 from conformance.golden import features, places
 from conformance.golden.places import Pattern, Room
-from conformance.golden.ranges import SATURATIONS
+from conformance.golden.ranges import KERNELS, SATURATIONS
 from conformance.golden.settings import Settings, dealt, settings
 from conformance.golden.sizes import ROWS, SCENES, Sizes, Sizing
 from conformance.suited import suited
@@ -218,6 +218,8 @@ class _Call:
             return np.asarray(plain * np.exp2(-self.rng.integers(0, 8, shape)))
         if name.endswith("factors"):
             return np.asarray(plain * np.exp2(self.rng.integers(0, 6)))
+        if name in KERNELS and not self.dyadic:
+            return np.asarray(plain * np.exp2(self.rng.integers(*KERNELS[name], shape)))
         return self._mannered(name, plain, manner)
 
     def _largest_saturation(self) -> float:

@@ -101,3 +101,7 @@ BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_leng
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
 SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)
+
+#: Powers of two that learned kernels are multiplied by: KERPLE's authors begin below 2, and may end at 0.01; a logarithm's rate has no
+#: upper end.
+KERNELS: Mapping[str, tuple[int, int]] = {"first": (-8, 2), "second": (-8, 4)}

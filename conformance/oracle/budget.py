@@ -240,6 +240,28 @@ ROWS: Mapping[str, Row] = {
         argument="one rounding; the distance is an integer and exact",
         needs="transformers 5.23.0, BLOOM: slopes[..., None] * arange_tensor",
     ),
+    "kernel argument": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="r2 R, and 1 + r2 R where it is rounded before its logarithm is taken, fused or not",
+        argument="one rounding each; that of the sum is absolute, so that a small logarithm is relatively as uncertain as log leaves it",
+        needs="chijames/KERPLE at 73f1ee2, megatron/mpu/layers.py: torch.log(1 + self.bias_a * diff)",
+    ),
+    "kernel logarithm": Row(
+        Stage.FREQUENCY,
+        6,
+        covers="ln(1 + r2 R) by log, by log1p, and by log2 times ln 2, that constant apart or in r1",
+        argument="a vector library's logarithm stays below 4 units; the constant and its product are one rounding each",
+        needs="jax 0.10.2 on a CPU: log1p is 3.4 units off, log2 times ln 2 is 2.9",
+    ),
+    "kernel power": Row(
+        Stage.FREQUENCY,
+        4,
+        per={"logarithm": 5},
+        covers="R^r2 by pow, by exp(r2 ln R) and by exp2(r2 log2 R)",
+        argument="the logarithm's 4 units and the rounding of its product become 5 |ln R^r2|; pow or exp adds 4",
+        needs="chijames/KERPLE at 73f1ee2: diff.pow; jax 0.10.2 computes a power as exp2 of a product",
+    ),
     "dot": Row(
         Stage.ARITHMETIC,
         0,
