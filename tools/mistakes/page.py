@@ -21,6 +21,7 @@ CALLED = {
     "t5": "T5's relative position bias",
     "relative_bias": "learned relative position bias",
     "da_transformer": "DA-Transformer (distance-aware attention)",
+    "kerple": "KERPLE (kernelized relative position embedding)",
     "position_interpolation": "position interpolation (linear RoPE scaling)",
     "longrope": "LongRoPE (Phi-3's su scaling)",
     "yarn": "YaRN",
