@@ -245,6 +245,11 @@ def alibi_in_half_masked(seq_len):
     return np.where(np.tri(seq_len, dtype=bool), alibi(seq_len, seq_len), -65504.0)
 
 
+def learned_power(q_pos, k_pos, r1, r2):
+    distance = np.abs(q_pos[:, None] - k_pos).astype(float)
+    return -r1[:, None, None] * distance ** r2[:, None, None]
+
+
 def buckets_inside(q_len, k_len):
     away = np.maximum(np.arange(q_len)[:, None] - np.arange(k_len), 0)
     level = 16 + np.floor(np.log(np.maximum(away, 1) / 16) / np.log(128 / 16) * 16)

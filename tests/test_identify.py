@@ -174,6 +174,7 @@ ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "
         ("alibi", {"operation": "alibi.bias", "max_bias": 8.0, "form": "symmetric", "num_heads": 8}),
         ("buckets_inside", {"operation": None, "convention": "t5", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
         ("alibi_with_mask", {"operation": "alibi.bias", "max_bias": 8.0, "form": "row", "num_heads": 8}),
+        ("learned_power", {"operation": "kerple.bias", "form": "power"}),
         ("alibi_in_half_masked", {"operation": None, "max_bias": 8.0, "form": "row"}),
         (
             "llama3",

@@ -263,12 +263,27 @@ def bucket(probe: Probe) -> Identity:
 
 def rescale(probe: Probe) -> Identity:
     """Return whether it is DA-Transformer's rescaling for weights and saturations that are given."""
-    weight, limit = np.array([0.5, -0.25, 1.0]), np.array([0.0, 1.0, -0.5])
-    queries, keys = np.arange(4), np.array([0, 2, 3, 7, 9])
-    value = probe(query_positions=queries, key_positions=keys, distance_weight=weight, saturation=limit)[0]
-    distance = np.abs(queries[:, None] - keys[None, :])[None]
-    v, w = limit[:, None, None], weight[:, None, None]
-    expected = (1 + np.exp(v)) / (1 + np.exp(v - w * distance))
-    if value.shape == expected.shape and np.abs(value - expected).max() <= TOLERANCE * expected.max():
+    w, v = np.array([0.5, -0.25, 1.0])[:, None, None], np.array([0.0, 1.0, -0.5])[:, None, None]
+    if _gives(probe, (1 + np.exp(v)) / (1 + np.exp(v - w * AWAY)), distance_weight=w, saturation=v):
         return Identity("da_transformer.rescale", "DA-Transformer's rescaling, (1 + e^v) / (1 + e^(v - w |m - n|))")
     return Identity(None, "a function of positions, weights and saturations, but not DA-Transformer's")
+
+
+def kernel(probe: Probe) -> Identity:
+    """Return which of KERPLE's forms it is for learned numbers that are given."""
+    r1, r2 = np.array([0.5, 2.0, 1.0])[:, None, None], np.array([0.75, 0.25, 1.5])[:, None, None]
+    for form, (formula, grown) in {"log": ("ln(1 + r2 |m - n|)", np.log1p(r2 * AWAY)), "power": ("|m - n|^r2", AWAY**r2)}.items():
+        if _gives(probe, -r1 * grown, first=r1, second=r2):
+            return Identity("kerple.bias", f"KERPLE's bias, -r1 {formula}", {"form": Seen(form)})
+    return Identity(None, "a function of positions and two learned numbers per head, but not KERPLE's")
+
+
+#: Where queries and keys stand that learned numbers are given for, and how far apart they are.
+HERE, THERE = np.arange(4), np.array([0, 2, 3, 7, 9])
+AWAY = np.abs(HERE[:, None] - THERE[None, :])
+
+
+def _gives(probe: Probe, expected: np.ndarray, **learned: np.ndarray) -> bool:
+    """Whether a function of positions and of numbers per head gives what is expected."""
+    value = probe(query_positions=HERE, key_positions=THERE, **{name: numbers.ravel() for name, numbers in learned.items()})[0]
+    return value.shape == expected.shape and bool(np.abs(value - expected).max() <= TOLERANCE * np.abs(expected).max())

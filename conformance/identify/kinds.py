@@ -176,5 +176,6 @@ KINDS: Mapping[str, Callable[[Probe], Identity]] = {
     "bucket": biases.bucket,
     "bias": _bias,
     "rescale": biases.rescale,
+    "kernel": biases.kernel,
     "numbers": _numbers,
 }

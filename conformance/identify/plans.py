@@ -32,6 +32,7 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("table", "query_positions", "key_positions"): "bias",
     ("table", "query_tokens", "key_tokens"): "bias",
     ("query_positions", "key_positions", "distance_weight", "saturation"): "rescale",
+    ("query_positions", "key_positions", "first", "second"): "kernel",
     ("short_factors", "long_factors"): "numbers",
     (): "numbers",
 }

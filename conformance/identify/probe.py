@@ -145,6 +145,8 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
     ours: dict[str, Any] = {role: FIRST[role] for role in plan.needs if role in FIRST}
     if plan.kind == "encode" and "layout" in ours:
         ours["layout"] = "halves"
+    if plan.kind == "kernel" and "form" in ours:
+        ours["form"] = "log"
     if "table" in plan.needs and "num_buckets" not in plan.needs and "max_distance" in ours:
         ours["max_distance"] = FEW_ROWS
     if "max_length" in ours and "x" in plan.needs:

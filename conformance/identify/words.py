@@ -21,6 +21,8 @@ PROBED: Mapping[str, str] = {
     "factors": "factors freq_factors rescale_factors",
     "distance_weight": "distance_weight w",
     "saturation": "saturation v",
+    "first": "first r1",
+    "second": "second r2",
     "tokens": "length seq_len seqlen num_positions max_len n end num_tokens max_seq_len seq_length max_position tokens size",
     "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m seq_q",
     "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n seq_k kv_len",
