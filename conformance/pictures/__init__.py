@@ -30,6 +30,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "ntk_by_parts": ladders.ntk_by_parts,
     "llama3": ladders.llama3,
     "longrope": ladders.longrope,
+    "kerple": biases.kerple,
     "da_transformer": weighting.da_transformer,
 }
 

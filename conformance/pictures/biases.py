@@ -1,4 +1,4 @@
-"""Numbers added to logits: matrices over queries and keys, T5's staircase, ALiBi's slopes."""
+"""Numbers added to logits: matrices over queries and keys, T5's staircase, ALiBi's slopes, KERPLE's kernels."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from conformance.pictures.panels import HERE, STROKES, heat, hide_later_keys, label, scattered, title
 from refimpl.schemes import alibi as linear
+from refimpl.schemes import kerple as kernels
 from refimpl.schemes import relative_bias as plain
 from refimpl.schemes import t5 as buckets
 
@@ -76,3 +77,32 @@ def ladder(axes: "Axes") -> None:
     axes.legend(loc="lower left")
     axes.set(xticks=range(0, 12, 2), ylim=(2**-11, 1))
     label(axes, "slopes", "head", "slope (logits per token)")
+
+
+#: Learned numbers of four heads: where the logarithm bends early or late, and exponents below, at and above 1.
+HEADS: Mapping[str, tuple[tuple[float, float], ...]] = {
+    "log": ((2.0, 1.0), (1.0, 1.0), (1.0, 0.125), (0.5, 8.0)),
+    "power": ((1.0, 0.25), (1.0, 0.5), (0.125, 1.0), (0.0078125, 1.75)),
+}
+
+
+def kerple(figure: "Figure") -> None:
+    """Draw both forms over the distance, and the matrix of one head."""
+    title(figure, "KERPLE subtracts a learned logarithm of the distance, which flattens, or a learned power")
+    logarithms, powers, right = figure.subplots(1, 3, width_ratios=(1, 1, 1.1))
+    kernels_over_distance(logarithms, "log", r"$-r_1 \ln(1 + r_2 |m - n|)$")
+    kernels_over_distance(powers, "power", r"$-r_1 |m - n|^{r_2}$")
+    bias = np.asarray(kernels.bias(PLACES, PLACES, *np.asarray(HEADS["log"][:1]).T))[0]
+    heat(right, bias, "bias (logits)")
+    label(right, "bias matrix, form log, $r_1$ = 2, $r_2$ = 1", KEY, QUERY)
+
+
+def kernels_over_distance(axes: "Axes", form: Any, formula: str) -> None:
+    """Draw the bias of every head over the distance."""
+    distances, (first, second) = np.arange(65), np.asarray(HEADS[form]).T
+    biases = np.asarray(kernels.bias(np.zeros(1, dtype=np.int64), distances, first, second, form=form))[:, 0]
+    for stroke, (r1, r2), bias in zip(STROKES, HEADS[form], biases, strict=False):
+        axes.plot(distances, bias, label=f"$r_1$ = {r1:g}, $r_2$ = {r2:g}", **stroke)
+    axes.legend(loc="lower left")
+    axes.set_ylim(-14, 0.5)
+    label(axes, f"form {form}: {formula}", "distance (tokens)", "bias (logits)")
