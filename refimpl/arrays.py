@@ -13,6 +13,7 @@ __all__ = [
     "Array",
     "arange",
     "array_namespace",
+    "at_least_float32",
     "cast_like",
     "constant",
     "exact_float64",
@@ -38,6 +39,12 @@ def exact_float64(x: Array) -> Array:
     """Return ``x`` as float64: exact for every narrower float, and for integers below 2^53."""
     xp = array_namespace(x)
     return xp.astype(x, _float64(xp))
+
+
+def at_least_float32(x: Array) -> Array:
+    """Return ``x`` in its own dtype, half precision as float32, which holds it exactly."""
+    xp = array_namespace(x)
+    return xp.astype(x, xp.result_type(x, xp.float32), copy=False)
 
 
 def constant(value: float, *, like: Array) -> Array:

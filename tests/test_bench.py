@@ -6,6 +6,7 @@ import pytest
 
 from conformance import bench
 from conformance.cost import Cost, costs
+from tools.bench import rotations
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -47,3 +48,11 @@ def test_the_machine_is_named_with_its_cores_and_its_python() -> None:
 
     assert "cores" in named
     assert "Python 3." in named
+
+
+def test_a_rotation_is_measured_in_copies_of_what_is_turned() -> None:
+    half, interleaved = rotations((1, 2, 512, 64))
+
+    assert half.startswith("reference, half ")
+    assert interleaved.startswith("reference, interleaved ")
+    assert all(float(line.split()[2]) > 1.0 for line in (half, interleaved))

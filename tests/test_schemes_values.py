@@ -26,6 +26,13 @@ def close(actual: object, expected: object) -> bool:
     return np.allclose(np.asarray(actual), np.asarray(expected), rtol=0, atol=TEN_DIGITS)
 
 
+def test_half_tables_beside_half_features_lose_no_digit_of_a_product() -> None:
+    x, cos, sin = (np.array(values, dtype=np.float16) for values in ([[[[1 + 3 / 1024, 1.0]]]], [[1 + 3 / 1024]], [[1.0]]))
+    exact = Fraction(1027, 1024) ** 2 - 1
+
+    assert rope.apply(x, cos, sin)[0, 0, 0, 0] == np.float16(float(exact)) != x[0, 0, 0, 0] * cos[0, 0] - 1
+
+
 @pytest.mark.parametrize(("layout", "expected"), [("interleaved", INTERLEAVED_AT_3), ("half", HALF_AT_3)])
 def test_rope_turns_one_to_eight_at_position_three_as_tabulated(layout: Layout, expected: list[float]) -> None:
     x = np.arange(1.0, 9.0).reshape(1, 1, 1, 8)

@@ -51,18 +51,16 @@ def turn(first: Array, second: Array, cos: Array, sin: Array) -> tuple[Array, Ar
 
 
 def turned(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
-    """Return ``x`` turned by the angles whose cosines and sines are given (eq. 34), in the dtype of ``x``."""
-    first, second = split_pairs(exact_float64(x), layout)
-    pairs = turn(first, second, cos, -sin if direction == "negative" else sin)
-    return cast_like(join_pairs(*pairs, layout), x)
+    """Return ``x`` turned by the angles whose cosines and sines are given (eq. 34), in the wider dtype of both, as ``x``."""
+    first, second = turn(*split_pairs(x, layout), cos, -sin if direction == "negative" else sin)
+    return join_pairs(cast_like(first, x), cast_like(second, x), layout)
 
 
 def turned_back(x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
     """Return ``x`` turned by the opposite angles, from where the layout writes pairs to where it reads them, in the dtype of ``x``."""
     written, read = ("half", "interleaved") if layout == "interleaved_to_half" else (layout, layout)
-    first, second = split_pairs(exact_float64(x), written)
-    pairs = turn(first, second, cos, sin if direction == "negative" else -sin)
-    return cast_like(join_pairs(*pairs, read), x)
+    first, second = turn(*split_pairs(x, written), cos, sin if direction == "negative" else -sin)
+    return join_pairs(cast_like(first, x), cast_like(second, x), read)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ The dot product of two turned vectors depends on the difference of their positio
 
 from typing import Annotated, NamedTuple
 
-from refimpl.arrays import Array, arange, exact_float64
+from refimpl.arrays import Array, arange, at_least_float32
 from refimpl.cases.rope import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
@@ -50,7 +50,7 @@ def apply(
 ) -> Annotated[Array, "batch head token head_dim"]:
     """Turn ``x`` by the angles whose cosines and sines are given (eq. 34), in the dtype of ``x``."""
     check_width(x, cos)
-    return rotary.turned(x, exact_float64(cos), exact_float64(sin), layout=layout, direction=direction)
+    return rotary.turned(x, at_least_float32(cos), at_least_float32(sin), layout=layout, direction=direction)
 
 
 FORM = Rotary(frequencies)
