@@ -54,6 +54,14 @@ def test_nothing_is_said_of_what_is_right() -> None:
     assert explain("rope.rotate", observe("rope.rotate", rope.rotate), "float32") is None
 
 
+def test_one_row_of_a_batch_is_not_every_odd_one() -> None:
+    def second_late(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        late = positions + 3 * (np.arange(len(x)) == 1)[:, None] if positions.ndim == 2 else positions
+        return rope.rotate(x, late, **given)
+
+    assert "only row 1 of the batch is wrong" in told("rope.rotate", second_late)
+
+
 def test_what_has_a_name_is_named() -> None:
     seen = observe("rope.rotate", altered("rope.rotate", parameters=lambda given: {**given, "base": 10001.0}))
 

@@ -119,7 +119,8 @@ def _along(part: Part, axis: str) -> np.ndarray:
 
 
 def _told(masks: Sequence[np.ndarray], word: str) -> str:
-    for which, share in SHARES.items():
+    repeats = max(mask.sum() for mask in masks) > 1
+    for which, share in (SHARES | ALTERNATE if repeats else SHARES).items():
         if all(np.array_equal(mask, share(np.arange(mask.size), mask.size)) for mask in masks):
             return f"only {which.format(word=word, words=_many(word))} wrong"
     indices = sorted({int(i) for mask in masks for i in np.flatnonzero(mask)})
@@ -146,6 +147,10 @@ SHARES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "what follows the first {word} is": lambda index, _: index > 0,
     "the lower half of the {words} is": lambda index, size: index < size // 2,
     "the upper half of the {words} is": lambda index, size: index >= size // 2,
+}
+
+#: Shares that can be told only where something is wrong at two indices.
+ALTERNATE: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
     "every even {word} is": lambda index, _: index % 2 == 0,
     "every odd {word} is": lambda index, _: index % 2 == 1,
 }
