@@ -94,6 +94,8 @@ def _buckets_agree(drawn: Mapping[str, object]) -> bool:
     if "num_buckets" not in drawn:
         return True
     buckets = int(_number(drawn, "num_buckets"))
+    if drawn.get("convention") == "deberta" and (not drawn["bidirectional"] or buckets % 4):
+        return False
     if drawn["bidirectional"] and (buckets % 2 or buckets < 4):
         return False
     return _number(drawn, "max_distance") > buckets // (4 if drawn["bidirectional"] else 2)

@@ -207,13 +207,14 @@ def doctor(context: click.Context) -> None:
 
 @posenc.command()
 @click.argument("name")
-@click.option("--operation", default="rope.rotate", show_default=True, help="The operation that it offers.")
+@click.option("--operation", help="The operation that it offers; unless said, the first in the list that turns features.")
 @click.option("--framework", default="numpy", show_default=True, help="The arrays that it takes.")
-def init(name: str, operation: str, framework: str) -> None:
+def init(name: str, operation: str | None, framework: str) -> None:
     """Write NAME.py, an adapter to fill in."""
+    from conformance.declarations import example
     from conformance.scaffold import write
 
-    path = write(name, operation, framework, Path.cwd())
+    path = write(name, operation or example(), framework, Path.cwd())
     click.echo(f"wrote {path.name}: call your function there, then run `posenc check {path.name}`")
 
 
@@ -320,7 +321,7 @@ def bench(target: str) -> None:
 @click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
 def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
-    """Measure what SCHEMES cost in attention, as ratios to no encoding; sinusoidal, rope, t5 and alibi unless named."""
+    """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first in the list unless named."""
     from conformance import compare, terminal
 
     chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)

@@ -16,3 +16,26 @@ def operations() -> Mapping[str, Operation]:
 def features(operation: Operation) -> str | None:
     """Return the name of the array whose dtype the result must have, or ``None`` where there is none."""
     return next((name for name in operation.arrays if name not in operation.integers | operation.numbers), None)
+
+
+@functools.cache
+def example() -> str:
+    """Return the operation that stands for all where one is enough: the first that turns features to their positions."""
+    return next(name for name, known in operations().items() if features(known) and "positions" in known.arrays)
+
+
+@functools.cache
+def plain(name: str) -> Operation | None:
+    """Return, of the operations that do the same with fewer arguments, the one with the fewest."""
+    known = operations()[name]
+    fewer = [other for other in operations().values() if _arguments(other) < _arguments(known) and _kind(other) == _kind(known)]
+    return min(fewer, key=lambda other: len(_arguments(other)), default=None)
+
+
+def _arguments(operation: Operation) -> set[str]:
+    return {*operation.arrays, *operation.parameters}
+
+
+def _kind(operation: Operation) -> tuple[str, dict[str, int]]:
+    word = operation.name.partition(".")[2].partition("_")[0]
+    return word, {name: len(axes.split()) for name, axes in operation.results.items()}

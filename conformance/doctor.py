@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from conformance import run, vectors
+from conformance.declarations import example
 from conformance.outcomes import HarnessError, Result
 from conformance.report import Line, clean
 from conformance.status import Status
@@ -27,7 +28,6 @@ OPTIONAL = (
     "mlx",
     "python-flint",
 )
-SMOKE = "rope.rotate"
 
 
 def examine() -> tuple[list[Line], bool]:
@@ -73,12 +73,12 @@ def _vectors() -> tuple[list[Line], bool]:
 def _smoke() -> tuple[list[Line], bool]:
     """Judge the reference through the worker process: it must conform, so anything else is our fault."""
     try:
-        report = run.check("numpy", operations=[SMOKE], level="smoke")
+        report = run.check("numpy", operations=[example()], level="smoke")
     except Exception as error:  # noqa: BLE001  whatever is wrong is what is asked for
         return [("bad", f"worker     {type(error).__name__}: {clean(str(error))}")], False
     right = report.status is Status.CONFORMS
     first = next(_problems(report.results), "nothing was judged")
-    return [("", f"worker     judged {SMOKE} of the reference: it conforms") if right else ("bad", f"worker     {clean(first)}")], right
+    return [("", f"worker     judged {example()} of the reference: it conforms") if right else ("bad", f"worker     {clean(first)}")], right
 
 
 def _problems(results: tuple[Result, ...]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from conformance.arguments import Arguments, is_position
 from conformance.choices import TYPICAL, agree, candidates
 from conformance.golden.ranges import VALUES
-from conformance.suited import agreed, suited
+from conformance.suited import suited
 from conformance.takes import PLACES, WHEN, Takes, is_bias
 from refimpl.spec import Operation, axis_names, fixed_size
 
@@ -56,7 +56,7 @@ def parameters(operation: Operation, restrictions: Mapping[str, object] | None =
         return {name: values[choice % len(values)] for choice, (name, values) in zip(drawn, every.items(), strict=True)}
 
     every_choice = st.binary(min_size=len(every), max_size=len(every)).map(chosen)
-    return every_choice.filter(lambda drawn: agree(drawn) and agreed(operation.name, drawn))
+    return every_choice.filter(agree)
 
 
 def _admitted(operation: Operation, restrictions: Mapping[str, Any]) -> list[dict[str, object]]:
@@ -67,7 +67,7 @@ def _admitted(operation: Operation, restrictions: Mapping[str, Any]) -> list[dic
         for _ in range(ASKED):
             chosen = tuple(chance.randrange(len(choices)) for choices in every.values())
             drawn = {name: choices[index] for (name, choices), index in zip(every.items(), chosen, strict=True)}
-            if len(found) < ADMITTED and agree(drawn) and agreed(operation.name, drawn) and restrictions[WHEN](drawn):
+            if len(found) < ADMITTED and agree(drawn) and restrictions[WHEN](drawn):
                 found[chosen] = drawn
         if found:
             return [found[chosen] for chosen in sorted(found)]

@@ -7,6 +7,8 @@ import numpy as np
 from conformance.report import Line
 from conformance.selection import SelectionError
 from refimpl import analysis
+from refimpl.schemes import SCHEMES
+from refimpl.spec import Law
 
 LEAST, MOST = 2, 1 << 20
 BLOCK = 4_096
@@ -22,21 +24,26 @@ HERE = np.zeros(())
 
 def describe(scheme: str, length: int) -> Iterator[Line]:
     """Yield what the scheme says over that many positions; raise ``SelectionError`` where it has nothing to say."""
-    if scheme not in LENGTHS:
-        message = f"--length must go with one of {', '.join(LENGTHS)}, got {scheme!r}"
+    known = {name: say for name in SCHEMES for law, say in SAID.items() if _claims(name, law)}
+    if scheme not in known:
+        message = f"--length must go with one of {', '.join(known)}, got {scheme!r}"
         raise SelectionError(message)
     if not LEAST <= length <= MOST:
         message = f"length must be between {LEAST} and {MOST}, got {length}"
         raise SelectionError(message)
-    return LENGTHS[scheme](length)
+    return known[scheme](scheme, length)
 
 
-def sinusoidal(length: int) -> Iterator[Line]:
+def _claims(scheme: str, law: Law) -> bool:
+    return any(law in laws for laws in SCHEMES[scheme].laws.values())
+
+
+def circles(scheme: str, length: int) -> Iterator[Line]:
     """Yield wavelength, turns and share of the circle per pair, then the answer in sentences."""
     seen = analysis.circle_coverage(length=length, dim=PAPER_WIDTH, like=HERE)
     pairs = len(seen.share)
     chosen = sorted({*range(0, pairs, pairs // ROWS), pairs - 1})
-    yield "head", f"sinusoidal over {length} positions: every {pairs // ROWS}th of {pairs} pairs"
+    yield "head", f"{scheme} over {length} positions: every {pairs // ROWS}th of {pairs} pairs"
     yield "quiet", f"{'pair':>6} {'wavelength':>14} {'turns':>12} {'circle used':>12}"
     for pair in chosen:
         yield "", f"{pair:>6} {seen.wavelength[pair]:>14,.1f} {seen.turns[pair]:>12,.4f} {seen.share[pair]:>12.2%}"
@@ -54,10 +61,10 @@ def _density(turns: np.ndarray, length: int) -> Iterator[str]:
     )
 
 
-def rope(length: int) -> Iterator[Line]:
+def envelopes(scheme: str, length: int) -> Iterator[Line]:
     """Yield the actual envelope beside RoFormer's bound, and where either rises."""
     envelope, bound = _over(analysis.alignment, length), _over(analysis.abel_bound, length)
-    yield "head", f"rope over {length} positions, head {HEAD_WIDTH} wide, base 10000"
+    yield "head", f"{scheme} over {length} positions, head {HEAD_WIDTH} wide, base 10000"
     yield "", "envelope: mean cos(s theta_j), equal queries and keys; bound: RoFormer's mean |S_i|"
     yield "quiet", f"{'distance':>9} {'envelope':>10} {'bound':>10}"
     for distance in _spread(length):
@@ -88,10 +95,10 @@ def _spread(length: int) -> list[int]:
     return sorted({0, length - 1, *(step for step in steps if step < length)})
 
 
-def alibi(length: int) -> Iterator[Line]:
+def reaches_of_heads(scheme: str, length: int) -> Iterator[Line]:
     """Yield per head the distance at which the bias outweighs a lead in logits."""
     reaches = [analysis.alibi_reach(num_heads=HEADS, logit_gap=gap, like=HERE) for gap in GAPS]
-    yield "head", f"alibi over {length} positions, {HEADS} heads"
+    yield "head", f"{scheme} over {length} positions, {HEADS} heads"
     yield "", "the distance in tokens at which the bias outweighs a key's lead in logits"
     yield "quiet", f"{'head':>6} {'slope':>10}" + "".join(f"{f'lead {gap:g}':>13}" for gap in GAPS)
     for head in range(HEADS):
@@ -106,4 +113,9 @@ def _reaching(gap: float, reach: np.ndarray, length: int) -> str:
     return f"A lead of {gap:g} survives a distance of {far} in {heads} of {HEADS} heads: slopes below {gap / far:.3g}."
 
 
-LENGTHS: dict[str, Callable[[int], Iterator[Line]]] = {"sinusoidal": sinusoidal, "rope": rope, "alibi": alibi}
+#: What is said of a scheme that claims a law: dot products of the encodings, frequencies on one ratio, slopes of heads.
+SAID: dict[Law, Callable[[str, int], Iterator[Line]]] = {
+    Law.DOT_PRODUCT: circles,
+    Law.GEOMETRIC: envelopes,
+    Law.SLOPES_IN_UNIT_INTERVAL: reaches_of_heads,
+}

@@ -1,9 +1,12 @@
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from refimpl.schemes import SCHEMES, operations
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = {"refimpl", "conformance", "tools"}
@@ -102,3 +105,25 @@ def test_vectors_and_laws_judge_even_where_every_reference_function_raises(examp
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.stdout.strip() == "judged", done.stderr
+
+
+#: Where a scheme has code of its own; identification is on its way to asking declarations.
+OWN = {"mutants", "adapters", "oracle", "pictures", "identify"}
+#: What only looks like a scheme's name: a word of every sentence, and a value of the parameter ``convention``.
+WORDS = {"none", "t5"}
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
+
+
+def quoted(path: Path) -> set[str]:
+    """Return the texts of a file but its docstrings, which may tell of an example."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return texts - {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, DOCUMENTED)}
+
+
+@pytest.mark.parametrize("path", [path for path in files("conformance") if not OWN & set(path.relative_to(ROOT).parts)], ids=str)
+def test_no_other_file_of_the_harness_names_a_scheme_or_an_operation(path: Path) -> None:
+    texts = quoted(path)
+
+    assert not texts & {*SCHEMES} - WORDS
+    assert not {word for text in texts for word in re.split(r"[^\w.]", text)} & {*operations()}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance import cli, compare, lengths
+from conformance import cli, compare
 from conformance.compare import Backend, Comparison, Measurement
 from conformance.selection import SelectionError
 from conformance.status import Status
@@ -229,7 +229,7 @@ def test_the_reach_of_alibi_is_the_lead_over_the_slope(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("scheme", "length", "message"),
     [
-        ("t5", "9", "--length must go with one of sinusoidal, rope, alibi, got 't5'"),
+        ("t5", "9", "--length must go with one of rope, sinusoidal, alibi, got 't5'"),
         ("rope", "1", "length must be between 2 and 1048576, got 1"),
         ("rope", "-3", "length must be between 2 and 1048576, got -3"),
         ("alibi", "1048577", "length must be between 2 and 1048576, got 1048577"),
@@ -240,7 +240,7 @@ def test_a_length_that_cannot_be_answered_is_one_line(capsys: pytest.CaptureFixt
     assert refusal(capsys) == message
 
 
-@pytest.mark.parametrize("scheme", lengths.LENGTHS)
+@pytest.mark.parametrize("scheme", ["rope", "sinusoidal", "alibi"])
 @pytest.mark.parametrize("length", [2, 3, 100_000])
 def test_every_length_fits_the_screen(capsys: pytest.CaptureFixture[str], scheme: str, length: int) -> None:
     assert cli.main(["show", scheme, "--length", str(length)]) == Status.CONFORMS

@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.declarations import features, operations
 from conformance.mutants.building import Function, altered, right
-from conformance.mutants.rotary import Rotary
+from conformance.mutants.rotary import Rotary, form_of
 from refimpl.spec import Operation, Parameter
 
 #: A number as an implementation works it out from the parameters of a call.
@@ -20,8 +20,6 @@ STRETCHES = (-1, *range(2, 17))
 FACTORS = (-1.0, 0.5, 2.0)
 NEIGHBOURS = 40
 USUAL = (100, 500, 1000, 2048, 4096, 5000, 8192, 10_000, 50_000, 100_000, 500_000, 1_000_000)
-#: Rotations whose frequencies are a piece of their own.
-ROTATIONS = ("tables", "rotate", "rotate_query_key", "gradient", "weights", "attend")
 
 
 @dataclass(frozen=True)
@@ -129,11 +127,16 @@ def _times(value: Any, factor: float) -> Any:
 
 
 def _of_rotations(contract: Operation, operation: str) -> Iterator[Knob]:
-    scheme, name = operation.split(".")
-    if scheme == "rope" and name in ROTATIONS:
+    if form_of(operation) is not None and _turns_unslowed(contract):
         yield _frequency(operation)
     if set(contract.arrays) == {features(contract), "positions"} and "head_dim" in contract.parameters:
         yield _width(operation)
+
+
+def _turns_unslowed(contract: Operation) -> bool:
+    """Whether an operation of a rotary scheme turns to positions, by frequencies that no parameter divides."""
+    placed = any(name.endswith("positions") for name in contract.arrays)
+    return placed and "factor" not in contract.parameters and hasattr(Rotary, contract.name.partition(".")[2])
 
 
 def _frequency(operation: str) -> Knob:

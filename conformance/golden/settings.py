@@ -8,7 +8,6 @@ import numpy as np
 
 from conformance.choices import agree, candidates, obeys
 from conformance.golden.ranges import TOGETHER, VALUES
-from conformance.suited import agreed
 from conformance.takes import WHEN
 from refimpl.spec import Operation
 
@@ -46,7 +45,7 @@ def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.r
         before = came
         for chosen in shuffled([chosen for chosen in rounds if chosen not in hopeless], rng):
             own = {name: value for name, value in model.items() if name in numbers} if came % MODEL_EVERY == 0 else {}
-            found = _agreeing(operation, chosen, hands, own, admits)
+            found = _agreeing(chosen, hands, own, admits)
             if found is None and admits is not None:
                 hopeless.append(chosen)
             if found is not None:
@@ -68,11 +67,11 @@ def _inside(operation: Operation, together: Mapping[str, object], numbers: Candi
 
 
 def _agreeing(
-    operation: Operation, chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any = None
+    chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any = None
 ) -> Settings | None:
     for attempt in range(TRIES if admits is None else TRIES_BY_PREDICATE):
         together = model if attempt == 0 else {}
         found = {name: together[name] if name in together else next(hand) for name, hand in hands.items()} | chosen
-        if agree(found) and agreed(operation.name, found) and (admits is None or admits(found)):
+        if agree(found) and (admits is None or admits(found)):
             return found
     return None

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.arguments import Arguments
+from conformance.declarations import plain
 from conformance.laws.inexact import Inexact, exact
-from conformance.laws.roles import POSITIONS, distances, meeting, of_scheme, placed, real, shifted
+from conformance.laws.roles import POSITIONS, distances, meeting, placed, real, shifted
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.subject import CallRefusedError
 from refimpl.spec import Law
@@ -95,8 +96,8 @@ def lookup(trial: Trial) -> Iterator[Sides]:
 
 def reduces_to_none(trial: Trial) -> Iterator[Sides]:
     """With learned tables or weights of zeros this is attention without positions."""
-    call, plain = _weightless(trial.arguments), of_scheme(trial.operation, trial.operation.name.partition(".")[2], scheme="none")
-    yield same(trial.answer(call), _plain_logits(call) if plain is None else trial.right(plain.name, call))
+    call, without = _weightless(trial.arguments), plain(trial.operation.name)
+    yield same(trial.answer(call), _plain_logits(call) if without is None else trial.right(without.name, call))
 
 
 def _weightless(call: Arguments) -> Arguments:

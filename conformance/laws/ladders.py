@@ -8,7 +8,9 @@ import numpy as np
 
 from conformance.arguments import Arguments
 from conformance.choices import ENDS, agree
-from conformance.laws.roles import of_scheme, placed, unstretched
+from conformance.declarations import plain
+from conformance.laws.inexact import Inexact
+from conformance.laws.roles import placed, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.subject import CallRefusedError
 from refimpl.spec import Law
@@ -63,23 +65,28 @@ def _power_of_two(trial: Trial) -> int:
 
 def between(trial: Trial) -> Iterator[Sides]:
     """No frequency is above the plain one, or below the plain one divided by the factor."""
-    values, plain = trial.answer(trial.arguments), trial.right("rope.frequencies", trial.arguments)
-    yield at_most(values, plain)
-    yield at_most(plain, trial.number("factor") * values)
+    values, unslowed = trial.answer(trial.arguments), _plain(trial)
+    yield at_most(values, unslowed)
+    yield at_most(unslowed, trial.number("factor") * values)
 
 
 def ratio_falls(trial: Trial) -> Iterator[Sides]:
     """The ratio to the plain frequency starts at 1 and never rises."""
-    ratios = trial.answer(trial.arguments) * (1.0 / trial.right("rope.frequencies", trial.arguments).values)
+    ratios = trial.answer(trial.arguments) * (1.0 / _plain(trial).values)
     yield same(ratios[:1], 1.0)
     yield at_most(ratios[1:], ratios[:-1])
 
 
+def _plain(trial: Trial) -> Inexact:
+    """Return the frequencies without what the scheme does to them."""
+    return trial.right((plain(trial.operation.name) or trial.operation).name, trial.arguments)
+
+
 def reduces_to_rope(trial: Trial) -> Iterator[Sides]:
     """With factors of 1 the operation is plain rope's, whatever shapes the ramp and at any length; what multiplies is 1."""
-    plain = of_scheme(trial.operation, trial.operation.name.partition(".")[2].partition("_")[0], scheme="rope")
+    without = plain(trial.operation.name)
     for call in _ramps(trial, unstretched(trial.arguments)):
-        yield same(trial.answer(call), 1.0) if plain is None else same(trial.answer(call), trial.right(plain.name, call))
+        yield same(trial.answer(call), 1.0) if without is None else same(trial.answer(call), trial.right(without.name, call))
 
 
 def _ramps(trial: Trial, call: Arguments) -> Iterator[Arguments]:
@@ -100,14 +107,14 @@ def _ramps(trial: Trial, call: Arguments) -> Iterator[Arguments]:
 def interpolates(trial: Trial) -> Iterator[Sides]:
     """Stretched by s in every pair, position s p is what position p is unstretched: s times the frequency is the plain one."""
     call, by = trial.arguments, 2 + trial.example.shift % 3
-    plain, stretched = unstretched(call), unstretched(call, by)
+    once, stretched = unstretched(call), unstretched(call, by)
     if "positions" not in call.arrays:
-        yield same(by * trial.answer(stretched), trial.answer(plain))
+        yield same(by * trial.answer(stretched), trial.answer(once))
         return
     if trial.subject.counted:
         message = "positions that count up have no multiples without others between"
         raise CallRefusedError(message)
-    near, far = placed(plain, lambda positions: positions // by), placed(stretched, lambda positions: positions // by * by)
+    near, far = placed(once, lambda positions: positions // by), placed(stretched, lambda positions: positions // by * by)
     yield same(trial.answer(far), trial.answer(near))
 
 

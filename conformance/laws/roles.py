@@ -79,9 +79,9 @@ def meeting(trial: Trial) -> Arguments:
     return trial.arguments if trial.subject.counted else trial.arguments.with_arrays(key_positions=query[np.arange(key.size) % query.size])
 
 
-def of_scheme(operation: Operation, short: str, scheme: str = "") -> Operation | None:
-    """Return an operation of the same scheme, or another, by its short name; none whose parameters aren't all known here."""
-    found = operations().get(f"{scheme or operation.name.partition('.')[0]}.{short}")
+def of_scheme(operation: Operation, short: str) -> Operation | None:
+    """Return an operation of the same scheme by its short name; none whose parameters aren't all known here."""
+    found = operations().get(f"{operation.name.partition('.')[0]}.{short}")
     return found if found is not None and found.parameters.keys() <= operation.parameters.keys() else None
 
 

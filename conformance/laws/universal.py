@@ -13,7 +13,7 @@ from conformance.manner import OFTEN
 from conformance.outcomes import Reason
 from conformance.profiles import FORMATS
 from conformance.subject import CallRefusedError, Reply
-from conformance.suited import agreed, suited
+from conformance.suited import suited
 from conformance.traces import difference
 from refimpl.spec import axis_names
 
@@ -183,7 +183,7 @@ def interlude(trial: Trial) -> Arguments:
     kept = {name: value for name, value in call.parameters.items() if name in SIZES}
     parameters = {**drawn, **kept}
     arrays = {name: _longer(trial, name, array) for name, array in call.arrays.items()}
-    chosen = parameters if agree(parameters) and agreed(trial.operation.name, parameters) else call.parameters
+    chosen = parameters if agree(parameters) else call.parameters
     return _visible(Arguments(suited(trial.operation.name, arrays, chosen), chosen))
 
 
