@@ -62,6 +62,14 @@ def test_one_row_of_a_batch_is_not_every_odd_one() -> None:
     assert "only row 1 of the batch is wrong" in told("rope.rotate", second_late)
 
 
+def test_rows_are_not_listed_where_most_results_are_wrong_in_every_row() -> None:
+    def late_but_for_a_row(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        late = positions + 3 * (np.arange(len(x)) != 2)[:, None] if positions.ndim == 2 else positions
+        return rope.rotate(x, late, **given)
+
+    assert not [clue for clue in told("rope.rotate", late_but_for_a_row) if "of the batch" in clue]
+
+
 def test_what_has_a_name_is_named() -> None:
     seen = observe("rope.rotate", altered("rope.rotate", parameters=lambda given: {**given, "base": 10001.0}))
 

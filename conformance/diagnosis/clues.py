@@ -106,7 +106,8 @@ def _indices(parts: Sequence[Part]) -> Iterator[str]:
         wrong = [part for part in parts if axis in part.axes and part.element.wrong.any()]
         masks = [_along(part, axis) for part in wrong]
         elements = sum(int(part.element.wrong.sum()) for part in wrong)
-        if any(not mask.all() for mask in masks) and elements >= ENOUGH * sum(int(mask.sum()) for mask in masks):
+        spared = [not mask.all() for mask in masks if mask.size > 1]
+        if 2 * sum(spared) > len(spared) and elements >= ENOUGH * sum(int(mask.sum()) for mask in masks):
             told = _told(masks, word)
             if told:
                 yield told
