@@ -17,6 +17,7 @@ from tools.narrow import judging, record
 from tools.narrow.declaring import MOST, Declaration, declarations
 from tools.narrow.judging import Judged, Outcome, judge
 
+OWN, INHERITED = "alibi.slopes/one-sequence-for-any-heads", "alibi.bias/positions-ignored"
 SLOPES = "alibi.slopes"
 DECLARED = Declaration(SLOPES, "float32", 3, {"num_heads": 40})
 
@@ -81,7 +82,7 @@ def test_a_mistake_that_was_said_to_show_nothing_is_found_beside() -> None:
 @pytest.mark.parametrize(
     ("judged", "told"),
     [
-        (Judged(DECLARED, {"x": Outcome.SILENT}, [], []), "x passes and isn't listed: alibi.slopes float32 num_heads=40"),
+        (Judged(DECLARED, {OWN: Outcome.SILENT}, [], []), f"{OWN} passes and isn't listed: alibi.slopes float32 num_heads=40"),
         (Judged(DECLARED, {}, ["drawn-1: wrong"], []), "right code is convicted: alibi.slopes float32 num_heads=40: drawn-1: wrong"),
     ],
 )
@@ -95,12 +96,13 @@ def test_a_silent_pass_and_a_false_alarm_end_with_status_1(
 
 
 def test_the_record_counts_every_outcome_and_says_what_was_missed_and_why_there_was_no_verdict() -> None:
-    outcomes = {"a": Outcome.CONVICTED, "b": Outcome.ALIKE, "c": Outcome.MISSED, "d": Outcome.RIGHT}
+    conventions = {"rope.apply/layout=half": Outcome.CONVICTED, "rope.apply/layout=interleaved": Outcome.RIGHT}
+    outcomes = {**conventions, OWN: Outcome.ALIKE, INHERITED: Outcome.MISSED}
     found = [Judged(DECLARED, outcomes, [], []), Judged(replace(DECLARED, takes=Takes(lowest=0)), outcomes, [], ["2 of 9 show: x"])]
 
     text = record.page(found, 1, Fraction(1, 20))
 
     assert "--seed 1 --sample 1/20`" in text
-    assert "| `alibi.slopes` | 4 | 2 | 6 | 2 | 2 | 0 | 2 | 0 | 1 | 0 |" in text
-    assert "- c: float32 num_heads=40; float32 num_heads=40 lowest=0" in text
+    assert "| `alibi.slopes` | 4 | 1 | 2 | 6 | 2 | 2 | 0 | 2 | 0 | 1 | 0 |" in text
+    assert f"- {INHERITED}: float32 num_heads=40; float32 num_heads=40 lowest=0" in text
     assert "- 1 times: N of N show (such as alibi.slopes float32 num_heads=40 lowest=0: 2 of 9 show: x)" in text

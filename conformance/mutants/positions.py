@@ -1,6 +1,7 @@
 """Positions that go wrong before any scheme sees them; they befall every operation that takes positions."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -149,4 +150,4 @@ RELATIVE_SLUGS = tuple(slug for slug in MISTAKES if slug not in ("positions-from
 def position_mutants(operation: str, slugs: Iterable[str] = tuple(MISTAKES)) -> Iterator[Mutant]:
     """Return the position mistakes of one operation."""
     for mistake, change in (MISTAKES[slug] for slug in slugs):
-        yield mistake.at(operation, moving(operation, change))
+        yield replace(mistake.at(operation, moving(operation, change)), inherited=True)

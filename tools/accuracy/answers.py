@@ -63,6 +63,12 @@ class Answered:
         """The scheme that the trial is about."""
         return self.trial.operation.split(".", 1)[0]
 
+    @property
+    def whose(self) -> str:
+        """Whether the mistake is the scheme's own, or one that it inherits."""
+        known = MUTANTS.get(self.trial.name)
+        return "inherited" if known is not None and known.inherited else "own"
+
 
 def answered(trial: Trial) -> Answered:
     """Put one known mistake to the harness, and compare what it says with what is hidden."""

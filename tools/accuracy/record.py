@@ -21,6 +21,8 @@ float64, float32, float16 and bfloat16 without a declaration, and in float32 und
 spacing, sign and so on) that a vector asks for; what conforms to a declaration is no mistake under it and isn't counted. Whether anything
 is said of code that is right is measured with the bundled adapters, under 50 seeds each (`make seeds`, [measurements](measurements.md)).
 
+A mistake that befalls every scheme of a form, or whatever takes positions, is *inherited*; what is peculiar to a scheme is its *own*.
+
 | column | what it counts |
 |---|---|
 | trials | what was put to the harness |
@@ -60,7 +62,7 @@ def record(
     parts = [HEAD, *_conditions(asked)]
     for kind in score.KINDS:
         own = score.of_kind(found, kind)
-        parts += [f"## Mistakes of {kind}", "", score.verdict(own), "", *_tables(own, ("scheme", "dtype"))]
+        parts += [f"## Mistakes of {kind}", "", score.verdict(own), "", *_tables(own, ("scheme", "whose", "dtype"))]
         parts += _listed(score.confused(own, *WRONG, Answer.NOT_NAMED))
     parts += [BETWEEN, score.verdict(between), "", *_tables(between, ("scheme", "dtype"))]
     parts += _listed(score.confused(between, *WRONG, Answer.NOT_NAMED))

@@ -59,7 +59,7 @@ def table(found: Sequence[Answered], column: str) -> Iterator[tuple[str, ...]]:
 
 
 def _value(each: Answered, column: str) -> str:
-    return each.scheme if column == "scheme" else str(getattr(each.trial, column))
+    return str(getattr(each if hasattr(each, column) else each.trial, column))
 
 
 def _row(name: str, found: Sequence[Answered]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The page that leads to the mistakes: by symptom, by topic, by scheme; and the list of public reports."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.catalogue import Entry, load, named
@@ -15,7 +16,7 @@ OPENING = """What goes wrong in implementations of positional encodings: RoPE, Y
 and others. Each mistake below is a program, convicted by golden numbers or by a law, and most were met in public code.
 `posenc check YOURS` runs an implementation against all of them and says which one it is; this is the same knowledge, to read."""
 BY_SYMPTOM = "What you see, and what it may be, likeliest first."
-BY_SCHEME = "Every page has a table of contents by topic."
+BY_SCHEME = "*Inherited* is what befalls every scheme of a form, or whatever takes positions. Every page has a table of contents by topic."
 REPORTS = "The public reports behind these pages, and those that wait for a scheme that isn't here yet."
 LINKED = 3
 REPORTS_OPENING = """Public reports of mistakes and dialects, in our words. What an implementation of an operation can show is repeated by a
@@ -93,10 +94,10 @@ def _section(scheme: str, title: str) -> str:
 
 
 def by_scheme() -> str:
-    """Return the schemes with the number of their mistakes."""
-    counts = {name: len(mistakes(name)) for name in SCHEMES}
-    rows = ((_page(name), escaped(SCHEMES[name].summary), str(count)) for name, count in counts.items() if count)
-    return table(("scheme", "what it is", "mistakes"), rows)
+    """Return the schemes with the number of their mistakes, own and inherited."""
+    counts = {name: Counter(each.inherited for each in mistakes(name)) for name in SCHEMES}
+    rows = ((_page(name), escaped(SCHEMES[name].summary), str(count[False]), str(count[True])) for name, count in counts.items() if count)
+    return table(("scheme", "what it is", "own mistakes", "inherited"), rows)
 
 
 def _page(scheme: str) -> str:

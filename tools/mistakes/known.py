@@ -33,6 +33,11 @@ class Mistake:
         return self.first.kind if isinstance(self.first, Mutant) else "habit"
 
     @property
+    def inherited(self) -> bool:
+        """Whether it befalls every scheme of a form, or whatever takes positions."""
+        return all(isinstance(each, Mutant) and each.inherited for each in self.shown)
+
+    @property
     def title(self) -> str:
         """The heading: a convention as it is declared, anything else in words."""
         words = self.slug if "=" in self.slug else self.slug.replace("-", " ")

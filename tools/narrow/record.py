@@ -6,6 +6,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from itertools import groupby
 
+from conformance.mutants import MUTANTS
 from conformance.version import __version__
 from tools.narrow.judging import FURTHER, Judged, Outcome
 
@@ -21,6 +22,7 @@ for, and the smallest large call. Stored vectors, laws and the other large calls
 | column | what it counts |
 |---|---|
 | mistakes | known mistakes and conventions of the operation |
+| inherited | those of them that befall every operation of a form, or whatever takes positions |
 | trials | each of them under each declaration, without the conventions that are right code there |
 | convicted | a golden case convicts it |
 | shows nothing | it passes, and is listed as of no effect within the declaration |
@@ -30,7 +32,7 @@ for, and the smallest large call. Stored vectors, laws and the other large calls
 | conforms | of how many declarations right code, rounded once, got evidence enough; the others got *not enough evidence* |
 | alarms | right code was convicted: must be 0 |
 """
-COLUMNS = ("operation", "mistakes", "declarations", "trials", "convicted", "shows nothing", "unnoticed", "missed", "silent")
+COLUMNS = ("operation", "mistakes", "inherited", "declarations", "trials", "convicted", "shows nothing", "unnoticed", "missed", "silent")
 VERDICTS = ("conforms", "alarms")
 
 
@@ -78,6 +80,7 @@ def _row(found: Sequence[Judged]) -> Counter[str]:
     counted = Counter(str(outcome) for each in found for outcome in each.outcomes.values())
     counted["trials"] = counted.total() - counted.pop(Outcome.RIGHT, 0)
     counted["mistakes"], counted["declarations"] = len(found[0].outcomes), len(found)
+    counted["inherited"] = sum(MUTANTS[name].inherited for name in found[0].outcomes)
     counted["conforms"] = sum(not each.missing and not each.alarms for each in found)
     counted["alarms"] = sum(bool(each.alarms) for each in found)
     return counted
