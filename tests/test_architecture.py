@@ -127,3 +127,19 @@ def test_no_other_file_of_the_harness_names_a_scheme_or_an_operation(path: Path)
 
     assert not texts & {*SCHEMES} - WORDS
     assert not {word for text in texts for word in re.split(r"[^\w.]", text)} & {*operations()}
+
+
+def test_the_walk_from_the_reference_to_a_verdict_names_files_and_functions_that_are_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walk = text.split("## A position, from the reference to a verdict")[1].split("\n## ")[0]
+    named = re.findall(r"`([\w/]+\.py)`: `(\w+)`", walk)
+
+    assert [int(step) for step in re.findall(r"^(\d+)\. ", walk, re.MULTILINE)] == list(range(1, 13))
+    assert len(named) >= 12
+    assert all((ROOT / path).exists() for path in re.findall(r"`(\w+/[\w/.]+)`", walk))
+    assert [f"{path}: {name}" for path, name in named if name not in defined(ROOT / path)] == []
+
+
+def defined(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
