@@ -31,6 +31,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
     "offset": (0, 2, 1, 3),
     "original_length": (4096, 2048, 8192, 32_768),
+    "rotary_dim": (2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
     "start_tokens": (0, 4, 1, 256),
 }
@@ -72,9 +73,9 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 
 
 def agree(drawn: Mapping[str, object]) -> bool:
-    """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band inside the head)."""
+    """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band or part in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    return taken and _buckets_agree(drawn) and _in_order(drawn) and _band_lies_in_head(drawn)
+    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _band_lies_in_head, _part_lies_in_head))
 
 
 #: The lower and the upper end of a band.
@@ -99,6 +100,10 @@ def _buckets_agree(drawn: Mapping[str, object]) -> bool:
     if drawn["bidirectional"] and (buckets % 2 or buckets < 4):
         return False
     return _number(drawn, "max_distance") > buckets // (4 if drawn["bidirectional"] else 2)
+
+
+def _part_lies_in_head(drawn: Mapping[str, object]) -> bool:
+    return "rotary_dim" not in drawn or _number(drawn, "rotary_dim") <= _number(drawn, "head_dim")
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

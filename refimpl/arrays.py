@@ -22,6 +22,7 @@ __all__ = [
     "outer",
     "reals",
     "row",
+    "taken",
 ]
 
 
@@ -110,6 +111,12 @@ def _is(x: Array, kinds: tuple[str, ...]) -> bool:
 def cast_like(value: Array, x: Array) -> Array:
     """Return ``value`` in the dtype of ``x``."""
     return array_namespace(value).astype(value, x.dtype)
+
+
+def taken(x: Array, channels: Sequence[int]) -> Array:
+    """Return some channels of the last axis, in that order."""
+    xp = array_namespace(x)
+    return xp.take(x, xp.asarray(list(channels), dtype=xp.int64, device=device(x)), axis=-1)
 
 
 def outer(positions: Array, frequencies: Array) -> Array:

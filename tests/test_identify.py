@@ -117,6 +117,7 @@ def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strang
 
 
 ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "base": 10_000.0}
+PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim": 64}
 
 
 @pytest.mark.parametrize(
@@ -126,8 +127,8 @@ ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "
         ("tokens_before_heads", ROPE),
         ("from_an_offset", {**ROPE, "layout": "interleaved"}),
         ("queries_and_keys", {**ROPE, "operation": "rope.rotate_query_key"}),
-        ("some_channels", {**ROPE, "rotary_dim": 16, "placement": "first", "head_dim": 16}),
-        ("last_channels", {**ROPE, "layout": "interleaved", "rotary_dim": 16, "placement": "last", "head_dim": 16}),
+        ("some_channels", {**PART, "placement": "first"}),
+        ("last_channels", {**PART, "layout": "interleaved", "placement": "last"}),
         ("counted_from_one", {**ROPE, "offset": 1.0}),
         ("clockwise", {**ROPE, "direction": "negative"}),
         ("interpolated", {**ROPE, "operation": "position_interpolation.rotate", "base": 1e6, "factor": 8.0}),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from refimpl.schemes import llama3, longrope, ntk_aware, ntk_by_parts, position_interpolation, rope, yarn
+from refimpl.schemes import llama3, longrope, ntk_aware, ntk_by_parts, partial_rope, position_interpolation, rope, yarn
 
 WIDTH, BASE, FACTOR = 12, 10_000.0, 4.0
 POSITIONS = np.array([0, 1, 2, 9, 257, 2_049, -5])
@@ -45,6 +45,7 @@ def test_nothing_is_stretched_by_one(layout: str, direction: str) -> None:
     searched = longrope.rotate_searched(X, POSITIONS, ONES, start_tokens=0, **shared)
 
     assert np.abs(position_interpolation.rotate(X, POSITIONS, factor=1.0, **shared) - rope_itself).max() < ROUNDING
+    assert np.array_equal(partial_rope.rotate(X, POSITIONS, rotary_dim=WIDTH, **shared), rope_itself)
     assert np.abs(yarn.rotate(X, POSITIONS, factor=1.0, original_length=4_096, **shared) - rope_itself).max() < ROUNDING
     assert np.abs(by_lists - rope_itself).max() < ROUNDING
     assert np.abs(searched - rope_itself).max() < ROUNDING

@@ -215,6 +215,7 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("yarn.attention_factor", "override", grown),
         ("yarn.attention_factor", "reduces to rope", one_off),
         ("yarn.rotate", "isometry", grown),
+        ("partial_rope.rotate", "passes", grown),
         ("position_interpolation.frequencies", "interpolates", without_factor),
         ("longrope.attention_factor", "grows", lambda factor, _: 1 / factor),
         ("longrope.attention_factor", "stretches add", lambda factor, _: factor**2),

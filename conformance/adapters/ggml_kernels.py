@@ -73,11 +73,13 @@ def _tensor(context: int, kind: int, values: np.ndarray) -> int:
     return tensor
 
 
-def _run(kernel: Any, x: np.ndarray, positions: np.ndarray, factors: np.ndarray | None, settings: tuple[float, ...]) -> np.ndarray:
+def _run(
+    kernel: Any, x: np.ndarray, positions: np.ndarray, factors: np.ndarray | None, width: int, settings: tuple[float, ...]
+) -> np.ndarray:
     with _context(6 * x.nbytes + 8 * positions.nbytes + OVERHEAD) as context:
         slowing = None if factors is None else _tensor(context, FLOAT32, factors)
         operands = (_tensor(context, FLOAT32, x), _tensor(context, INT32, positions), slowing)
-        result = kernel(context, *operands, x.shape[-1], *settings)
+        result = kernel(context, *operands, width, *settings)
         graph = _graph(context)
         _expand(graph, result)
         if _compute(context, graph, 1):
@@ -87,14 +89,19 @@ def _run(kernel: Any, x: np.ndarray, positions: np.ndarray, factors: np.ndarray 
 
 
 def _turned(
-    kernel: Any, x: np.ndarray, positions: np.ndarray, settings: tuple[float, ...], factors: np.ndarray | None = None
+    kernel: Any,
+    x: np.ndarray,
+    positions: np.ndarray,
+    settings: tuple[float, ...],
+    factors: np.ndarray | None = None,
+    part: int | None = None,
 ) -> np.ndarray:
     # ggml has one position per token and no batch axis there, so the sequences of a batch stand one after the other.
     batch, heads, tokens, width = x.shape
     rows = np.ascontiguousarray(x.transpose(0, 2, 1, 3), dtype=np.float32).reshape(batch * tokens, heads, width)
     places = np.ascontiguousarray(np.broadcast_to(positions, (batch, tokens)).reshape(-1), dtype=np.int32)
     slowing = None if factors is None else np.ascontiguousarray(factors, dtype=np.float32)
-    turned = _run(kernel, rows, places, slowing, settings).reshape(batch, tokens, heads, width)
+    turned = _run(kernel, rows, places, slowing, part or width, settings).reshape(batch, tokens, heads, width)
     return turned.transpose(0, 2, 1, 3)
 
 
@@ -106,6 +113,12 @@ def _plain(layout: str, base: float, scale: float = 1.0, attention_factor: float
 def rotate(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, **_: object) -> np.ndarray:
     """Turn queries or keys by ``ggml_rope_ext``."""
     return _turned(_rope, x, positions, _plain(layout, base))
+
+
+@adapter.implements("partial_rope.rotate", layout=tuple(MODES), direction="positive", placement="first")
+def rotate_part(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, rotary_dim: int, **_: object) -> np.ndarray:
+    """Turn by ``ggml_rope_ext`` with ``n_dims`` below the width of a head."""
+    return _turned(_rope, x, positions, _plain(layout, base), part=rotary_dim)
 
 
 @adapter.implements("rope.gradient", layout=tuple(MODES), direction="positive")

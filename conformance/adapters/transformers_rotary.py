@@ -36,7 +36,7 @@ def _llama(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
 
 
 def _gpt_neox(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
-    whole = {**rope, "partial_rotary_factor": 1.0}
+    whole = {"partial_rotary_factor": 1.0, **rope}
     return GPTNeoXConfig(hidden_size=head_dim, num_attention_heads=1, max_position_embeddings=length, rope_parameters=whole)
 
 

@@ -10,6 +10,8 @@ from conformance.choices import TYPICAL
 #: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512); one that no 8 divides, and two that
 #: kernels for multiples of 16 and 32 reach with a rest.
 WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
+#: Parts of a head that turn: GPT-NeoX 24, Phi-2 and GPT-J 32 and 64, GLM, Qwen3-Next and MiMo 64, Phi-4-mini 96; all and nearly all.
+ROTARY_WIDTHS = (4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
@@ -46,13 +48,15 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
     "offset": (0, 2, 1),
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
+    "rotary_dim": ROTARY_WIDTHS,
     "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
     "start_tokens": (0, 4, 256, 1, 2_048),
 }
 
-#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet;
-#: a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are more than any model's,
-#: two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of diffusion.
+#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
+#: Qwen3-Next, GPT-NeoX-20B; a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are
+#: more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
+#: diffusion.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {"head_dim": 128, "original_length": 4_096, "alpha": 1.0, "beta": 1.5, "low_freq_factor": 1.0, "high_freq_factor": 1.5, "factor": 16.0},
@@ -68,6 +72,8 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
+    {"head_dim": 256, "rotary_dim": 64},
+    {"head_dim": 96, "rotary_dim": 24},
     {"head_dim": 2, "base": 10_000.0},
     {"factor": 40.0, "mscale": 2.0, "mscale_all_dim": 1.5, "attention_factor": None},
     {"dim": 64, "base": 1.5, "scale": 1.0},

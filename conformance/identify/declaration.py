@@ -217,7 +217,8 @@ class _Turning:
     def _padding(self) -> tuple[str, str]:
         """Return how the channels that don't turn are put beside those that do, and taken away again."""
         parameters = self.declaration.identity.parameters
-        if "rotary_dim" not in parameters or self.declaration.probe.takes("width"):
+        told = "rotary_dim" in operations()[str(self.declaration.identity.operation)].parameters
+        if "rotary_dim" not in parameters or told or self.declaration.probe.takes("width"):
             return "", ""
         turned, rest = int(parameters["rotary_dim"].value), self.view.width - int(parameters["rotary_dim"].value)
         first = parameters["placement"].value == "first"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from conformance.declarations import operations
 from conformance.identify import additive, biases, lookups, numbers, rotary, searched, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen
@@ -39,7 +40,8 @@ def _sized(identity: Identity, found: turns.Turns) -> Identity:
         return shown
     if partial is None and _same(identity, replace(found, width=found.width // 2)):
         return shown
-    width = partial or Seen(found.width)
+    told = identity.operation is not None and "rotary_dim" in operations()[identity.operation].parameters
+    width = Seen(found.width) if partial is None or told else partial
     return replace(shown, parameters={**identity.parameters, "head_dim": width})
 
 

@@ -12,6 +12,8 @@ from conformance.identify.plans import Plan
 #: What settings are first, where a call needs them: none is a usual value by accident of the other.
 FIRST: Mapping[str, object] = {
     "width": 64,
+    "rotary_dim": 32,
+    "placement": "first",
     "base": 10_000.0,
     "layout": "half",
     "direction": "positive",
@@ -48,6 +50,7 @@ FIRST: Mapping[str, object] = {
 #: What they are changed to, in order to see whether the function follows; choices are changed to every other one.
 SECOND: Mapping[str, object] = {
     "width": 32,
+    "rotary_dim": 16,
     "base": 5_000.0,
     "factor": 8.0,
     "original_length": 1_024,

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.declarations import operations
 from conformance.identify import angles, ladders, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
@@ -110,7 +111,14 @@ def named(
     everything = {**common, **rule.parameters, **factors}
     if larger and rule.name != "yarn":
         return Identity(None, f"rotary, {rule.words}{larger}", everything, (*seen, *rule.notes))
-    return Identity(f"{rule.name}.rotate", f"{rule.words}{larger}", everything, seen, rule.notes)
+    return Identity(_covering(f"{rule.name}.rotate", everything), f"{rule.words}{larger}", everything, seen, rule.notes)
+
+
+def _covering(operation: str, found: Mapping[str, Seen]) -> str:
+    """Return an operation, or where more was found than its parameters the one that has them all."""
+    known = operations()
+    wanted = known[operation].parameters.keys() | found.keys()
+    return next((name for name in (operation, *known) if wanted <= known[name].parameters.keys()), operation)
 
 
 def _unruled(ladder: ladders.Ladder, parameters: Mapping[str, Seen], seen: tuple[str, ...]) -> Identity:

@@ -31,6 +31,8 @@ PROBED: Mapping[str, str] = {
 #: Settings, with the names that code gives them; each is its own first name.
 SETTINGS: Mapping[str, str] = {
     "width": "head_dim dim d d_model d_head hidden_size embedding_dim embed_dim dims channels d_k rotary_dim width n_dims num_dims D",
+    "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
+    "placement": "placement",
     "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
     "layout": "layout",
     "direction": "direction",

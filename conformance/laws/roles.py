@@ -92,7 +92,8 @@ def factor(trial: Trial, call: Arguments) -> Inexact:
 
 
 def unstretched(call: Arguments, by: float = 1.0) -> Arguments:
-    """Return the call with one factor for every pair, whichever way the operation is told, and nothing that multiplies."""
+    """Return the call with one factor for every pair, whichever way the operation is told, all channels, and nothing that multiplies."""
     told = {"factor": float(by), "attention_factor": None, "max_length": call.parameters.get("original_length")}
+    told |= {"rotary_dim": call.parameters.get("head_dim")}
     factors = {name: np.full_like(array, by) for name, array in call.arrays.items() if name.endswith("factors")}
     return call.with_arrays(**factors).with_parameters(**{name: value for name, value in told.items() if name in call.parameters})

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
+from conformance.arguments import Arguments, Parameters
 from conformance.laws.inexact import Inexact, exact, norm
 from conformance.laws.roles import combined, factor, from_origin, shifted, turned, with_others
-from conformance.laws.trial import Checker, Sides, Trial, same
+from conformance.laws.trial import Checker, Sides, Trial, exactly, same
 from conformance.subject import CallRefusedError
 from refimpl.spec import Law
 
@@ -75,6 +75,22 @@ def relative(trial: Trial) -> Iterator[Sides]:
     """The dot products of turned queries and keys do not change when both move by the same shift."""
     call = trial.arguments
     yield same(_dots(trial, call), _dots(trial, shifted(trial, call)), "query x key")
+
+
+def passes(trial: Trial) -> Iterator[Sides]:
+    """The channels beside those that turn are those of x, to the last bit."""
+    call = trial.arguments
+    for each in turned(trial.operation):
+        rest = np.ones(call.arrays[each.vectors].shape[-1], dtype=bool)
+        for stretch in _stretches(call.parameters, rest.size):
+            rest[stretch] = False
+        yield exactly(trial.values(call, each.result)[..., rest], call.arrays[each.vectors][..., rest], each.result)
+
+
+def _stretches(parameters: Parameters, width: int) -> tuple[slice, ...]:
+    """Return the stretches of channels whose pairs lie among themselves: one that is narrower than the head where parameters say so."""
+    part = int(parameters.get("rotary_dim", width))
+    return (slice(0, part) if parameters.get("placement", "first") == "first" else slice(width - part, width),)
 
 
 def _turned(trial: Trial, call: Arguments, result: str) -> Inexact:
@@ -147,25 +163,30 @@ def _carried(trial: Trial, first: Arguments, then: Arguments, result: str) -> In
 
 def _reread(trial: Trial, vectors: np.ndarray) -> np.ndarray:
     """Return a result in the channel order that the operation reads, for the layout that writes another one."""
-    if trial.arguments.parameters["layout"] != "interleaved_to_half":
-        return vectors
-    return _to_half(vectors) if "cotangent" in trial.operation.arrays else _to_interleaved(vectors)
+    return _moved(trial, vectors, back="cotangent" not in trial.operation.arrays)
 
 
 def _rewritten(trial: Trial, vectors: np.ndarray) -> np.ndarray:
     """Return vectors in the channel order that the operation writes."""
-    if trial.arguments.parameters["layout"] != "interleaved_to_half":
-        return vectors
-    return _to_interleaved(vectors) if "cotangent" in trial.operation.arrays else _to_half(vectors)
+    return _moved(trial, vectors, back="cotangent" in trial.operation.arrays)
+
+
+def _moved(trial: Trial, vectors: np.ndarray, *, back: bool) -> np.ndarray:
+    """Return vectors whose pairs are moved from side by side to half a stretch apart, or back, in the layout that does so."""
+    parameters, result = trial.arguments.parameters, vectors.copy()
+    if parameters["layout"] == "interleaved_to_half":
+        for stretch in _stretches(parameters, vectors.shape[-1]):
+            result[..., stretch] = (_to_interleaved if back else _to_half)(vectors[..., stretch])
+    return result
 
 
 def _to_half(x: np.ndarray) -> np.ndarray:
-    """Move members of pairs from side by side to half a head apart."""
+    """Move members of pairs from side by side to half their width apart."""
     return np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1)
 
 
 def _to_interleaved(x: np.ndarray) -> np.ndarray:
-    """Move members of pairs from half a head apart to side by side."""
+    """Move members of pairs from half their width apart to side by side."""
     return np.stack(np.split(x, 2, axis=-1), axis=-1).reshape(x.shape)
 
 
@@ -176,4 +197,5 @@ LAWS: Mapping[Law, Checker] = {
     Law.COMPOSITION: composition,
     Law.RELATIVE: relative,
     Law.INVERSE: inverse,
+    Law.PASSES: passes,
 }

@@ -15,7 +15,7 @@ Arrays = dict[str, Array]
 Parameters = dict[str, Any]
 Function = Callable[..., Any]
 OPERATIONS = operations()
-CONVENTIONS = ("layout", "direction", "form", "spacing")
+CONVENTIONS = ("layout", "direction", "placement", "form", "spacing")
 
 
 @dataclass(frozen=True)

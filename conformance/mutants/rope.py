@@ -8,7 +8,7 @@ import numpy as np
 from conformance.mutant import Mutant
 from conformance.mutants.building import OPERATIONS, Mistake, Parameters, altered, conventions, forcing
 from conformance.mutants.positions import MISTAKES, RELATIVE_SLUGS, position_mutants
-from conformance.mutants.rotary import Rotary
+from conformance.mutants.rotary import Rotary, form_of
 from conformance.mutants.rounding import rounded, to
 from refimpl.arrays import Array
 from refimpl.forms.rotary import join_pairs, split_pairs
@@ -331,9 +331,9 @@ def base_mutants(operation: str) -> Iterator[Mutant]:
 
 
 def pieces(operation: str) -> Iterator[tuple[Mistake, Rotary]]:
-    """Return the mistakes of pieces that an operation of a rotary scheme is made of; the frequencies of others than rope are theirs."""
-    scheme, name = operation.split(".")
-    if scheme == "rope" and name != "apply":
+    """Return the mistakes of pieces that an operation of a rotary scheme is made of; frequencies that aren't rope's have their own."""
+    form, name = form_of(operation), operation.partition(".")[2]
+    if form is not None and form.frequencies is rope.frequencies and name != "apply":
         yield from FREQUENCY_MISTAKES
     if name in FROM_POSITIONS:
         yield from ANGLE_MISTAKES

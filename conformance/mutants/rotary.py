@@ -1,6 +1,6 @@
 """The form of rotary schemes taken apart, so that a mistake can replace one piece and leave the others right."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms import rotary
 from refimpl.forms.joining import those_of
+from refimpl.forms.parted import Part, Parted
 from refimpl.schemes import SCHEMES, rope
 
 Step = Callable[[Array], Array]
@@ -45,12 +46,14 @@ def unmoved(positions: Array, _: Mapping[str, Any]) -> Array:
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
 
-    ``theta`` and ``size`` replace what fills the slots of the form; ``spectrum`` replaces the frequencies of rope alone.
+    ``theta``, ``size`` and ``parts`` replace what fills the slots of the form, ``spectrum`` the frequencies of rope where they do.
+    To a part of a head ``head_dim`` is the part's width, and ``whole`` the head's.
     """
 
     form: rotary.Rotary = rope.FORM
     theta: Callable[..., Array] | None = None
     size: Callable[..., float] | None = None
+    parts: Callable[..., Sequence[Part]] | None = None
     spectrum: Callable[[int, float], Array] = spectrum
     move: Callable[[Array, Mapping[str, Any]], Array] = unmoved
     frequency: Step = exact
@@ -77,8 +80,8 @@ class Rotary:
         """Return the frequencies as they fill the slot."""
         slot = self.form.frequencies
         if self.theta is not None:
-            return self.theta(*given, **those_of(slot, rule))
-        if self.form is rope.FORM:
+            return self.theta(*given, **those_of(slot, rule), **{name: rule[name] for name in ("whole",) if name in rule})
+        if slot is rope.frequencies:
             return self.spectrum(rule["head_dim"], rule["base"])
         return slot(*given, **those_of(slot, {**rule, "like": np.zeros(1)}))
 
@@ -95,8 +98,14 @@ class Rotary:
         return self.turn(x, self.table(cos), self.table(sin), layout=layout, direction=direction)
 
     def rotate(self, x: Array, positions: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
-        """Turn to positions."""
-        return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
+        """Turn to positions, every part of a head as a head of its own."""
+        if not isinstance(self.form, Parted):
+            return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
+        slot, result = self.parts or self.form.parts, x.copy()
+        for channels, places in slot(positions, **those_of(slot, {**rule, "layout": layout})):
+            cos, sin = self.tables(places, *given, **{**rule, "head_dim": len(channels), "whole": rule["head_dim"]})
+            result[..., list(channels)] = self.turn(x[..., list(channels)], cos, sin, layout=layout, direction=direction)
+        return result
 
     def gradient(
         self, x: Array, positions: Array, cotangent: Array, *given: Array, layout: str, direction: str, **rule: Any

@@ -46,7 +46,7 @@ def rotate_searched(a: Exact, inputs: Inputs, *, layout: str, direction: str, st
     """Turn by ``p theta_j`` before ``start_tokens``, by ``p theta_j / lambda_j`` from there on (eq. 3)."""
     x, positions = inputs["x"], inputs["positions"]
     start, rest = rope.thetas(a, **parameters), slowed(a, inputs["factors"], **parameters)
-    early, late = circles(a, start, positions), circles(a, rest, positions)
+    early, late = circles(a, start, positions.in_batch), circles(a, rest, positions.in_batch)
 
     def turns(batch: int, token: int, pair: int) -> Turn:
         return (early if positions.in_batch(batch, token) < start_tokens else late)(batch, token, pair)

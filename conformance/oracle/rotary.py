@@ -14,6 +14,10 @@ from conformance.oracle.tensor import Inputs, Number, Result, Results, Tensor, o
 Turn = tuple[Ball, Ball]
 #: The same by batch, token and pair.
 Turns = Callable[[int, int, int], Turn]
+#: The position of a token, by batch and token.
+Place = Callable[[int, int], Number]
+#: Channels that turn as a head of their own, in their order there, and the positions of their tokens.
+Part = tuple[Sequence[int], Place]
 
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
@@ -29,10 +33,10 @@ def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
     return a.step("table", a.product(arb(1) if factor is None else factor, x, "factor"))
 
 
-def circles(a: Exact, frequencies: Sequence[Ball], positions: Tensor, factor: Ball | None = None) -> Turns:
+def circles(a: Exact, frequencies: Sequence[Ball], position: Place, factor: Ball | None = None) -> Turns:
     """Return the lookup of turns by batch, token and pair; a pair is worked out once at every position."""
     at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor))
-    return lambda batch, token, pair: at(positions.in_batch(batch, token), pair)
+    return lambda batch, token, pair: at(position(batch, token), pair)
 
 
 def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -44,14 +48,26 @@ def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tupl
 
 def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, back: bool = False) -> Result:
     """Return every vector with every pair ``(x, y)`` as ``(x cos - y sin, x sin + y cos)`` (eq. 13); ``back`` undoes it."""
-    sources, targets = places(layout, x.shape[-1])
-    if back:
-        sources, targets, direction = targets, sources, OPPOSITE[direction]
-    written = {channel: (pair, place) for pair, ends in enumerate(targets) for place, channel in enumerate(ends)}
+    return turn_parts(a, x, [(range(x.shape[-1]), turns)], layout, direction, back=back)
+
+
+def turn_parts(
+    a: Exact, x: Tensor, parts: Sequence[tuple[Sequence[int], Turns]], layout: str, direction: str, *, back: bool = False
+) -> Result:
+    """Return every vector with the pairs of some channels turned by the turns of these; other channels stay as they are."""
+    direction = OPPOSITE[direction] if back else direction
+    written = {}
+    for channels, turns in parts:
+        sources, targets = places(layout, len(channels))[:: -1 if back else 1]
+        for pair, (ends, (i, j)) in enumerate(zip(targets, sources, strict=True)):
+            for place, end in enumerate(ends):
+                written[channels[end]] = (turns, pair, place, channels[i], channels[j])
 
     def element(batch: int, head: int, token: int, channel: int) -> Ball:
-        pair, place = written[channel]
-        row, (i, j) = x.row(batch, head, token), sources[pair]
+        row = x.row(batch, head, token)
+        if channel not in written:
+            return arb(row[channel])
+        turns, pair, place, i, j = written[channel]
         one, other = arb(row[i]), arb(row[j])
         cos, sine = turns(batch, token, pair)
         sin = sine if direction == "positive" else -sine
@@ -62,27 +78,36 @@ def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, 
     return over(x.shape, element)
 
 
+def all_channels(positions: Tensor, *, head_dim: int, **_: Any) -> Sequence[Part]:
+    """Return the whole head as one part."""
+    return [(range(head_dim), positions.in_batch)]
+
+
 @dataclass(frozen=True)
 class Rotary:
-    """What a scheme brings: its frequencies, and a factor that multiplies cosine and sine; every method is an operation."""
+    """What a scheme brings: frequencies, a factor of cosine and sine, and the parts of a head; every method is an operation."""
 
     thetas: Callable[..., Sequence[Ball]]
     factor: Callable[..., Ball] | None = None
+    parts: Callable[..., Sequence[Part]] = all_channels
 
-    def turns(self, a: Exact, inputs: Inputs, positions: Tensor, **parameters: Any) -> Turns:
-        """Return cosine and sine by batch, token and pair."""
+    def turned(self, a: Exact, inputs: Inputs, x: Tensor, *, layout: str, direction: str, back: bool = False, **parameters: Any) -> Result:
+        """Return vectors with every part turned by cosine and sine at its positions."""
         factor = None if self.factor is None else self.factor(a, **parameters)
-        return circles(a, self.thetas(a, inputs=inputs, **parameters), positions, factor)
+        turning = []
+        for channels, place in self.parts(inputs["positions"], layout=layout, **parameters):
+            theta = self.thetas(a, inputs=inputs, **{**parameters, "head_dim": len(channels)})
+            turning.append((channels, circles(a, theta, place, factor)))
+        return turn_parts(a, x, turning, layout, direction, back=back)
 
     def frequencies(self, a: Exact, inputs: Inputs, **parameters: Any) -> Results:
         """Return the radians per position of every pair."""
         values = self.thetas(a, inputs=inputs, **parameters)
         return {"result": ((len(values),), values)}
 
-    def rotate(self, a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
+    def rotate(self, a: Exact, inputs: Inputs, **parameters: Any) -> Results:
         """Turn every vector to its position."""
-        turns = self.turns(a, inputs, inputs["positions"], **parameters)
-        return {"result": turn_all(a, inputs["x"], turns, layout, direction)}
+        return {"result": self.turned(a, inputs, inputs["x"], **parameters)}
 
     def rotate_query_key(self, a: Exact, inputs: Inputs, **parameters: Any) -> Results:
         """Turn queries and keys, each to its own position."""
@@ -92,7 +117,6 @@ class Rotary:
             for name, (x, positions) in sides.items()
         }
 
-    def gradient(self, a: Exact, inputs: Inputs, *, layout: str, direction: str, **parameters: Any) -> Results:
+    def gradient(self, a: Exact, inputs: Inputs, **parameters: Any) -> Results:
         """Turn the cotangent back: the transpose of a rotation is its inverse."""
-        turns = self.turns(a, inputs, inputs["positions"], **parameters)
-        return {"result": turn_all(a, inputs["cotangent"], turns, layout, direction, back=True)}
+        return {"result": self.turned(a, inputs, inputs["cotangent"], back=True, **parameters)}

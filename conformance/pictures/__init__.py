@@ -24,6 +24,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "shaw": edges.shaw,
     "transformer_xl": segments.transformer_xl,
     "rope": rotary.rope,
+    "partial_rope": rotary.partial_rope,
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
     "ntk_aware": ladders.ntk_aware,

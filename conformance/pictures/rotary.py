@@ -1,11 +1,12 @@
-"""RoPE: one pair turning with the position, and how the logit falls with the distance, not at every step."""
+"""RoPE: one pair turning with the position, how the logit falls with the distance, not at every step, and a head that turns in part."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from conformance.pictures.panels import HERE, INK, PALE, SHADE, label, title
+from conformance.pictures.panels import HERE, INK, PALE, SHADE, STROKES, heat, label, title
 from refimpl import analysis
+from refimpl.schemes import partial_rope as part
 from refimpl.schemes import rope as rotation
 
 if TYPE_CHECKING:
@@ -55,3 +56,22 @@ def decay(axes: "Axes", values: np.ndarray, heading: str, unit: str) -> None:
     axes.plot(np.where(climbs, values, np.nan), color=INK, linewidth=3, solid_capstyle="butt", label=f"rises, first after distance {first}")
     axes.legend(loc="upper right")
     label(axes, heading, "distance s (tokens)", unit)
+
+
+def partial_rope(figure: "Figure") -> None:
+    """Draw which channels turn, and how fast, beside two rules that are taken for it."""
+    title(figure, "Partial rope turns some channels of a head as if they were all of it; the others know nothing of positions")
+    left, right = figure.subplots(1, 2)
+    positions, width, turning_part = np.arange(48), 16, 8
+    ones = np.ones((1, 1, len(positions), width))
+    turned = np.asarray(part.rotate(ones, positions, head_dim=width, rotary_dim=turning_part))[0, 0]
+    heat(left, turned, "result for x = 1", vmin=-1.5, vmax=1.5)
+    label(left, f"head {width} wide, the first {turning_part} channels turn", "channel", "position (tokens)")
+    ladders = {
+        "of the part: 64 of 256 channels": rotation.frequencies(head_dim=64, like=HERE),
+        "of the whole head, cut: a mistake": rotation.frequencies(head_dim=256, like=HERE)[:32],
+    }
+    for stroke, (words, theta) in zip(STROKES, ladders.items(), strict=False):
+        right.semilogy(np.asarray(theta), label=words, **stroke)
+    right.legend(loc="lower left")
+    label(right, "frequencies", "pair", "radians per token")

@@ -3,8 +3,9 @@
 A scheme brings the frequencies of its pairs, in radians per position, and may bring a factor that multiplies what turns.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 from refimpl import attention
@@ -18,6 +19,7 @@ Direction = Literal["positive", "negative"]
 Features = Annotated[Array, "batch head token head_dim"]
 Queries = Annotated[Array, "batch query_head query head_dim"]
 Keys = Annotated[Array, "batch key_head key head_dim"]
+Turning = Callable[[Array, Array, Array], Array]
 Weights = Annotated[Array, "batch query_head query key"]
 
 
@@ -72,7 +74,12 @@ class Rotary:
 
     def operation(self, function: Callable[..., Any], says: str | None = None) -> Callable[..., Any]:
         """Return a function of this file as an operation with these slots; ``says`` is its summary, if not the function's."""
-        return joined(function, self, [slot for slot in (self.frequencies, self.factor) if slot is not None], says)
+        slots = [getattr(self, slot.name) for slot in fields(self)]
+        return joined(function, self, [slot for slot in slots if slot is not None], says)
+
+    def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
+        """Return ``x`` turned to positions: ``turning(x, cos, sin)`` is what the angles are for."""
+        return turning(x, *tables(self, positions, *given, **rule))
 
 
 def tables(form: Rotary, positions: Array, *given: Array, **rule: Any) -> tuple[Array, Array]:
@@ -100,8 +107,8 @@ def rotate(
     **rule: Any,
 ) -> Features:
     """Turn queries or keys to their positions: ``R_p x`` (eq. 14-16), in the dtype of ``x``."""
-    cos, sin = tables(form, positions, *given, head_dim=head_dim, base=base, **rule)
-    return turned(x, cos, sin, layout=layout, direction=direction)
+    turning = partial(turned, layout=layout, direction=direction)
+    return form.turned(turning, x, positions, given, {"head_dim": head_dim, "base": base, **rule})
 
 
 def rotate_query_key(
@@ -135,8 +142,9 @@ def gradient(
     **rule: Any,
 ) -> Features:
     """Return the gradient of ``<rotate(x), cotangent>`` in ``x``: ``R_p^T cotangent = R_(-p) cotangent`` (eq. 15)."""
-    cos, sin = tables(form, positions, *given, head_dim=head_dim, base=base, **rule)
-    return cast_like(turned_back(exact_float64(cotangent), cos, sin, layout=layout, direction=direction), x)
+    turning = partial(turned_back, layout=layout, direction=direction)
+    back = form.turned(turning, exact_float64(cotangent), positions, given, {"head_dim": head_dim, "base": base, **rule})
+    return cast_like(back, x)
 
 
 def weights(

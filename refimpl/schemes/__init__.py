@@ -11,6 +11,7 @@ from refimpl.schemes import (
     none,
     ntk_aware,
     ntk_by_parts,
+    partial_rope,
     position_interpolation,
     relative_bias,
     rope,
@@ -26,6 +27,7 @@ SCHEMES: dict[str, Scheme] = {
     module.SCHEME.name: module.SCHEME
     for module in (
         rope,
+        partial_rope,
         sinusoidal,
         alibi,
         t5,

@@ -16,6 +16,7 @@ SHOWN = 3
 #: What people call a scheme, where its name in the table is another.
 CALLED = {
     "rope": "RoPE (rotary position embedding)",
+    "partial_rope": "partial RoPE (rotary_dim, partial_rotary_factor)",
     "sinusoidal": "sinusoidal positional encoding",
     "alibi": "ALiBi (attention with linear biases)",
     "t5": "T5's relative position bias",

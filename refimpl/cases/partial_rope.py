@@ -1,0 +1,56 @@
+"""The cases of a partial rotation, each with the mistake that it exposes."""
+
+from refimpl.cases import ladder
+from refimpl.cases.digits import narrowed
+from refimpl.cases.slowed import named
+
+rotate_case = named("rotate", head_dim=12, rotary_dim=8)
+small_case = named("rotate", head_dim=6, rotary_dim=4)
+
+CASES = (
+    rotate_case("first-positions", "frequencies over the whole head", positions=[0, 1, 2]),
+    rotate_case("half-layout", "halves of the whole head", layout="half", positions=[0, 1, 9]),
+    rotate_case("interleaved-to-half", "pairs written back in place", layout="interleaved_to_half", positions=[0, 2, 9]),
+    rotate_case("negative-direction", "the sign of the sine", direction="negative", positions=[1, 9]),
+    rotate_case("half-negative", "direction ignored in one layout", layout="half", direction="negative", positions=[1, 2]),
+    rotate_case("last", "the first channels turned whatever is asked for", placement="last", positions=[0, 1, 2]),
+    rotate_case("last-half", "halves of the whole head", placement="last", layout="half", positions=[1, 9]),
+    rotate_case("last-interleaved-to-half", "the part that turns put first", placement="last", layout="interleaved_to_half",
+                positions=[2, 9]),
+    rotate_case("last-negative", "the sign of the sine", placement="last", direction="negative", positions=[1, 9]),
+    rotate_case("one-pair", "a part of one pair taken for none", rotary_dim=2, layout="half", positions=[1, 2]),
+    rotate_case("one-pair-rests", "a part that is nearly the head taken for the head", rotary_dim=10, layout="half", positions=[1, 9]),
+    rotate_case("whole", "a remainder of nothing that is everything", rotary_dim=12, layout="half", positions=[1, 9]),
+    rotate_case("whole-last", "a remainder of nothing that is everything", rotary_dim=12, placement="last", positions=[1, 9]),
+    rotate_case("quarter", "a half turned whatever is asked for", head_dim=16, rotary_dim=4, layout="half", positions=[1, 2]),
+    rotate_case("three-quarters", "the complement turned", head_dim=16, layout="half", rotary_dim=12, positions=[1, 2]),
+    rotate_case("released", "256 channels turned where Qwen3-Next turns 64", head_dim=256, rotary_dim=64, base=10_000_000.0, layout="half",
+                sizes={"head": 1}, positions=[4_097]),
+    rotate_case("released-last", "latent attention's channels in another order", head_dim=192, rotary_dim=64, placement="last",
+                layout="interleaved_to_half", sizes={"head": 1}, positions=[4_097]),
+    rotate_case("page-boundary", "a table that ends at 4096", layout="half", positions=[4_095, 4_096, 4_097]),
+    small_case("half-boundary", "positions in float16, exact to 2048 only", positions=[2_047, 2_048, 2_049]),
+    rotate_case("far", "half tables, half frequencies", positions=[65_535, 131_071]),
+    rotate_case("far-sparse", "a slow pair's error hidden among fast ones", layout="half", x="sparse", positions=[65_535, 131_071]),
+    rotate_case("million", "positions that overflow, wrap or end", layout="half", positions=[1_048_575, 1_048_576]),
+    *ladder.rotations(small_case),
+    rotate_case("small-base", "a base that is ignored", base=100.0, positions=[2, 9]),
+    rotate_case("inexact-base", "the base rounded to an integer", base=10_000.7, layout="half", positions=[9, 4_097]),
+    rotate_case("unsorted", "positions replaced by their index", layout="half", positions=[9, 2, 2, 0]),
+    rotate_case("shifted", "a cache that forgets its offset", positions=[9, 10, 11]),
+    rotate_case("negative-positions", "negative positions clamped or wrapped", positions=[-1, -257]),
+    rotate_case("single-token", "the token axis dropped while decoding", layout="half", positions=[256]),
+    small_case("batched-positions", "the first row's positions used for every row", sizes={"batch": 2, "head": 1},
+               positions=[[0, 1, 2], [7, 255, 9]]),
+    small_case("batch-equals-heads", "positions broadcast along the heads", layout="half", sizes={"batch": 2, "head": 2},
+               positions=[[0, 9], [5, 1]]),
+    small_case("batch-equals-tokens", "batch and token axes swapped", sizes={"batch": 3, "head": 1}, positions=[0, 1, 2]),
+    small_case("heads-equal-tokens", "the head axis taken for the token axis", sizes={"head": 3}, positions=[1, 2, 9]),
+    *narrowed(small_case, {"x": (1, 1, 2, 6)}, positions=[0, 1]),
+    rotate_case("odd-part", "an odd part rounded silently", rotary_dim=5, positions=[0], error="rotary_dim must be even, got 5"),
+    rotate_case("no-part", "nothing turned", rotary_dim=0, positions=[0], error="rotary_dim must be at least 2, got 0"),
+    rotate_case("wider-than-the-head", "channels that aren't there", rotary_dim=14, positions=[0],
+                error="rotary_dim must be at most head_dim (12), got 14"),
+    rotate_case("too-few-positions", "positions that broadcast by accident", sizes={"token": 2}, positions=[3],
+                error="axis 'token' is 1 in positions but 2 in x"),
+)

@@ -1,0 +1,72 @@
+"""Partial rotary embedding: rope on some channels of every head, and no position in the others."""
+
+from typing import Literal
+
+from refimpl.arrays import Array
+from refimpl.attention import Layer
+from refimpl.cases.partial_rope import CASES
+from refimpl.errors import SpecificationError
+from refimpl.forms import rotary
+from refimpl.forms.parted import Part, Parted
+from refimpl.schemes import rope
+from refimpl.spec import EvenCount, Law, Positions, Scheme, Source
+
+
+def parts(
+    positions: Positions, *, head_dim: EvenCount, rotary_dim: EvenCount, placement: Literal["first", "last"] = "first"
+) -> tuple[Part, ...]:
+    """Return the channels that turn: ``theta_j = base^(-2 j / rotary_dim)`` is rope's of a head that is as wide."""
+    if rotary_dim > head_dim:
+        message = f"rotary_dim must be at most head_dim ({head_dim}), got {rotary_dim}"
+        raise SpecificationError(message)
+    first = 0 if placement == "first" else head_dim - rotary_dim
+    return (Part(range(first, first + rotary_dim), positions),)
+
+
+FORM = Parted(rope.frequencies, parts=parts)
+rotate = FORM.operation(rotary.rotate, "Turn the first or last ``rotary_dim`` channels of ``x`` by rope (eq. 14-16); the others pass.")
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+    """Return how it acts in attention, with the first half of every head turned."""
+    return rotary.layer(rotate, rotary_dim=head_dim // 2)(num_heads=num_heads, head_dim=head_dim, like=like)
+
+
+SCHEME = Scheme(
+    name="partial_rope",
+    operations=(rotate,),
+    source=Source("Black et al. 2022, GPT-NeoX-20B, section 2.1.1", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
+    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE)},
+    cases=CASES,
+    summary="Rope on the first (or last) channels of every head; the others know nothing of positions.",
+    meanings={
+        **rotary.MEANINGS,
+        "head_dim": "all channels of one head",
+        "rotary_dim": "the channels of one head that turn: head_dim times the partial_rotary_factor of a configuration, cut to an integer",
+        "base": "the ratio by which frequencies fall over the channels that turn (rope_theta), a pure number",
+        "placement": "which end of a head turns",
+    },
+    conventions={
+        "placement=first": "GPT-NeoX, GPT-J, Phi, StableLM, Persimmon, Nemotron, GLM, Qwen3-Next, MiniMax; ggml's `n_dims`, ONNX's "
+        "`rotary_embedding_dim`",
+        "placement=last": "heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with latent attention",
+        "layout=interleaved": "pairs (2j, 2j + 1) of the part: GPT-J, GLM, DeepSeek V2 and V4",
+        "layout=half": "pairs (j, j + rotary_dim / 2) of the part: GPT-NeoX, Phi, StableLM, Qwen3-Next",
+        "layout=interleaved_to_half": "reads neighbours, writes halves of the part: DeepSeek-V3 in transformers",
+        "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
+        "direction=negative": "clockwise: no released model with a part is known",
+    },
+    notes=(
+        (
+            "The exponent has the width that turns: a head of 16 with a quarter turning has the frequencies 1 and 0.01. The same key "
+            "`partial_rotary_factor` means another rule with rope_type `proportional` (Gemma 4's full layers): there the exponent has "
+            "the whole head, pairs lie half a head apart, and the slow ones rest."
+        ),
+        (
+            "Fractions are cut: MiMo-V2-Flash turns int(192 * 0.334) = 64 channels. Configurations also give the width itself "
+            "(`rotary_dim`, `qk_rope_head_dim`); whoever reads both must not multiply twice."
+        ),
+        "Channels that don't turn keep every bit: a cast to a narrower dtype and back shows there first.",
+    ),
+    layer=layer,
+)
