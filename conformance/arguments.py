@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from refimpl.spec import Operation, axis_names, bind, fixed_size
+
 #: Values by name, each of the type that the operation declares.
 Parameters = Mapping[str, Any]
+#: For an axis of results that no array has: the axis that is as long.
+AS_LONG: Mapping[str, str] = {"key": "distance"}
 
 
 @dataclass(frozen=True)
@@ -42,3 +46,20 @@ class Arguments:
 def is_position(name: str) -> bool:
     """Whether an array of that name holds positions or their differences."""
     return name.endswith("positions") or name == "offsets"
+
+
+def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple[int, ...]:
+    """Return the shape that a result must have, from its axes."""
+    axes = operation.results[name]
+    if axes == "...":
+        return next(iter(arguments.arrays.values())).shape
+    shapes = {array: value.shape for array, value in arguments.arrays.items()}
+    sizes = bind(operation.arrays, shapes, arguments.parameters)
+    batched = axes.startswith("[batch]") and "batch" in sizes
+    names = axis_names(axes, len(axes.split()) - (0 if batched else axes.count("["))) or ()
+    return tuple(_size(axis, sizes, arguments.parameters) for axis in names)
+
+
+def _size(axis: str, sizes: Mapping[str, int], parameters: Parameters) -> int:
+    fixed = fixed_size(axis, parameters)
+    return sizes[axis if axis in sizes else AS_LONG[axis]] if fixed is None else fixed

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from conformance.limits import LARGEST_PAYLOAD
+
 MAGIC = b"PEC1"
 PREFIX = struct.Struct("<4sIQ")
 LARGEST_HEADER = 4 << 20
-LARGEST_PAYLOAD = 1 << 30
 #: Arrays up to so many bytes are sent in one piece with their header; larger ones from where they are.
 SMALL = 1 << 16
 #: What the system is asked to hold while the other side is busy; it may give less.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapter import Unsupported
-from conformance.channel import LARGEST_PAYLOAD
+from conformance.limits import LARGEST_PAYLOAD
 from conformance.manner import EXPANDED, PARTS, REVERSED, SWAPPED
 from conformance.profiles import CAST, CIRCUMSTANCES, HALVES
 from conformance.wording import told

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 MIB = 1 << 20
+#: The bytes that the arrays of one call, or of one answer, may have.
+LARGEST_PAYLOAD = 1 << 30
 
 
 @dataclass(frozen=True)

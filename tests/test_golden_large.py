@@ -6,13 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from conformance.arguments import Arguments
+from conformance.arguments import Arguments, result_shape
 from conformance.declarations import operations
 from conformance.golden.answers import golden
 from conformance.golden.large import ANGLES, MOST, Large, large
 from conformance.golden.sampling import edges
 from conformance.judge import compare, holds
-from conformance.laws.trial import result_shape
 from conformance.outcomes import Failed, Outcome, Passed
 from conformance.subject import Reply
 from conformance.takes import Takes

@@ -7,12 +7,11 @@ from itertools import islice
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters, is_position
+from conformance.arguments import Arguments, Parameters, is_position, result_shape
 from conformance.choices import candidates
 from conformance.golden import features, places, sampling
 from conformance.golden.ranges import WIDTHS
 from conformance.golden.settings import MODEL_EVERY, settings
-from conformance.laws.trial import result_shape
 from conformance.suited import suited
 from conformance.takes import Takes
 from refimpl.spec import Operation, axis_names, fixed_size

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position
+from conformance.arguments import Arguments, is_position, result_shape
 from conformance.choices import candidates
 from conformance.golden import features, places, sampling
 from conformance.golden.calls import generator, longest
 from conformance.golden.large import Large
 from conformance.golden.settings import Settings, settings
-from conformance.laws.trial import result_shape
 from conformance.suited import suited
 from conformance.takes import Takes
 from refimpl.spec import Operation, axis_names, fixed_size

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters
+from conformance.arguments import Arguments, Parameters, result_shape
 from conformance.declarations import operations
 from conformance.golden import answers
 from conformance.judge import allowance, holds
@@ -16,10 +16,7 @@ from conformance.outcomes import Reason
 from conformance.profiles import FORMATS
 from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.vectors import Vector
-from refimpl.spec import Operation, axis_names, bind, fixed_size
-
-#: For an axis of results that no array has: the axis that is as long.
-AS_LONG: Mapping[str, str] = {"key": "distance"}
+from refimpl.spec import Operation
 
 
 @dataclass(frozen=True)
@@ -216,20 +213,3 @@ def allowed_by(vector: Vector, name: str, profile: str, dtype: str) -> np.ndarra
 def hidden(call: Arguments) -> np.ndarray:
     """Return where a key comes after its query."""
     return np.asarray(call.arrays["key_positions"][..., None, :] > call.arrays["query_positions"][..., :, None])
-
-
-def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple[int, ...]:
-    """Return the shape that a result must have, from its axes."""
-    axes = operation.results[name]
-    if axes == "...":
-        return next(iter(arguments.arrays.values())).shape
-    shapes = {array: value.shape for array, value in arguments.arrays.items()}
-    sizes = bind(operation.arrays, shapes, arguments.parameters)
-    batched = axes.startswith("[batch]") and "batch" in sizes
-    names = axis_names(axes, len(axes.split()) - (0 if batched else axes.count("["))) or ()
-    return tuple(_size(axis, sizes, arguments.parameters) for axis in names)
-
-
-def _size(axis: str, sizes: Mapping[str, int], parameters: Parameters) -> int:
-    fixed = fixed_size(axis, parameters)
-    return sizes[axis if axis in sizes else AS_LONG[axis]] if fixed is None else fixed
