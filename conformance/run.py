@@ -1,8 +1,10 @@
 """Judge a target: start its worker, and only then import all that judges it, since both take their time."""
 
+import contextlib
 import functools
+import os
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from conformance.adapter import near_miss
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 LEVELS = ("smoke", "core", "full")
 #: Seeds of runs that were given none: short enough to be typed again.
 SEEDS = 1_000_000
+#: The environment variable by which Hypothesis is told so.
+PLUGINLESS = "HYPOTHESIS_NO_PLUGINS"
 
 Progress = Callable[[int, int, str], None]
 
@@ -61,10 +65,25 @@ def check(
         return sharding.side_by_side(part, jobs, progress)
     with Session(target, limits, under=under) as session:
         session.start()
-        from conformance import orchestrator
+        with _without_plugins():
+            from conformance import orchestrator
 
         selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under)
         return orchestrator.judge(session, selection, progress or _silent)
+
+
+@contextlib.contextmanager
+def _without_plugins() -> Iterator[None]:
+    """Have Hypothesis import no plugins of other packages: what is drawn is no matter of theirs, and some import a test framework."""
+    before = os.environ.get(PLUGINLESS)
+    os.environ[PLUGINLESS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PLUGINLESS]
+        else:
+            os.environ[PLUGINLESS] = before
 
 
 def any_seed() -> int:

@@ -143,3 +143,18 @@ def test_the_walk_from_the_reference_to_a_verdict_names_files_and_functions_that
 def defined(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def test_what_is_plugged_into_hypothesis_is_not_imported_to_judge(tmp_path: Path) -> None:
+    plugin = tmp_path / "plugged-1.dist-info"
+    plugin.mkdir()
+    (plugin / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged\nVersion: 1\n")
+    (plugin / "entry_points.txt").write_text("[hypothesis]\nplugged = plugged\n")
+    (tmp_path / "plugged.py").write_text("")
+    judge = f"from conformance.run import check; check({str(ROOT / 'examples' / 'numpy_right.py')!r}, level='smoke')"
+    told = "print('plugged' in sys.modules, before == dict(os.environ))"
+    program = f"import os, sys; sys.path.append({str(tmp_path)!r}); before = dict(os.environ); {judge}; {told}"
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.stdout.split() == ["False", "True"], done.stderr
