@@ -8,8 +8,8 @@ from contextlib import suppress
 #: Options of glibc's ``mallopt``: how much free memory is kept, and from which size on a piece is mapped apart.
 TRIM_THRESHOLD = -1
 MMAP_THRESHOLD = -3
-#: Larger than the arrays of nearly every call.
-KEPT_BYTES = 1 << 28
+#: Larger than all arrays of nearly every call together: once more is free than this, all that is free goes back.
+KEPT_BYTES = 1 << 30
 #: How many objects are made before the first generation is collected: nearly all that the harness makes lives to the end of its run.
 OBJECTS = 100_000
 
