@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance import search
 from conformance.diagnose import diagnose
-from conformance.diagnosis import numbers
 from conformance.mutants import MUTANTS
 from conformance.mutants.building import altered
 from conformance.mutants.composing import composed
@@ -125,14 +125,14 @@ def test_a_mistake_that_no_number_explains_gets_no_number(operation: str, functi
 
 @pytest.mark.parametrize(("value", "uncertainty", "short"), [(10000.9999, 1e-3, 10001.0), (0.33333, 1e-6, 1 / 3), (2.0, 0.0, 2.0)])
 def test_a_number_is_written_as_short_as_its_uncertainty_allows(value: float, uncertainty: float, short: float) -> None:
-    assert numbers.shortest(value, uncertainty) == short
+    assert search.within(value, uncertainty) == short
 
 
 def test_least_squares_finds_where_a_line_vanishes() -> None:
     def differences(value: float) -> np.ndarray:
         return np.array([2.0, -3.0]) * (value - 1.05)
 
-    value, uncertainty = numbers.polished([differences, differences], 1.0)
+    (value,), (uncertainty,) = search.polished([differences, differences], [1.0])
 
     assert abs(value - 1.05) < 1e-6
     assert uncertainty == pytest.approx(1 / np.sqrt(26), rel=1e-6)

@@ -187,7 +187,6 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
                 "original_length": 8_192,
                 "low_freq_factor": 1.0,
                 "high_freq_factor": 4.0,
-                "head_dim": 64,
             },
         ),
         ("by_parts", {**ROPE, "operation": "ntk_by_parts.rotate", "factor": 16.0, "original_length": 4_096, "alpha": 1.0, "beta": 32.0}),
@@ -215,7 +214,7 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
 
     assert identity is not None
     assert identity.parameters["base"].holds(1e4 * 4 ** (64 / 62))
-    assert any("NTK-aware scaling by 4 from base 10000" in line for line in identity.unseen)
+    assert any("ntk_aware.rotate: with base 10000, factor 4 it gives the same" in line for line in identity.unseen)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +227,7 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
         ("mlp_bias", "a number of its own for every offset, on no line and in no buckets"),
         ("unchanged", "it returns x unchanged at every position"),
         ("only_zero", "only position 0 was accepted"),
-        ("one_ratio", "but of 12 heads: linear in distance (form row), but its slopes aren't ALiBi's: one ratio for all heads"),
+        ("one_ratio", "but of 12 heads: alibi.bias (form row), but with other slopes: one ratio for all heads"),
         ("learned_rows", "rows that are no sines and cosines and no digits"),
     ],
 )
@@ -336,7 +335,7 @@ def test_the_command_prints_what_it_is_and_what_to_paste_within_80_columns(capsy
     status, out, err = command(capsys, f"{FILE}:interpolated")
 
     assert (status, err) == (0, "")
-    assert "position_interpolation.rotate: base 1000000, slowed by 8" in out
+    assert "position_interpolation.rotate: base 1000000, factor 8" in out
     assert "from identify_functions import interpolated" in out
     assert all(len(line) <= 80 for line in out.splitlines())
 

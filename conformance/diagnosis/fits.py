@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from conformance.declarations import operations
-from conformance.diagnosis import knobs, numbers
+from conformance.diagnosis import knobs
 from conformance.diagnosis.candidates import Candidate, answer
 from conformance.diagnosis.grading import grade
 from conformance.diagnosis.knobs import Knob
@@ -15,6 +15,7 @@ from conformance.diagnosis.links import TIMES, Link, links, used
 from conformance.diagnosis.seen import Seen
 from conformance.mutants.building import Function, declaring, shown
 from conformance.mutants.composing import composed
+from conformance.search import Differences, minima, polished, within
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ def _real(search: Search, knob: Knob) -> Iterator[float]:
     """Yield the real numbers, wherever they lie, with which the nearest vector comes out as seen."""
     near = search.near
     differences = _differences(search, near, lambda value: knob.turned(lambda _: value))
-    for value in numbers.minima(differences, knob.asked(near.vector.parameters), knobs.USUAL if knob.sign == "=" else ()):
-        better, _ = numbers.polished([differences], value)
+    for value in minima(differences, knob.asked(near.vector.parameters), knobs.USUAL if knob.sign == "=" else ()):
+        (better,), _ = polished([differences], [value])
         if _explains(search, knob, better):
             yield better
 
@@ -85,14 +86,15 @@ def _explains(search: Search, knob: Knob, value: float) -> bool:
 def _linked(search: Search, knob: Knob, value: float) -> Iterator[Candidate]:
     """Yield the ways in which the number can come about."""
     for link, unknown in _unknowns(search, knob, value):
-        yield _said(search, knob, link, numbers.shortest(unknown, 0.0))
+        yield _said(search, knob, link, within(unknown, 0.0))
 
 
 def _settled(search: Search, knob: Knob, value: float) -> Iterator[Candidate]:
     """Yield the ways in which the number can come about, each with the unknown that all vectors agree on."""
     for link, unknown in _unknowns(search, knob, value):
         sources = [_differences(search, one, _turning(knob, link)) for one in search.outward]
-        yield _said(search, knob, link, numbers.shortest(*numbers.polished(sources, unknown)))
+        (number,), (uncertainty,) = polished(sources, [unknown])
+        yield _said(search, knob, link, within(number, uncertainty))
 
 
 def _turning(knob: Knob, link: Link) -> Callable[[float], Function]:
@@ -109,7 +111,7 @@ def _unknowns(search: Search, knob: Knob, value: float) -> Iterator[tuple[Link, 
             continue
 
 
-def _differences(search: Search, one: Seen, turned: Callable[[float], Function]) -> numbers.Differences:
+def _differences(search: Search, one: Seen, turned: Callable[[float], Function]) -> Differences:
     """Return the differences over what is allowed as a function of the number."""
 
     def differences(value: float) -> np.ndarray | None:

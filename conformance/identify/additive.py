@@ -2,19 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from conformance.identify import angles, ladders, reach, rotary
+from conformance.identify import angles, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Confidence, Identity, Seen, digits, near
+from conformance.identify.findings import Identity, Seen, near
+from conformance.identify.ladders import rule
 from conformance.identify.probe import Probe
+from conformance.identify.rules import Rule, identified, taking
 from conformance.identify.turns import DTYPES
+from refimpl.spec import Operation
 
 LONGEST = 4_096
 LAYOUTS = ("interleaved", "halves", "halves_cosine_first", "interleaved_cosine_first")
 FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
+WHOLE = 0.5
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -73,7 +78,7 @@ def identify(encoding: Encoding) -> Identity:
         return Identity(None, "its numbers aren't finite")
     if len(parts) == 2:
         return _tables(encoding, parts)
-    return _digits(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding)
+    return _exact(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding)
 
 
 def _rows(part: np.ndarray, tokens: int) -> np.ndarray:
@@ -103,14 +108,17 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     measured = angles.measured(read, encoding.probe.dtype)
     if measured is None:
         return Identity(None, "cosines and sines at position 0", unseen=("base can't be seen: only position 0 was accepted",))
-    growth = float(np.median(size))
-    parameters = {"tables": Seen(repeat), "order": Seen("cosine, sine" if cosine_first else "sine, cosine")}
-    seen = _described(encoding, measured, read)
-    found = rotary.named(measured, 2 * len(columns), growth, parameters, seen, {})
-    if found.operation != "rope.rotate":
-        return replace(found, operation=None, what=f"tables of cosines and sines: {found.what}")
-    width = {"head_dim": Seen(2 * len(columns))}
-    return replace(found, operation="rope.tables", what=f"cosines and sines, {found.what}", parameters={**found.parameters, **width})
+    sign, pairs = -1.0 if measured.theta[0] < 0 else 1.0, len(columns)
+    ladder, candidates = rotary.ladder(measured, sign), taking("positions", axes=["[batch] token pair"] * 2)
+    found = rotary.named([ladder], candidates, {"head_dim": 2 * pairs}, encoding.probe.settings, float(np.median(size)))
+    written = {"tables": Seen(repeat), "order": Seen("cosine, sine" if cosine_first else "sine, cosine"), "head_dim": Seen(2 * pairs)}
+    return Identity(
+        None if sign < 0 or measured.offset else found.operation,
+        f"tables of cosines and sines: {found.what}",
+        {**written, **found.parameters},
+        (*_described(encoding, measured, read), *found.seen),
+        found.unseen,
+    )
 
 
 def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[str, np.ndarray]:
@@ -124,13 +132,19 @@ def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[s
     return "one column per pair", np.arange(first.shape[1])
 
 
-def _digits(rows: np.ndarray) -> Identity | None:
-    """Return the identity of the digits of the position in base 2."""
-    exact = FIRST[:, None] // 2 ** np.arange(min(rows.shape[1], 62)) % 2
-    if rows.shape[1] <= 62 and np.array_equal(rows, exact):
-        what = "the digits of the position in base 2, least significant first"
-        return Identity("binary.encode", what, {"bits": Seen(rows.shape[1])})
-    return None
+def _exact(rows: np.ndarray) -> Identity | None:
+    """Return the operation that gives whole numbers as wide as these."""
+
+    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+        return np.asarray((operation.function(FIRST, **parameters) - rows).ravel() / WHOLE)
+
+    candidates = [known for known in taking("positions") if known.results.keys() & known.integers]
+    widths = ({known.results["result"].split()[1]: rows.shape[1]} for known in candidates)
+    found = identified((Rule(known, width, compared) for known, width in zip(candidates, widths, strict=True)), {})
+    if found is None:
+        return None
+    width = {name: Seen(rows.shape[1]) for name in found.operation.parameters if name not in found.parameters}
+    return Identity(found.operation.name, found.operation.summary, {**width, **found.parameters})
 
 
 def _sinusoids(encoding: Encoding, rows: np.ndarray) -> Identity | None:
@@ -167,38 +181,19 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
     measured = angles.measured(read, encoding.probe.dtype)
     if measured is None or np.any(measured.theta <= 0):
         return None
-    rule = _spaced(measured, width)
+    told = {"dim": width, "odd": "zero_column"}
+    found, rounded = rule([rotary.ladder(measured, 1.0)], taking("positions", axes=["token dim"]), told, {})
     common = {"layout": Seen(layout), "scale": near(sign * scale, 2e-5)}
     offset = measured.offset
     common |= {} if offset == 0 else {"offset": Seen(offset)}
-    seen = _described(encoding, measured, read)
-    if rule is None:
+    seen = (*_described(encoding, measured, read), *rounded)
+    if found is None:
         listed = ", ".join(f"{theta:.6g}" for theta in measured.theta)
         what = "sines and cosines, but their frequencies are on no known ladder"
         return Identity(None, what, common, (*seen, f"radians per position: {listed}"))
-    known = layout in LAYOUTS[:3] and (offset == 0 or (offset is not None and not encoding.counted))
-    return Identity("sinusoidal.encode" if known else None, rule[0], {**common, **rule[1]}, seen, rule[2])
-
-
-def _spaced(measured: Measured, width: int) -> tuple[str, Mapping[str, Seen], tuple[str, ...]] | None:
-    """Return base and spacing: both spacings fit any ladder of one ratio, so the rounder base decides."""
-    error = measured.error / measured.theta
-    pairs = measured.theta.size
-    if pairs == 1:
-        return "one sine and one cosine", {}, ("base and spacing can't be seen: there is one pair, which has frequency 1 in all",)
-    found = {}
-    for spacing, divisor in (("paper", width), ("endpoint", 2 * (pairs - 1))):
-        rule = ladders.rule(ladders.Ladder(measured.theta, error, divisor), {})
-        if rule is not None and rule.name == "rope":
-            found[spacing] = rule.parameters["base"]
-    if not found:
-        return None
-    order = sorted(found, key=lambda name: digits(float(found[name].value)))
-    spacing, base = order[0], found[order[0]]
-    sure = digits(float(base.value)) + 3 < digits(float(found[order[-1]].value))
-    confidence = Confidence.CERTAIN if sure else Confidence.GUESS
-    other = ("spacing is a guess: the other one fits a base that is as round",) if not sure else ()
-    return f"base {base.value:.10g}, spacing {spacing}", {"base": base, "spacing": Seen(spacing, confidence=confidence)}, other
+    laid = layout in found.operation.parameters["layout"].choices
+    known = laid and (offset == 0 or (offset is not None and not encoding.counted))
+    return Identity(found.operation.name if known else None, found.words, {**common, **found.parameters}, seen, found.notes)
 
 
 def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Recover a bias on attention logits from values: slopes and form, buckets, a table's rows, a causal mask, or why it is none of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,9 +8,11 @@ import numpy as np
 
 from conformance.identify import buckets, numbers
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Identity, Seen
+from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
+from conformance.identify.rules import Rule, identified, sibling, taking
 from conformance.identify.turns import DTYPES
+from refimpl.spec import Operation
 
 QUERIES, KEYS = np.array([3, 0, 7, 20, 12]), np.array([0, 1, 2, 3, 5, 9, 14, 20, 33, 28, 31])
 #: How far offsets are looked at; less where positions end.
@@ -17,7 +20,7 @@ REACHES = (1_000, 600, 256, 64, 32, 16, 8)
 MASKED = -1e4
 TOLERANCE = 2e-5
 COARSE = {"float32": TOLERANCE, "float64": TOLERANCE, "bfloat16": 2.0**-6, "float16": 2.0**-9}
-APART = 1024
+APART, TINY = 1024, 1e-30
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,11 @@ def identify(bias: Bias) -> Identity:
     ahead = KEYS[None, None, :] > QUERIES[None, :, None]
     if hidden.any() and not np.array_equal(hidden, np.broadcast_to(ahead, hidden.shape)):
         return Identity(None, "it hides keys, and not those that come later than the query")
-    found = _sloped(values, hidden, COARSE[bias.probe.dtype]) or _rounded(values, hidden) or _of_offset(bias, values, hidden)
+    function = _function(bias, values, hidden, COARSE[bias.probe.dtype])
+    found = function or _rounded(bias, values, hidden) or _of_offset(bias, values, hidden)
     mask = "a causal mask is part of it: later keys are hidden" if hidden.any() else "no mask: later keys get finite numbers"
     masked = bool(np.all(np.isneginf(values[hidden])))
-    operation = None if found.operation == "alibi.bias" and not masked else found.operation
+    operation = found.operation if masked else None
     return replace(found, seen=(*found.seen, mask), operation=operation, masked=masked and bool(hidden.any()))
 
 
@@ -143,41 +147,47 @@ def _ordered(values: list[np.ndarray], queries: int, keys: int) -> np.ndarray:
     return np.broadcast_to(value, (value.shape[0], queries, keys))
 
 
-def _steps() -> dict[str, np.ndarray]:
-    """Return what slopes multiply in every form."""
-    query, key = QUERIES[:, None], KEYS[None, :]
-    column = np.broadcast_to(key, (QUERIES.size, KEYS.size))
-    return {"row": key - query, "symmetric": -np.abs(key - query), "column": column, "reversed": column - KEYS.max()}
+def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, tolerance: float) -> Identity | None:
+    """Return the operation on positions that gives these numbers, or the one that does but for a slope of every head."""
+    shown, heads = np.where(hidden, 0.0, values), {"num_heads": values.shape[0]}
+    allowed = 4 * tolerance * np.abs(shown).max(axis=(1, 2), keepdims=True) + TINY
 
+    def right(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+        return np.where(hidden, 0.0, operation.function(QUERIES, KEYS, **parameters))
 
-def _sloped(values: np.ndarray, hidden: np.ndarray, tolerance: float) -> Identity | None:
-    """Return the bias that is a slope times a distance, in whichever form."""
-    seen = ~hidden[0]
-    shown = np.where(hidden, 0.0, values)
-    for form, step in _steps().items():
-        weight = np.where(seen, step, 0)
-        slopes = np.einsum("hqk,qk->h", shown, weight) / np.sum(weight**2)
-        off = np.abs(shown - slopes[:, None, None] * weight).max(axis=(1, 2))
-        if np.all(off <= 4 * tolerance * np.abs(shown).max(axis=(1, 2)) + 1e-30) and np.any(slopes):
-            return _linear(slopes, form)
-    return None
+    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+        return np.asarray((right(operation, parameters) - shown) / allowed).ravel()
 
+    def sloped(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+        return np.asarray((_slopes(shown, right(operation, parameters))[1] - shown) / allowed).ravel()
 
-def _rounded(values: np.ndarray, hidden: np.ndarray) -> Identity | None:
-    """Return the bias that is a slope times a distance as far as bfloat16 shows it."""
-    found = _sloped(values, hidden, COARSE["bfloat16"] / 4)
-    return None if found is None else replace(found, seen=(*found.seen, "the numbers are rounded as bfloat16 rounds them"))
-
-
-def _linear(slopes: np.ndarray, form: str) -> Identity:
+    rules = [Rule(known, heads, compared) for known in taking("query_positions", "key_positions", axes=["head query key"])]
+    found = identified(rules, bias.probe.settings)
+    if found is not None:
+        return Identity(found.operation.name, f"of {values.shape[0]} heads, {found.words}", found.parameters, (), found.notes)
+    others = identified([replace(rule, compared=sloped) for rule in rules], {}) if np.any(shown) else None
+    if others is None:
+        return None
+    chosen = {name: seen for name, seen in others.parameters.items() if others.operation.parameters[name].choices}
+    given = {name: one.value for name, one in others.parameters.items()}
+    slopes, _ = _slopes(shown, right(others.operation, {**heads, **given}))
+    how = "with the sign turned: further away is more" if np.all(slopes < 0) else f"but with other slopes{numbers.even(slopes)}"
     listed = ", ".join(f"{slope:.6g}" for slope in slopes)
-    if np.all(slopes < 0):
-        return Identity(None, f"linear in distance (form {form}) with the sign turned: further away is more", seen=(f"slopes: {listed}",))
-    found = numbers.max_bias(slopes)
-    if found is None:
-        return Identity(None, f"linear in distance (form {form}), but its slopes aren't ALiBi's{numbers.even(slopes)}", seen=(listed,))
-    what = f"ALiBi of {slopes.size} heads, max_bias {found.value:g}, form {form}"
-    return Identity("alibi.bias", what, {"max_bias": found, "form": Seen(form)}, (f"slopes: {listed}",))
+    words = "".join(f" ({name} {seen.value})" for name, seen in chosen.items())
+    return Identity(None, f"{others.operation.name}{words}, {how}", chosen, (f"times its first head: {listed}",))
+
+
+def _slopes(shown: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return by how much every head is as large as the first of an operation, and the heads that this would give."""
+    unit = right[0]
+    slopes = np.einsum("hqk,qk->h", shown, unit) / np.sum(unit**2)
+    return slopes, slopes[:, None, None] * unit
+
+
+def _rounded(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity | None:
+    """Return the operation that gives these numbers as far as bfloat16 shows it."""
+    found = _function(bias, values, hidden, COARSE["bfloat16"] / 4)
+    return None if found is None else replace(found, seen=(*found.seen, "the numbers are rounded as bfloat16 rounds them"))
 
 
 def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
@@ -244,7 +254,7 @@ def _tabled(bias: Bias) -> Identity:
     found = buckets.identify(offsets, rows, bias.rows)
     if found is None:
         return Identity(None, f"it reads rows {rows.min()} to {rows.max()} of the table by no known rule")
-    return replace(found, operation="t5.bias") if found.operation == "t5.bucket" else found
+    return found
 
 
 def bucket(probe: Probe) -> Identity:
@@ -257,33 +267,5 @@ def bucket(probe: Probe) -> Identity:
     found = buckets.identify(offsets, rows.astype(int), None)
     if found is None:
         return Identity(None, "whole numbers of the offset that are no known buckets")
-    wrong = found.operation == "relative_bias.bias"
-    return Identity(None, f"rows of a plain table: {found.what}", found.parameters) if wrong else found
-
-
-def rescale(probe: Probe) -> Identity:
-    """Return whether it is DA-Transformer's rescaling for weights and saturations that are given."""
-    w, v = np.array([0.5, -0.25, 1.0])[:, None, None], np.array([0.0, 1.0, -0.5])[:, None, None]
-    if _gives(probe, (1 + np.exp(v)) / (1 + np.exp(v - w * AWAY)), distance_weight=w, saturation=v):
-        return Identity("da_transformer.rescale", "DA-Transformer's rescaling, (1 + e^v) / (1 + e^(v - w |m - n|))")
-    return Identity(None, "a function of positions, weights and saturations, but not DA-Transformer's")
-
-
-def kernel(probe: Probe) -> Identity:
-    """Return which of KERPLE's forms it is for learned numbers that are given."""
-    r1, r2 = np.array([0.5, 2.0, 1.0])[:, None, None], np.array([0.75, 0.25, 1.5])[:, None, None]
-    for form, (formula, grown) in {"log": ("ln(1 + r2 |m - n|)", np.log1p(r2 * AWAY)), "power": ("|m - n|^r2", AWAY**r2)}.items():
-        if _gives(probe, -r1 * grown, first=r1, second=r2):
-            return Identity("kerple.bias", f"KERPLE's bias, -r1 {formula}", {"form": Seen(form)})
-    return Identity(None, "a function of positions and two learned numbers per head, but not KERPLE's")
-
-
-#: Where queries and keys stand that learned numbers are given for, and how far apart they are.
-HERE, THERE = np.arange(4), np.array([0, 2, 3, 7, 9])
-AWAY = np.abs(HERE[:, None] - THERE[None, :])
-
-
-def _gives(probe: Probe, expected: np.ndarray, **learned: np.ndarray) -> bool:
-    """Whether a function of positions and of numbers per head gives what is expected."""
-    value = probe(query_positions=HERE, key_positions=THERE, **{name: numbers.ravel() for name, numbers in learned.items()})[0]
-    return value.shape == expected.shape and bool(np.abs(value - expected).max() <= TOLERANCE * np.abs(expected).max())
+    operation = sibling(str(found.operation), "relative_positions")
+    return replace(found, operation=operation, what=found.what if operation else f"rows of a plain table: {found.what}")

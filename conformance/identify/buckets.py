@@ -1,10 +1,16 @@
-"""Recover a rule of buckets from the row that every offset reads: T5's, DeBERTa's, one row per offset."""
+"""Recover a rule of buckets from the row that every offset reads: T5's, DeBERTa's, one row per offset.
+
+It stays beside the search: where a logarithm is a whole number, rounding decides in which bucket a distance is, and one that is run
+forward decides one way only. Borders show the rest, the same for all distances that could be asked for.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from conformance.identify.findings import Confidence, Identity, Seen
+from conformance.identify.rules import taking
+from conformance.search import roundest
 
 #: How near a logarithm must be to a whole number for rounding to decide.
 TIE = 1e-5
@@ -41,7 +47,7 @@ def _plain(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity
     if highest != 2 * middle or not np.array_equal(rows, np.clip(sign * offsets, -middle, middle) + middle):
         return None
     parameters = {"max_distance": Seen(middle), "sign": Seen("key_minus_query" if sign > 0 else "query_minus_key")}
-    return Identity("relative_bias.bias", f"a number for every offset up to {middle}, clipped", parameters)
+    return Identity(_reading("sign"), f"a number for every offset up to {middle}, clipped", parameters)
 
 
 def _clamped(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity | None:
@@ -111,13 +117,16 @@ def _farthest(away: np.ndarray, rows: np.ndarray) -> int:
 
 
 def _chosen(distances: list[int]) -> Seen | None:
-    """Return a power of two among distances that fit, else the one with the most zeros at its end."""
+    """Return the distance that one would write, of those that fit."""
     if not distances:
         return None
     low, high = distances[0], distances[-1]
-    powers = [distance for distance in distances if distance & (distance - 1) == 0]
-    value = powers[0] if powers else max(distances, key=lambda n: len(str(n)) - len(str(n).rstrip("0")))
-    return Seen(value, low, high, Confidence.CERTAIN if low == high else Confidence.LIKELY)
+    return Seen(roundest(low, high), low, high, Confidence.CERTAIN if low == high else Confidence.LIKELY)
+
+
+def _reading(parameter: str) -> str:
+    """Return the operation that reads a table by its rows, and has a parameter."""
+    return next(known.name for known in taking("table", "query_positions", "key_positions") if parameter in known.parameters)
 
 
 def _found(convention: str, parameters: Mapping[str, Seen]) -> Identity:
@@ -130,4 +139,4 @@ def _found(convention: str, parameters: Mapping[str, Seen]) -> Identity:
         reach = f", to distance {distance.value}"
         unseen = (f"max_distance: {distance.low} to {distance.high} give the same rows",) if distance.low != distance.high else ()
     words_ = f"{words[convention]}: {count}, {both}{reach}"
-    return Identity("t5.bucket", words_, {"convention": Seen(convention), **parameters}, (), unseen)
+    return Identity(_reading("convention"), words_, {"convention": Seen(convention), **parameters}, (), unseen)

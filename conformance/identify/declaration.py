@@ -133,9 +133,10 @@ class Declaration:
 
     def _encoding(self, view: Encoding) -> list[str]:
         moved = self.identity.parameters.get("offset")
-        places = "positions" if moved is None or self.identity.operation != "sinusoidal.encode" else f"positions - {moved.value:g}"
+        own = "offset" in operations()[str(self.identity.operation)].parameters
+        places = "positions" if moved is None or own else f"positions - {moved.value:g}"
         value = self.call({"positions": places, "tokens": "len(positions)"})
-        if self.identity.operation != "rope.tables":
+        if "tables" not in self.identity.parameters:
             return [f"return {value}.reshape(len(positions), -1)"]
         swapped = str(self.identity.parameters["order"].value).startswith("sine")
         how = str(self.identity.parameters["tables"].value)
@@ -175,11 +176,11 @@ class _Turning:
 
     def lines(self) -> list[str]:
         """Return the lines between the signature and the end."""
-        operation = str(self.declaration.identity.operation)
-        if operation == "rope.rotate_query_key":
+        results = operations()[str(self.declaration.identity.operation)].results
+        if results.keys() == {"query", "key"}:
             parts = ", ".join(self._one(name, f"{kind}_positions", i) for i, (name, kind) in enumerate((("q", "query"), ("k", "key"))))
             return [f"return {parts}"]
-        if operation == "sinusoidal.encode":
+        if results["result"].startswith("token "):
             added = self._one("x", "positions", 0)
             return ["x = xp.zeros((1, 1, len(positions), dim))", f"return {added}.reshape(len(positions), -1)"]
         start, end = self._padding()

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-#: Decimal digits of a binary64 number.
-DIGITS = 16
+from conformance.search import shortest
 
 
 class Confidence(Enum):
@@ -54,13 +53,3 @@ def near(value: float, relative: float) -> Seen:
     """Return the number with the fewest digits within a relative error: what a person would have written."""
     low, high = sorted((value * (1 - relative), value * (1 + relative)))
     return Seen(shortest(value, low, high), low, high)
-
-
-def shortest(value: float, low: float, high: float) -> float:
-    """Return the number of the fewest digits in an interval around a value."""
-    return next((short for short in (float(f"{value:.{digits}e}") for digits in range(DIGITS)) if low <= short <= high), value)
-
-
-def digits(value: float) -> int:
-    """Return how many significant digits a number has."""
-    return len(f"{value:.15e}".split("e")[0].rstrip("0").replace(".", "").replace("-", ""))

@@ -8,7 +8,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.kinds import look
 from conformance.identify.plans import SPELLED
-from conformance.identify.probe import SECOND, Exchange, Probe
+from conformance.identify.probe import Exchange, Probe, other
 
 #: How many calls must be answered alike for a setting to change nothing.
 REPLAYED = 3
@@ -93,8 +93,8 @@ class _Asking:
             return parameter.choices
         if parameter.kind is bool:
             return (True, False)
-        other = SECOND.get(role(name))
-        return () if other is None or other == self.probe.settings.get(role(name)) else (other,)
+        changed = other(role(name))
+        return () if changed is None or changed == self.probe.settings.get(role(name)) else (changed,)
 
     def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
         """Return what the parameter shows when it is asked to have a value, ``None`` where the function refuses or is another."""

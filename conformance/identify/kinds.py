@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.declarations import operations
-from conformance.identify import additive, biases, lookups, numbers, rotary, searched, turns
+from conformance.identify import additive, biases, given, lookups, numbers, rotary, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen
 from conformance.identify.probe import Probe
+from conformance.identify.rules import sibling
 
 #: A number of heads that is no power of two.
 UNEVEN_HEADS = 12
@@ -25,8 +26,6 @@ def look(probe: Probe) -> Identity:
 
 
 def _rotary(probe: Probe) -> Identity:
-    if {"short_factors", "factors"} & set(probe.plan.probed):
-        return searched.rotate(probe)
     found = turns.opened(probe)
     identity = rotary.identify(found)
     return _added(found) if identity.what == rotary.ADDED else _sized(identity, found)
@@ -40,8 +39,7 @@ def _sized(identity: Identity, found: turns.Turns) -> Identity:
         return shown
     if partial is None and _same(identity, replace(found, width=found.width // 2)):
         return shown
-    told = identity.operation is not None and "rotary_dim" in operations()[identity.operation].parameters
-    width = Seen(found.width) if partial is None or told else partial
+    width = Seen(found.width) if partial is None or _has(identity, "rotary_dim") else partial
     return replace(shown, parameters={**identity.parameters, "head_dim": width})
 
 
@@ -76,13 +74,18 @@ def _rows(found: turns.Turns, positions: np.ndarray) -> list[np.ndarray]:
 
 def _odd(identity: Identity, probe: Probe, encoded: Callable[[int], Identity]) -> dict[str, Seen]:
     """Say that odd widths are an error, unless the function is told or leaves a column of zeros there."""
-    if identity.operation != "sinusoidal.encode" or "odd" in (*probe.plan.needs, *probe.plan.optional.values()):
+    if not _has(identity, "odd") or "odd" in (*probe.plan.needs, *probe.plan.optional.values()):
         return {}
     try:
         zeros = "odd" in encoded(ODD).parameters
     except Refused:
         zeros = False
     return {} if zeros else {"odd": Seen("error")}
+
+
+def _has(identity: Identity, parameter: str) -> bool:
+    """Whether a function is an operation that has a parameter."""
+    return identity.operation is not None and parameter in operations()[identity.operation].parameters
 
 
 def _taken(found: turns.Turns) -> bool:
@@ -97,33 +100,34 @@ def _pair(probe: Probe) -> Identity:
     """Return what happens to queries; keys are compared with them."""
     found = turns.opened(probe)
     identity = _sized(rotary.identify(found), found)
-    both = {"query_positions", "key_positions"} <= set(probe.plan.probed)
-    if identity.operation == "rope.rotate":
-        return replace(identity, operation="rope.rotate_query_key" if both or "positions" in probe.plan.probed else "rope.rotate")
-    return identity
+    placed = {"query_positions", "key_positions", "positions"} & set(probe.plan.probed)
+    both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if placed else None
+    return replace(identity, operation=both or identity.operation)
 
 
 def _gradient(probe: Probe) -> Identity:
     """Return the rotation whose gradient turns cotangents as seen: back, from where it writes to where it reads."""
     found = turns.opened(probe)
     identity = replace(rotary.identify(found), view=found)
-    if identity.operation != "rope.rotate":
-        return identity
+    operation = sibling(str(identity.operation), "x", "positions", "cotangent")
+    if operation is None:
+        return replace(identity, operation=None)
     shown = dict(identity.parameters)
     shown["direction"] = replace(shown["direction"], value=OPPOSITE[str(shown["direction"].value)])
     if shown["layout"].value == "half_to_interleaved":
         shown["layout"] = Seen("interleaved_to_half")
-    return replace(identity, operation="rope.gradient", what=f"cotangents turn back: {identity.what}", parameters=shown)
+    return replace(identity, operation=operation, what=f"cotangents turn back: {identity.what}", parameters=shown)
 
 
 def _apply(probe: Probe) -> Identity:
     """Return how cosines and sines that are given are applied."""
     found = turns.opened(probe)
     identity = rotary.identify(found)
-    if identity.operation != "rope.rotate":
-        return identity
+    operation = sibling(str(identity.operation), "x", "cos", "sin")
+    if operation is None:
+        return replace(identity, operation=None)
     shown = {name: seen for name, seen in identity.parameters.items() if name in ("layout", "direction")}
-    return Identity("rope.apply", "turns pairs by the cosines and sines that it is given", shown, view=found)
+    return Identity(operation, "turns pairs by the cosines and sines that it is given", shown, view=found)
 
 
 def _encode(probe: Probe) -> Identity:
@@ -137,21 +141,19 @@ def _encode(probe: Probe) -> Identity:
     if probe.takes("width"):
         width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width))))
     else:
-        width = {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))} if identity.operation == "sinusoidal.encode" else {}
+        width = {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))} if _has(identity, "dim") else {}
     return replace(identity, view=encoding, parameters={**identity.parameters, **width})
 
 
 def _bias(probe: Probe) -> Identity:
     bias = biases.opened(probe)
     identity = _every_count(biases.identify(bias), probe, lambda other: biases.identify(biases.opened(other)))
-    told = probe.takes("num_heads") or identity.operation != "alibi.bias"
+    told = probe.takes("num_heads") or not _has(identity, "num_heads")
     heads = {} if told else {"num_heads": Seen(int(bias(np.arange(3), np.arange(3)).shape[0]))}
     return replace(identity, view=bias, parameters={**identity.parameters, **heads})
 
 
 def _numbers(probe: Probe) -> Identity:
-    if probe.takes("short_factors"):
-        return searched.frequencies(probe)
     if not {"width", "num_heads", "factor", "original_length"} & set(probe.settings):
         message = "a function of none of width, num_heads, factor and original_length gives numbers that mean nothing"
         raise Refused(message)
@@ -160,7 +162,7 @@ def _numbers(probe: Probe) -> Identity:
 
 def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Identity]) -> Identity:
     """Return slopes only where they are right for a number of heads that is no power of two, if that can be asked for."""
-    if identity.operation not in ("alibi.slopes", "alibi.bias") or not probe.takes("num_heads"):
+    if not _has(identity, "num_heads") or not probe.takes("num_heads"):
         return identity
     other = again(probe.having(num_heads=UNEVEN_HEADS))
     if other.operation == identity.operation:
@@ -177,7 +179,6 @@ KINDS: Mapping[str, Callable[[Probe], Identity]] = {
     "lookup": lookups.identify,
     "bucket": biases.bucket,
     "bias": _bias,
-    "rescale": biases.rescale,
-    "kernel": biases.kernel,
+    "given": given.identify,
     "numbers": _numbers,
 }

@@ -5,6 +5,7 @@ import numpy as np
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen
 from conformance.identify.probe import Probe
+from conformance.identify.rules import taking
 
 LENGTH, WIDTH = 24, 4
 FEW = np.array([2, 0, 5, 3])
@@ -19,7 +20,7 @@ def identify(probe: Probe) -> Identity:
     outside = {"outside": Seen(_outside(probe, int(offset[0])))}
     what = "rows of the table" + (f", moved by {offset[0]}" if offset[0] else "")
     below = ("positions below 0 are taken: they read rows before the first, or from the end",) if _taken(probe, -1) else ()
-    return Identity("learned.encode", what, {"offset": Seen(int(offset[0])), **outside}, below)
+    return Identity(taking("positions", "table")[0].name, what, {"offset": Seen(int(offset[0])), **outside}, below)
 
 
 def _rows(probe: Probe, positions: np.ndarray) -> np.ndarray:

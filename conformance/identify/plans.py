@@ -9,6 +9,7 @@ from conformance.declarations import operations
 from conformance.identify.asking import Signature
 from conformance.identify.words import PROBED, SETTINGS, roles
 from conformance.selection import SelectionError
+from refimpl.spec import Operation
 
 #: What a function that takes these arrays can be.
 KINDS: Mapping[tuple[str, ...], str] = {
@@ -31,8 +32,6 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("query_tokens", "key_tokens"): "bias",
     ("table", "query_positions", "key_positions"): "bias",
     ("table", "query_tokens", "key_tokens"): "bias",
-    ("query_positions", "key_positions", "distance_weight", "saturation"): "rescale",
-    ("query_positions", "key_positions", "first", "second"): "kernel",
     ("short_factors", "long_factors"): "numbers",
     (): "numbers",
 }
@@ -76,7 +75,12 @@ class Plan:
         """What the function can be, by the arrays that it takes."""
         if self.probed == ("tokens",) and "num_heads" in self.needs:
             return "bias"
-        return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), None)
+        given = "given" if any("batch" not in " ".join(known.arrays.values()) for known in self.operations()) else None
+        return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), given)
+
+    def operations(self) -> list[Operation]:
+        """Return the operations that take such arrays: all, of vectors or counts, that turn them; else those that take exactly these."""
+        return [known for known in operations().values() if {*known.arrays} == {*self.probed}]
 
     def words(self) -> str:
         """Return the call as one would write it."""

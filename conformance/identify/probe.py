@@ -6,73 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from conformance.choices import TYPICAL, candidates
+from conformance.declarations import operations
 from conformance.identify.asking import Refused, Signature, Strangers
-from conformance.identify.plans import Plan
+from conformance.identify.plans import SPELLED, Plan
+from conformance.identify.words import SETTINGS
 
-#: What settings are first, where a call needs them: none is a usual value by accident of the other.
+#: What settings are first, where a call needs them and the declared default, or the first value that is usual, wouldn't show much.
 FIRST: Mapping[str, object] = {
     "width": 64,
     "rotary_dim": 32,
-    "placement": "first",
-    "base": 10_000.0,
-    "layout": "half",
-    "direction": "positive",
     "factor": 4.0,
     "original_length": 2_048,
-    "alpha": 1.0,
-    "beta": 32.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "beta_fast": 32.0,
-    "beta_slow": 1.0,
-    "truncate": True,
-    "mscale": None,
-    "mscale_all_dim": None,
-    "attention_factor": None,
     "length": 1,
     "max_length": 8_192,
-    "start_tokens": 0,
-    "spacing": "paper",
-    "odd": "error",
-    "scale": 1.0,
     "num_heads": 8,
-    "max_bias": 8.0,
-    "form": "row",
     "bidirectional": True,
-    "num_buckets": 32,
-    "max_distance": 128,
-    "convention": "t5",
-    "sign": "key_minus_query",
     "bits": 20,
-    "outside": "raise",
-    "shift": 0,
 }
-#: What they are changed to, in order to see whether the function follows; choices are changed to every other one.
-SECOND: Mapping[str, object] = {
-    "width": 32,
-    "rotary_dim": 16,
-    "base": 5_000.0,
-    "factor": 8.0,
-    "original_length": 1_024,
-    "alpha": 2.0,
-    "beta": 16.0,
-    "low_freq_factor": 2.0,
-    "high_freq_factor": 8.0,
-    "beta_fast": 16.0,
-    "beta_slow": 2.0,
-    "truncate": False,
-    "attention_factor": 1.5,
-    "max_length": 32_768,
-    "start_tokens": 7,
-    "scale": 0.5,
-    "num_heads": 12,
-    "max_bias": 4.0,
-    "bidirectional": False,
-    "num_buckets": 16,
-    "max_distance": 64,
-    "bits": 12,
-    "shift": 3,
-}
+#: What they are changed to, in order to see whether the function follows, where the last value that is usual isn't read by few tokens.
+SECOND: Mapping[str, object] = {"width": 32, "rotary_dim": 16, "start_tokens": 7, "bits": 12, "shift": 3, "length": None}
 FEW_ROWS = 16
 
 
@@ -145,14 +98,24 @@ class Exchange:
 
 def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping[str, Any]) -> Probe:
     """Return a function with the first settings of a plan, those that a person gave before ours."""
-    ours: dict[str, Any] = {role: FIRST[role] for role in plan.needs if role in FIRST}
-    if plan.kind == "encode" and "layout" in ours:
-        ours["layout"] = "halves"
-    if plan.kind == "kernel" and "form" in ours:
-        ours["form"] = "log"
+    ours: dict[str, Any] = {role: usual(role, plan) for role in plan.needs if role in SETTINGS}
     if "table" in plan.needs and "num_buckets" not in plan.needs and "max_distance" in ours:
         ours["max_distance"] = FEW_ROWS
     if "max_length" in ours and "x" in plan.needs:
         ours |= {"original_length": 1 << 20, "length": 1 << 20, "max_length": 1 << 22}
     named = {role: value for role, value in given.items() if role in {*plan.needs, *plan.optional.values()}}
     return Probe(strangers, signature, plan, {**ours, **named})
+
+
+def usual(role: str, plan: Plan) -> object:
+    """Return what a setting is first: what operations on the same arrays declare, where one does."""
+    known = (*plan.operations(), *operations().values())
+    parameter = next(one.parameters[name] for one in known for name in one.parameters if SPELLED.get(name, name) == role)
+    if role in FIRST:
+        return FIRST[role]
+    return next(iter(candidates(parameter))) if parameter.required else parameter.default
+
+
+def other(role: str) -> object:
+    """Return what a setting is changed to, or nothing where no other value is known."""
+    return SECOND[role] if role in SECOND else next(reversed(TYPICAL.get(role, (None,))))

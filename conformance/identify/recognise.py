@@ -9,7 +9,7 @@ from conformance.identify.asking import Refused, Signature, Strangers
 from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
-from conformance.identify.probe import SECOND, Probe, first
+from conformance.identify.probe import Probe, first, other
 
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
@@ -52,7 +52,7 @@ def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given
     for plan in [said] if said is not None else plans.candidates(signature):
         yield first(strangers, signature, plan, given)
         if "shift" in plan.needs and "shift" not in given:
-            yield first(strangers, signature, plan, {**given, "shift": SECOND["shift"]})
+            yield first(strangers, signature, plan, {**given, "shift": other("shift")})
 
 
 def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:

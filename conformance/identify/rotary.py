@@ -1,20 +1,34 @@
 """Recover a rotary encoding from values: the map at each position, its pairs, angles, frequencies, and the rule behind them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from conformance.declarations import operations
-from conformance.identify import angles, ladders, maps
+from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Confidence, Identity, Seen, near
+from conformance.identify.findings import Identity, Seen, near
+from conformance.identify.ladders import Ladder, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
+from conformance.identify.rules import Rule, identified, taking
 from conformance.identify.turns import Turns
+from refimpl.spec import Operation
 
-GROWTH = 0.1
 BASE = 10_000.0
+#: A length that lies between two calls, and lists of factors for so many pairs that single precision holds exactly.
+SWITCH = 64
+AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWITCH, "length": SWITCH + 1})
+#: How wrong the growth of pairs may be.
+NOISE = 2e-5
+#: How many channels turn, where not all do.
+PART = "rotary_dim"
+#: The token from which given factors count.
+START = "start_tokens"
+#: How far apart angles are of factors that count and that don't.
+APART = 1e-4
 #: What is read as whole: a position that was truncated, a sign that was lost.
 SMALL = 1e-3
 
@@ -76,9 +90,67 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     offset = measured.offset
     if offset is None:
         return Identity(None, "a rotation in pairs, but position 0 is turned by angles that belong to no position", parameters)
-    parameters |= {"offset": Seen(offset)} if offset else {}
-    seen = _seen(turns, measured, read)
-    return named(measured, found.pairing.width, found.growth, parameters, seen, turns.probe.settings)
+    sign = -1.0 if measured.theta[0] < 0 else 1.0
+    parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
+    ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
+    candidates = [known for known in taking("x", "positions", *turns.factors()) if known.arrays["positions"] == "[batch] token"]
+    parts = [known for known in candidates if PART in known.parameters]
+    whole = [known for known in candidates if PART not in known.parameters]
+    told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}
+    placed = told.get("placement") in ("first", "last")
+    groups = (parts, whole) if placed else (whole,)
+    every = [named(ladders, group, told, turns.probe.settings, found.growth) for group in groups]
+    identity = next((each for each in every if each.operation is not None), every[-1])
+    shown = {**parameters, **identity.parameters, **_start(turns, found, identity, sign)}
+    return replace(identity, parameters=shown, seen=(*_seen(turns, measured, read), *identity.seen))
+
+
+def ladder(
+    measured: Measured, sign: float, settings: Mapping[str, Any] | None = None, arrays: Mapping[str, np.ndarray] | None = None
+) -> Ladder:
+    """Return what was measured in one call as a ladder."""
+    return Ladder(sign * measured.theta, measured.error / np.maximum(np.abs(measured.theta), 1e-12), settings or {}, arrays or {})
+
+
+def _with_factors(turns: Turns, found: Rotation, sign: float) -> Iterator[Ladder]:
+    """Yield what a rotation shows of given factors that are not 1, on both sides of the length at which others may count."""
+    arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    for settings in () if not arrays else AROUND if turns.probe.takes("length") else ({START: 0},):
+        view = replace(turns, probe=turns.probe.having(**settings, **arrays))
+        measured = angles.measured(_near(reader(view, found)), turns.probe.dtype)
+        if measured is not None:
+            yield ladder(measured, sign, {**turns.set_to(), **settings}, arrays)
+
+
+def lists(pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return two lists of factors that single precision holds exactly."""
+    return 1 + np.arange(pairs) / 8, 2 + np.arange(pairs)[::-1] / 4
+
+
+def _start(turns: Turns, found: Rotation, identity: Identity, sign: float) -> Mapping[str, Seen]:
+    """Return the token from which factors count, where the operation has one, by the angles at the first positions."""
+    operation = operations().get(str(identity.operation))
+    if operation is None or START not in operation.parameters:
+        return {}
+    positions, arrays = np.arange(SWITCH // 2), dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    seen = reader(replace(turns, probe=turns.probe.having(**arrays)), found)(positions)
+
+    def compared(one: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+        return np.asarray(angles.wrapped(sign * seen - np.angle(turned(one, arrays, parameters, positions))) / APART).ravel()
+
+    values = {name: one.value for name, one in identity.parameters.items()}
+    fit = identified([Rule(operation, known(operation, {"head_dim": found.pairing.width, **values}), compared)], turns.probe.settings)
+    return {} if fit is None else fit.parameters
+
+
+def _near(read: Read) -> Read:
+    def within(positions: np.ndarray) -> np.ndarray:
+        if positions.max() >= SWITCH:
+            message = f"positions must be below {SWITCH}, got {positions.max()}"
+            raise Refused(message)
+        return read(positions)
+
+    return within
 
 
 def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
@@ -91,75 +163,36 @@ def _shape(turns: Turns, found: Rotation) -> dict[str, Seen]:
 
 
 def named(
-    measured: Measured,
-    width: int,
-    growth: float,
-    parameters: Mapping[str, Seen],
-    seen: tuple[str, ...],
-    asked: Mapping[str, Any],
-    noise: float = 2e-5,
+    ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Mapping[str, Any], asked: Mapping[str, Any], growth: float
 ) -> Identity:
-    """Return the operation and the parameters that frequencies and growth show; ``asked`` are the settings of the call."""
-    sign = -1.0 if measured.theta[0] < 0 else 1.0
-    direction = {"direction": Seen("negative" if sign < 0 else "positive")} if "layout" in parameters else {}
-    ladder = ladders.Ladder(sign * measured.theta, measured.error / np.maximum(np.abs(measured.theta), 1e-12), width)
-    rule, rounded = _rule(ladder, asked)
-    common, seen = {**parameters, **direction}, (*seen, *rounded)
-    if rule is None:
-        return _unruled(ladder, common, (*seen, *_grown(growth, noise)))
-    larger, factors = _growth(rule, growth, noise)
-    everything = {**common, **rule.parameters, **factors}
-    if larger and rule.name != "yarn":
-        return Identity(None, f"rotary, {rule.words}{larger}", everything, (*seen, *rule.notes))
-    return Identity(_covering(f"{rule.name}.rotate", everything), f"{rule.words}{larger}", everything, seen, rule.notes)
+    """Return which operation shows in frequencies and growth, and its parameters, for the settings that were asked."""
+    found, rounded = rule(ladders, candidates, told, asked)
+    if found is None:
+        return _unruled(ladders[0], _grown(growth))
+    factors = grown(found, ladders[0], told, asked, growth, NOISE)
+    if factors is None:
+        larger = {"attention_factor": near(growth, NOISE)}
+        return Identity(None, f"rotary, {found.words}, times {growth:.6g}", {**found.parameters, **larger}, rounded, found.notes)
+    return Identity(found.operation.name, found.words, {**found.parameters, **factors}, rounded, found.notes)
 
 
-def _covering(operation: str, found: Mapping[str, Seen]) -> str:
-    """Return an operation, or where more was found than its parameters the one that has them all."""
-    known = operations()
-    wanted = known[operation].parameters.keys() | found.keys()
-    return next((name for name in (operation, *known) if wanted <= known[name].parameters.keys()), operation)
-
-
-def _unruled(ladder: ladders.Ladder, parameters: Mapping[str, Seen], seen: tuple[str, ...]) -> Identity:
+def _unruled(ladder: Ladder, seen: tuple[str, ...]) -> Identity:
     """Say that frequencies are on no known ladder, and which they are."""
     listed = f"radians per position: {_listed(ladder.theta)}"
     what = "a norm-preserving rotation of pairs, but its frequencies are on no known ladder"
-    factors = BASE ** (-2 * np.arange(ladder.count) / ladder.width) / ladder.theta
+    factors = BASE ** (-np.arange(ladder.theta.size) / ladder.theta.size) / ladder.theta
     if np.all(np.diff(ladder.theta) < 0) and np.all(factors > 1 - SMALL):
         per_pair = f"against base {BASE:g} the pairs have these factors: {_listed(factors)}"
-        return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", parameters, (*seen, listed, per_pair))
-    return Identity(None, f"{what}: learned, or drawn", parameters, (*seen, listed))
+        return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", {}, (*seen, listed, per_pair))
+    return Identity(None, f"{what}: learned, or drawn", {}, (*seen, listed))
 
 
 def _listed(numbers: np.ndarray) -> str:
     return ", ".join(f"{number:.6g}" for number in numbers)
 
 
-def _rule(ladder: ladders.Ladder, asked: Mapping[str, Any]) -> tuple[ladders.Rule | None, tuple[str, ...]]:
-    """Return the rule of a ladder, if need be of one whose frequencies were rounded to a half format, and what is to be said of that."""
-    rule = ladders.rule(ladder, asked)
-    for name, unit in (("float16", 2.0**-12), ("bfloat16", 2.0**-9)):
-        if rule is None:
-            coarse = ladders.rule(ladders.Ladder(ladder.theta, np.full(ladder.count, unit), ladder.width), asked)
-            if coarse is not None and coarse.name == "rope":
-                return coarse, (f"frequencies are off by as much as {name} rounds them",)
-    return rule, ()
-
-
-def _grown(growth: float, noise: float) -> tuple[str, ...]:
-    return (f"every vector is {growth:.6g} times as long: an attention factor",) if abs(growth - 1) > noise else ()
-
-
-def _growth(rule: ladders.Rule, growth: float, noise: float) -> tuple[str, dict[str, Seen]]:
-    """Return what the growth says, and the attention factor where it isn't the one of the rule."""
-    if rule.name == "yarn":
-        usual = GROWTH * np.log(float(rule.parameters["factor"].value)) + 1
-        if abs(growth / usual - 1) <= noise:
-            unset = ("attention_factor", "mscale", "mscale_all_dim")
-            return "", {name: Seen(None, confidence=Confidence.LIKELY, why="0.1 ln(factor) + 1") for name in unset}
-        return f", times {growth:.6g}", {"attention_factor": near(growth, noise)}
-    return (f", times {growth:.6g}", {"attention_factor": near(growth, noise)}) if abs(growth - 1) > noise else ("", {})
+def _grown(growth: float) -> tuple[str, ...]:
+    return (f"every vector is {growth:.6g} times as long: an attention factor",) if abs(growth - 1) > NOISE else ()
 
 
 def _seen(turns: Turns, measured: Measured, read: Read) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A function that may turn vectors, seen as ``turn(x, positions)`` whatever order of axes, form of positions and width it wants."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +23,8 @@ TABLES = ("pair", "tiled", "repeated")
 SAME = 1e-6
 #: How many orders and forms are tried in vain, if the same is said of each, at every width.
 PATIENCE = 6
+#: What says which of several lists of factors counts.
+LENGTHS = ("original_length", "length", "max_length", "start_tokens")
 UNEVEN = "its result differs between equal vectors of different sequences or heads, or doesn't follow the tokens"
 
 
@@ -81,11 +83,16 @@ class Turns:
             arrays |= {"x": np.ones_like(x), "cotangent": x}
         if "cos" in needs:
             arrays |= _cosines(positions, self.width, self.tables)
-        ones = np.ones(self.width // 2)
-        return {**dict.fromkeys(("short_factors", "long_factors", "factors"), ones), **arrays, **self._factors()}
+        return {**arrays, **self.factors()}
 
-    def _factors(self) -> Mapping[str, np.ndarray]:
-        return {name: value for name, value in self.probe.settings.items() if name.endswith("factors")}
+    def factors(self) -> dict[str, np.ndarray]:
+        """Return the factors of the pairs that a call is given: those that are set, else without effect."""
+        names = [name for name in self.probe.plan.probed if name.endswith("factors")]
+        return {name: self.probe.settings.get(name, np.ones(self.width // 2)) for name in names}
+
+    def set_to(self) -> dict[str, int]:
+        """Return the lengths that a call with factors is set to."""
+        return {name: self.probe.settings[name] for name in LENGTHS if self.factors() and name in self.probe.settings}
 
 
 def opened(probe: Probe) -> Turns:

@@ -1,9 +1,11 @@
 """What arguments are usually called: from a parameter's name to the roles that it may have."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from conformance.declarations import operations
 
 #: Arrays and counts that probing fills, with the names that code gives them.
-PROBED: Mapping[str, str] = {
+ARRAYS: Mapping[str, str] = {
     "x": "x t hidden_states inputs input tensor states embeddings emb u features",
     "q": "q query queries xq query_states q_embed",
     "k": "k key keys xk key_states",
@@ -28,44 +30,32 @@ PROBED: Mapping[str, str] = {
     "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n seq_k kv_len",
 }
 
-#: Settings, with the names that code gives them; each is its own first name.
-SETTINGS: Mapping[str, str] = {
-    "width": "head_dim dim d d_model d_head hidden_size embedding_dim embed_dim dims channels d_k rotary_dim width n_dims num_dims D",
+#: Settings to which code gives other names, with all of them.
+NUMBERS: Mapping[str, str] = {
     "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
-    "placement": "placement",
+    "width": "head_dim dim d d_model d_head hidden_size embedding_dim embed_dim dims channels d_k rotary_dim width n_dims num_dims D",
     "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
-    "layout": "layout",
-    "direction": "direction",
     "factor": "factor scaling_factor interpolation_factor scale_factor",
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
-    "alpha": "alpha",
-    "beta": "beta",
-    "low_freq_factor": "low_freq_factor",
-    "high_freq_factor": "high_freq_factor",
-    "beta_fast": "beta_fast",
-    "beta_slow": "beta_slow",
-    "truncate": "truncate",
-    "mscale": "mscale",
-    "mscale_all_dim": "mscale_all_dim",
     "attention_factor": "attention_factor attn_factor",
     "length": "length seq_len current_length",
-    "max_length": "max_length",
-    "start_tokens": "start_tokens",
-    "spacing": "spacing",
-    "odd": "odd",
-    "scale": "scale",
     "num_heads": "num_heads n_heads heads nheads h n_head head_count num_attention_heads n H",
     "max_bias": "max_bias alibi_bias_max",
-    "form": "form",
-    "bidirectional": "bidirectional",
     "num_buckets": "num_buckets n_buckets buckets",
     "max_distance": "max_distance max_dist",
-    "convention": "convention",
-    "sign": "sign",
     "bits": "bits num_bits n_bits",
-    "outside": "outside",
     "shift": "offset",
 }
+
+
+def _also(named: Mapping[str, str], declared: Iterable[str]) -> Mapping[str, str]:
+    """Return what is named with what operations declare under a name that stands for nothing yet."""
+    taken = {word for words in (*ARRAYS.values(), *NUMBERS.values()) for word in words.split()}
+    return {**named, **{name: name for name in declared if name not in taken}}
+
+
+PROBED = _also(ARRAYS, (name for one in operations().values() for name, axes in one.arrays.items() if axes == "head"))
+SETTINGS = _also(NUMBERS, (name for one in operations().values() for name in one.parameters))
 
 
 def roles(name: str) -> tuple[str, ...]:

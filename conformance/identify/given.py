@@ -1,0 +1,36 @@
+"""Recover an operation on arrays that are given: it is run on the same ones."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from conformance.identify.findings import Identity
+from conformance.identify.probe import Probe
+from conformance.identify.rules import Rule, identified, taking
+from conformance.suited import suited
+from refimpl.spec import Operation
+
+TOLERANCE = 2e-5
+#: Where tokens stand, queries and keys apart, and what is learned of three heads.
+PLACES = {"query_positions": np.arange(4), "key_positions": np.array([0, 2, 3, 7, 9])}
+LEARNED = np.array([0.5, -0.25, 1.5])
+
+
+def identify(probe: Probe) -> Identity:
+    """Return which of the operations that take such arrays gives the same, and for which parameters."""
+    candidates = taking(*probe.plan.probed)
+    learned = {name: np.roll(LEARNED, shift) for shift, name in enumerate(name for name in probe.plan.probed if name not in PLACES)}
+    defaults = {name: parameter.default for name, parameter in candidates[0].parameters.items()}
+    arrays = suited(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
+    value = probe(**arrays)[0]
+
+    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+        right = operation.function(*(arrays[name] for name in operation.arrays), **parameters)
+        return np.asarray((value - right).ravel() / (TOLERANCE * np.abs(right).max()))
+
+    found = identified([Rule(candidate, {}, compared) for candidate in candidates], probe.settings)
+    if found is None:
+        names = " or ".join(candidate.name for candidate in candidates)
+        return Identity(None, f"a function of {', '.join(probe.plan.probed)}, but not {names}")
+    return Identity(found.operation.name, found.operation.summary, found.parameters, (), found.notes)

@@ -1,0 +1,287 @@
+"""Which operation gives what was seen: every one that is declared to take such arrays is run forward, and its numbers are searched."""
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.choices import ENDS, TYPICAL, obeys
+from conformance.declarations import operations
+from conformance.identify.findings import Confidence, Seen
+from conformance.identify.plans import SPELLED
+from conformance.search import cost, digits, ends, minima, polished, roundest, shortest
+from refimpl.errors import SpecificationError
+from refimpl.spec import Operation, Parameter
+
+Values = Mapping[str, Any]
+#: What an operation gives for parameters, less what was seen, over what is allowed.
+Compared = Callable[[Operation, Values], np.ndarray]
+UPPER = {high: low for low, high in ENDS}
+ENDING = {*UPPER, *UPPER.values()}
+#: Whole numbers are looked for from powers of two on, and numbers without a slope in small steps within two octaves.
+OCTAVES = tuple(1 << power for power in range(22))
+BESIDE = tuple(2 ** (step / 32) for step in range(-64, 65))
+#: So many starts are polished, in steps of a factor e at most, so often.
+STARTS, LONGEST, ROUNDS = 3, 1.0, 3
+#: What slopes are taken over: relative to a number, and to a whole one, which is rounded.
+SLOPE, WHOLE = 1e-7, 2e-3
+#: A number of so many digits is one that nobody would write, one of fewer is; a choice by digits is sure from so many more on.
+ODD, SHORT, SURE = 4, 4, 3
+#: Nothing is seen of a number that may be so many times as large, and as small.
+ANYTHING = 1e3
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An operation that may be what was seen, and what is known of its parameters."""
+
+    operation: Operation
+    known: Values
+    compared: Compared
+
+    @functools.cached_property
+    def free(self) -> Mapping[str, Parameter]:
+        """The parameters that aren't known."""
+        return {name: parameter for name, parameter in self.operation.parameters.items() if name not in self.known}
+
+    def off(self, values: Values) -> np.ndarray | None:
+        """Return how far the operation is from what was seen, or nothing where it refuses."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.compared(self.operation, {**self.known, **values})
+        except (SpecificationError, ValueError, IndexError, ArithmeticError, TypeError):
+            return None
+
+    def fits(self, values: Values) -> bool:
+        """Whether the operation gives what was seen."""
+        off = self.off(values)
+        return off is not None and bool(np.all(np.abs(off) <= 1))
+
+    def cost(self, values: Values) -> float:
+        """Return the sum of squares."""
+        return cost(lambda: self.off(values))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The operation that gives what was seen, with its parameters and what couldn't be told of them."""
+
+    operation: Operation
+    parameters: Mapping[str, Seen]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The numbers and choices that were found."""
+        shown = {name: written(seen.value) for name, seen in self.parameters.items() if seen.value is not None}
+        return ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def written(value: object) -> str:
+    """Return a value as it is written in a sentence."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def taking(*arrays: str, axes: Sequence[str] = ()) -> list[Operation]:
+    """Return the operations that take exactly these arrays, and return some with such axes, where axes are said."""
+    alike = [known for known in operations().values() if {*known.arrays} == {*arrays}]
+    return [known for known in alike if not axes or [*known.results.values()] == [*axes]]
+
+
+def sibling(operation: str, *arrays: str) -> str | None:
+    """Return the operation of the same scheme that takes exactly these arrays."""
+    scheme = operation.partition(".")[0]
+    return next((known.name for known in taking(*arrays) if known.name.partition(".")[0] == scheme), None)
+
+
+def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None) -> Fit | None:
+    """Return the rule that gives what was seen for what was asked, else for numbers that are found, the simplest first.
+
+    ``near`` are numbers to start from instead of the usual ones.
+    """
+    every = sorted(rules, key=lambda rule: len(rule.free))
+    for rule in reversed(every):
+        values = {name: asked.get(SPELLED.get(name, name), ...) for name in rule.free}
+        if ... not in values.values() and rule.fits(values):
+            unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, value in values.items() if value is None}
+            return Fit(rule.operation, {**{name: Seen(value) for name, value in values.items()}, **unset})
+    for stage in (_usual, _other_ends, _given):
+        for rule in every:
+            found = [fit for names, fixed in stage(rule, asked) if (fit := _searched(rule, names, fixed, asked, near or {})) is not None]
+            if found:
+                return _told(min(found, key=_length), found, every)
+    return None
+
+
+def _usual(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
+    """Yield the numbers to look for under every choice, with what is optional left out and the ends of bands as usual."""
+    kinds = {name: (True, False) if one.kind is bool else one.choices for name, one in rule.free.items()}
+    choices = {name: values for name, values in kinds.items() if values}
+    rest = {name: one for name, one in rule.free.items() if name not in choices}
+    usual = {name: asked.get(name, one.default) if name in ENDING else None for name, one in rest.items() if name in ENDING or one.optional}
+    for chosen in itertools.product(*choices.values()):
+        yield [name for name in rest if name not in usual], {**usual, **dict(zip(choices, chosen, strict=True))}
+
+
+def _other_ends(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
+    """Yield the same with the upper end of a band among the numbers: of two ends and a length, two show."""
+    for names, fixed in _usual(rule, asked):
+        upper = [name for name in rule.free if name in UPPER]
+        if upper:
+            yield [*names, *upper], {name: value for name, value in fixed.items() if name not in upper}
+
+
+def _given(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
+    """Yield the same with a number that may be left out."""
+    for names, fixed in _usual(rule, asked):
+        for name in (name for name, value in fixed.items() if value is None and rule.free[name].kind is float):
+            yield [*names, name], {other: value for other, value in fixed.items() if other != name}
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The numbers of a rule that are looked for; numbers that must be above 0 by their logarithms."""
+
+    rule: Rule
+    names: Sequence[str]
+    fixed: Values
+
+    def values(self, unknown: Sequence[float]) -> Values:
+        """Return all values for numbers of the search."""
+        return {**self.fixed, **{name: self._value(name, number) for name, number in zip(self.names, unknown, strict=True)}}
+
+    def _value(self, name: str, number: float) -> float | int:
+        return self._as_kind(name, math.exp(min(number, 700.0)) if self._positive(name) else float(number))
+
+    def _as_kind(self, name: str, value: float) -> float | int:
+        return round(value) if self.whole(name) else value
+
+    def whole(self, name: str) -> bool:
+        """Whether a number is whole."""
+        return self.rule.free[name].kind is int
+
+    def _positive(self, name: str) -> bool:
+        rule = self.rule.free[name].rule
+        return rule is not None and (rule.above is not None or (rule.minimum or 0) > 0)
+
+    def unknown(self, values: Values) -> list[float]:
+        """Return the numbers of the search for values."""
+        return [math.log(values[name]) if self._positive(name) else float(values[name]) for name in self.names]
+
+    def starts(self, asked: Values, near: Values) -> list[Values]:
+        """Return the values, of those that are usual, for which the rule comes nearest to what was seen."""
+        usual = [self._tried(name, asked, near) for name in self.names]
+        if len(self.names) == 1 and not self.whole(self.names[0]) and self.names[0] not in near:
+            least = minima(lambda value: self.rule.off({**self.fixed, self.names[0]: value}), usual[0][0], usual[0])
+            return [{**self.fixed, self.names[0]: value} for value in least if obeys(self.rule.free[self.names[0]], value)]
+        grid = [{**self.fixed, **dict(zip(self.names, values, strict=True))} for values in itertools.product(*usual)]
+        costs = {index: self.rule.cost(values) for index, values in enumerate(grid)}
+        return [grid[index] for index in sorted(costs, key=lambda index: costs[index])[:STARTS] if math.isfinite(costs[index])]
+
+    def _tried(self, name: str, asked: Values, near: Values) -> list[Any]:
+        parameter = self.rule.free[name]
+        typical = (*TYPICAL.get(name, (1.0,)), *(OCTAVES if self.whole(name) else ()))
+        usual = (parameter.default, *typical)
+        values = (asked.get(SPELLED.get(name, name)), *((near[name],) if name in near else usual))
+        return list(dict.fromkeys(value for value in values if value is not None and obeys(parameter, value)))
+
+    def polished(self, start: Values) -> Values | None:
+        """Return values that fit: numbers together along their slopes, those without a slope by trying many."""
+        values, least = start, math.inf
+        for _ in range(ROUNDS):
+            values = self._nearer(values)
+            if self.rule.fits(values):
+                return values
+            for name in filter(functools.partial(self._flat, values), self.names):
+                beside = [{**values, name: self._as_kind(name, values[name] * ratio)} for ratio in BESIDE]
+                values = min([values, *beside], key=self.rule.cost)
+            now = self.rule.cost(values)
+            if now > least / 2:
+                return None
+            least = now
+        return values if self.rule.fits(values) else None
+
+    def _flat(self, values: Values, name: str) -> bool:
+        """Whether nothing changes for numbers beside this one, as where it is rounded on its way."""
+        beside = self._value(name, self.unknown(values)[self.names.index(name)] + WHOLE)
+        here, there = self.rule.off(values), self.rule.off({**values, name: beside})
+        return here is not None and there is not None and np.array_equal(here, there)
+
+    def _nearer(self, values: Values) -> Values:
+        steps = [WHOLE if self.whole(name) else SLOPE for name in self.names]
+        found, _ = polished([lambda *unknown: self.rule.off(self.values(unknown))], self.unknown(values), LONGEST, steps)
+        moved = self.values(list(found))
+        return moved if self.rule.cost(moved) <= self.rule.cost(values) else values
+
+    def seen(self, values: Values) -> tuple[Mapping[str, Seen], list[str]]:
+        """Return the shortest numbers that fit with the ends between which they may lie, and those of which nothing shows."""
+        found, unseen = dict(values), []
+        shown = {}
+        for name in sorted(self.names, key=self.whole):
+            low, high = self._ends(found, name)
+            low, high = (math.ceil(low), math.floor(high)) if self.whole(name) else (low, high)
+            if high > ANYTHING * abs(found[name]) > ANYTHING * ANYTHING * abs(low):
+                unseen.append(name)
+                continue
+            short = roundest(low, high) if self.whole(name) else shortest(found[name], low, high)
+            found = {**found, name: short} if self.rule.fits({**found, name: short}) else found
+            shown[name] = Seen(found[name], low, high)
+        return {name: shown.get(name) or Seen(found[name]) for name in self.rule.free if name not in unseen}, unseen
+
+    def _ends(self, values: Values, name: str) -> tuple[float, float]:
+        def fits(number: float) -> bool:
+            return self.rule.fits({**values, name: round(number) if self.whole(name) else number})
+
+        return ends(fits, values[name], 1.0 if self.whole(name) else max(abs(values[name]), 1e-6) * 1e-9)
+
+
+def _searched(rule: Rule, names: Sequence[str], fixed: Values, asked: Values, near: Values) -> Fit | None:
+    """Return the rule with numbers for which it gives what was seen."""
+    search = _Search(rule, names, fixed)
+    if not names:
+        return Fit(rule.operation, {name: Seen(value) for name, value in fixed.items()}) if rule.fits(fixed) else None
+    for start in search.starts(asked, near):
+        values = search.polished(start)
+        if values is not None:
+            shown, unseen = search.seen(values)
+            return Fit(rule.operation, shown, tuple(f"{name} can't be seen: every value gives the same" for name in unseen))
+    return None
+
+
+def _length(fit: Fit) -> int:
+    return sum(digits(seen.value) for seen in fit.parameters.values() if isinstance(seen.value, float))
+
+
+def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
+    """Say how sure the values are: choices that others could replace, ends of a band, what isn't set, a number that nobody would write."""
+    others = [fit for fit in found if fit is not best]
+    sure = all(_length(fit) > _length(best) + SURE for fit in others)
+    notes, shown = list(best.notes), dict(best.parameters)
+    for name in (name for name, seen in shown.items() if not sure and any(fit.parameters.get(name) != seen for fit in others)):
+        if best.operation.parameters[name].choices:
+            shown[name] = Seen(shown[name].value, confidence=Confidence.GUESS)
+            notes.append(f"{name} is a guess: the other one fits numbers that are as round")
+    ending = [name for name in shown if name in ENDING]
+    together = [name for name, one in best.operation.parameters.items() if name in shown and (one.kind is int or name in ENDING)]
+    if ending:
+        usual = all(shown[name].value == best.operation.parameters[name].default for name in ending)
+        likely = Confidence.LIKELY if usual else Confidence.GUESS
+        shown |= {name: Seen(shown[name].value, shown[name].low, shown[name].high, likely) for name in together}
+        notes.append(f"{', '.join(together[:-1])} and {together[-1]} show only as the ends of a band: other values give the same")
+    unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, seen in shown.items() if seen.value is None}
+    alike = _alike(best, rules) if any(digits(seen.value) >= ODD for seen in shown.values() if isinstance(seen.value, float)) else ()
+    return Fit(best.operation, {**shown, **unset}, (*notes, *alike))
+
+
+def _alike(best: Fit, rules: Sequence[Rule]) -> Iterator[str]:
+    """Yield the rules that give the same with a number that one would write, where theirs are as usual."""
+    for rule in rules:
+        usual = {name: one.default for name, one in rule.free.items() if not one.required}
+        names = [name for name in rule.free if name not in usual]
+        other = _searched(rule, names, usual, {}, {}) if len(names) == 1 and rule.operation != best.operation else None
+        if other is not None and all(digits(seen.value) < SHORT for seen in other.parameters.values() if isinstance(seen.value, float)):
+            yield f"whether it is {rule.operation.name}: with {other.words} it gives the same"
