@@ -5,7 +5,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import identify_functions
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 
 from conformance import targets
 from conformance.cli import main
+from conformance.declarations import operations
 from conformance.frameworks import FRAMEWORKS
 from conformance.identify import inside, plans
 from conformance.identify.asking import Refused, Signature, Strangers, signature
@@ -25,6 +26,9 @@ from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
 from conformance.in_process import assert_conforms
 from conformance.wording import told_with_place
+from refimpl import schemes
+from refimpl.forms.rotary import Rotary, rotate
+from refimpl.spec import EvenCount, Operation, Positive, describe
 
 FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores and a matrix are none.
@@ -261,6 +265,33 @@ def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:
 
     assert identity is not None
     assert any(seen.startswith(line) for seen in identity.seen)
+
+
+def sharpened(*, head_dim: EvenCount, base: Positive = 10_000.0, sharpness: Positive, like: Any) -> Annotated[Any, "pair"]:
+    """Return frequencies of no scheme that there is."""
+    del like
+    return base ** (-((2 * np.arange(head_dim // 2) / head_dim) ** sharpness))
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Operation]:
+    made = describe("toy.rotate", Rotary(sharpened).operation(rotate))
+    every = {**operations(), made.name: made}
+    operations.cache_clear()
+    monkeypatch.setattr(schemes, "operations", lambda: every)
+    yield made
+    operations.cache_clear()
+
+
+def test_a_scheme_that_fills_a_form_is_identified_without_a_line_of_its_own(toy: Operation) -> None:
+    parameters = {"base": 25_000.0, "sharpness": 1.3, "layout": "half"}
+    here = Here(lambda x, positions: toy.function(x, positions, head_dim=x.shape[-1], **parameters))
+
+    identity = recognise(here, here.functions[0], None, {}).identity
+
+    assert identity is not None
+    assert identity.operation == toy.name
+    assert {name: identity.parameters[name].value for name in parameters} == parameters
 
 
 PASTED = (

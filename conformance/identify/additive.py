@@ -1,8 +1,7 @@
 """Recover an encoding of positions from values: sines and cosines with their order, spacing, base, scale and offset; digits; tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,8 @@ from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
 from conformance.identify.ladders import rule
 from conformance.identify.probe import Probe
-from conformance.identify.rules import Rule, identified, taking
+from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES
-from refimpl.spec import Operation
 
 LONGEST = 4_096
 LAYOUTS = ("interleaved", "halves", "halves_cosine_first", "interleaved_cosine_first")
@@ -134,17 +132,13 @@ def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[s
 
 def _exact(rows: np.ndarray) -> Identity | None:
     """Return the operation that gives whole numbers as wide as these."""
-
-    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
-        return np.asarray((operation.function(FIRST, **parameters) - rows).ravel() / WHOLE)
-
-    candidates = [known for known in taking("positions") if known.results.keys() & known.integers]
-    widths = ({known.results["result"].split()[1]: rows.shape[1]} for known in candidates)
-    found = identified((Rule(known, width, compared) for known, width in zip(candidates, widths, strict=True)), {})
-    if found is None:
-        return None
-    width = {name: Seen(rows.shape[1]) for name in found.operation.parameters if name not in found.parameters}
-    return Identity(found.operation.name, found.operation.summary, {**width, **found.parameters})
+    for candidate in (known for known in taking("positions") if known.results.keys() & known.integers):
+        width = {candidate.results["result"].split()[1]: rows.shape[1]}
+        found = giving([candidate], {"positions": FIRST}, rows, WHOLE, {}, width)
+        if found is not None:
+            shown = {name: Seen(size) for name, size in width.items()}
+            return Identity(found.operation.name, found.operation.summary, {**shown, **found.parameters})
+    return None
 
 
 def _sinusoids(encoding: Encoding, rows: np.ndarray) -> Identity | None:
@@ -197,11 +191,8 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
 
 
 def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str, ...]:
-    lines = [] if measured.offset == 0 else [rotary.moved(measured.offset)]
-    lines.append(f"positions: right to {measured.farthest} at least" if not encoding.counted else f"{measured.farthest + 1} rows looked at")
-    if not encoding.counted:
-        lines += [rotary.real(measured, read), rotary.negative(measured, read)]
-    return (*lines, rotary.precision(measured, read))
+    reach = f"{measured.farthest + 1} rows looked at" if encoding.counted else f"positions: right to {measured.farthest} at least"
+    return rotary.described(measured, read, reach, free=not encoding.counted)
 
 
 def _unknown(encoding: Encoding) -> Identity:

@@ -1,15 +1,11 @@
 """Recover an operation on arrays that are given: it is run on the same ones."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
-from conformance.identify.rules import Rule, identified, taking
+from conformance.identify.rules import giving, taking
 from conformance.suited import suited
-from refimpl.spec import Operation
 
 TOLERANCE = 2e-5
 #: Where tokens stand, queries and keys apart, and what is learned of three heads.
@@ -24,12 +20,7 @@ def identify(probe: Probe) -> Identity:
     defaults = {name: parameter.default for name, parameter in candidates[0].parameters.items()}
     arrays = suited(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
     value = probe(**arrays)[0]
-
-    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
-        right = operation.function(*(arrays[name] for name in operation.arrays), **parameters)
-        return np.asarray((value - right).ravel() / (TOLERANCE * np.abs(right).max()))
-
-    found = identified([Rule(candidate, {}, compared) for candidate in candidates], probe.settings)
+    found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings)
     if found is None:
         names = " or ".join(candidate.name for candidate in candidates)
         return Identity(None, f"a function of {', '.join(probe.plan.probed)}, but not {names}")

@@ -10,7 +10,8 @@ from conformance.identify.turns import LONGEST, Turns
 #: Positions at which the whole map is looked at; fewer where not all are taken.
 PLACES = ((0, 1, 2, 3, 5, 11, 100, 1_000, 10_007, 100_003), (0, 1, 2, 3, 5, 11, 100, 500), (0, 1, 2, 3, 5, 11), (0, 1, 2, 3), (0, 1), (0,))
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-7, "bfloat16": 2.0**-4}
-#: Where the first and the second member of a pair are read, and where they are written.
+#: Where the first and the second member of a pair are read, and where they are written. Pairings are read off the matrix, not searched by
+#: running operations forward: so code in a layout that no operation declares is told from code that doesn't turn.
 LAYOUTS = ("half", "interleaved", "interleaved_to_half", "half_to_interleaved")
 
 

@@ -10,7 +10,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity
 from conformance.identify.ladders import Ladder, rule
 from conformance.identify.probe import Probe
-from conformance.identify.rules import Rule, identified, taking
+from conformance.identify.rules import giving, taking
 from refimpl.spec import Operation
 
 TOLERANCE = 1e-6
@@ -69,18 +69,12 @@ def _ladders(value: np.ndarray, probe: Probe) -> Iterator[Ladder]:
 
 def slopes(value: np.ndarray, asked: Mapping[str, Any]) -> Identity:
     """Return the identity of one number per head."""
-    found = identified(_slopes(value), asked)
+    known = taking(axes=["head"]) if np.all(value != 0) else []
+    found = giving(known, {}, value, SLOPE * np.abs(value), asked, {"num_heads": value.size})
     if found is None:
         listed = ", ".join(f"{slope:.6g}" for slope in value)
         return Identity(None, f"a slope per head, of no known rule{even(value)}", seen=(f"slopes: {listed}",))
     return Identity(found.operation.name, f"slopes of {value.size} heads, {found.words}", found.parameters, (), found.notes)
-
-
-def _slopes(value: np.ndarray) -> Iterator[Rule]:
-    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
-        return np.asarray((operation.function(**parameters, like=np.zeros(1)) / value - 1) / SLOPE)
-
-    yield from (Rule(known, {"num_heads": value.size}, compared) for known in taking(axes=["head"]) if np.all(value != 0))
 
 
 def even(value: np.ndarray) -> str:
@@ -91,13 +85,8 @@ def even(value: np.ndarray) -> str:
 
 def _factor(probe: Probe, value: float) -> Identity:
     """Return the identity of one number."""
-
-    def compared(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
-        return np.array([(operation.function(**parameters) - value) / (4 * TOLERANCE)])
-
     told = {*probe.plan.needs, *probe.plan.optional.values()}
-    rules = (Rule(known, {}, compared) for known in taking(axes=[""]) if _required(known) <= told)
-    found = identified(rules, probe.settings)
+    found = giving([one for one in taking(axes=[""]) if _required(one) <= told], {}, value, 4 * TOLERANCE, probe.settings)
     if found is None:
         return Identity(None, f"one number, {value:.6g}, that no known rule gives")
     return Identity(found.operation.name, found.operation.summary, found.parameters, (), found.notes)

@@ -101,8 +101,9 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     groups = (parts, whole) if placed else (whole,)
     every = [named(ladders, group, told, turns.probe.settings, found.growth) for group in groups]
     identity = next((each for each in every if each.operation is not None), every[-1])
+    seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
     shown = {**parameters, **identity.parameters, **_start(turns, found, identity, sign)}
-    return replace(identity, parameters=shown, seen=(*_seen(turns, measured, read), *identity.seen))
+    return replace(identity, parameters=shown, seen=(*seen, *identity.seen))
 
 
 def ladder(
@@ -195,21 +196,17 @@ def _grown(growth: float) -> tuple[str, ...]:
     return (f"every vector is {growth:.6g} times as long: an attention factor",) if abs(growth - 1) > NOISE else ()
 
 
-def _seen(turns: Turns, measured: Measured, read: Read) -> tuple[str, ...]:
-    """Return what else was seen: offset, reach, real and negative positions, arithmetic."""
-    offset = measured.offset
-    lines = [] if offset == 0 else [moved(offset)]
-    lines.append(_reach(turns, measured))
-    if turns.positions == "any":
-        lines += [real(measured, read), negative(measured, read)]
-    return tuple(line for line in [*lines, precision(measured, read)] if line)
+def described(measured: Measured, read: Read, reach: str, *, free: bool) -> tuple[str, ...]:
+    """Return what else was seen: offset, reach, arithmetic, and where positions are ``free`` what becomes of real and negative ones."""
+    beside = (_real(measured, read), _negative(measured, read)) if free else ()
+    return (*_moved(measured.offset), reach, *beside, _precision(measured, read))
 
 
-def moved(offset: float | None) -> str:
+def _moved(offset: float | None) -> tuple[str, ...]:
     """Say that position 0 stands elsewhere."""
     if offset is None:
-        return "position 0 is turned, by angles that belong to no position"
-    return f"position offset: what is called 0 stands at {offset:g}"
+        return ("position 0 is turned, by angles that belong to no position",)
+    return (f"position offset: what is called 0 stands at {offset:g}",) if offset else ()
 
 
 def _reach(turns: Turns, measured: Measured) -> str:
@@ -220,7 +217,7 @@ def _reach(turns: Turns, measured: Measured) -> str:
     return f"positions: right to {measured.farthest} at least" if whole else f"positions: right to {measured.farthest}, not at twice that"
 
 
-def real(measured: Measured, read: Read) -> str:
+def _real(measured: Measured, read: Read) -> str:
     """Say what becomes of real positions."""
     try:
         half = read(np.array([0.5, 1.5]))
@@ -230,7 +227,7 @@ def real(measured: Measured, read: Read) -> str:
     return "real positions: accepted" if np.abs(off).max() < SMALL else "real positions: accepted, and not turned by their own angle"
 
 
-def negative(measured: Measured, read: Read) -> str:
+def _negative(measured: Measured, read: Read) -> str:
     """Say what becomes of negative positions."""
     try:
         back = read(np.array([-3, -1]))
@@ -240,7 +237,7 @@ def negative(measured: Measured, read: Read) -> str:
     return "negative positions: turn back" if np.abs(off).max() < SMALL else "negative positions: accepted, and not turned back"
 
 
-def precision(measured: Measured, read: Read) -> str:
+def _precision(measured: Measured, read: Read) -> str:
     """Say in which arithmetic the angles are computed, as far positions show it."""
     try:
         found = angles.arithmetic(read, measured)

@@ -92,6 +92,19 @@ def taking(*arrays: str, axes: Sequence[str] = ()) -> list[Operation]:
     return [known for known in alike if not axes or [*known.results.values()] == [*axes]]
 
 
+def giving(
+    candidates: Iterable[Operation], arrays: Mapping[str, np.ndarray], value: Any, allowed: Any, asked: Values, told: Values | None = None
+) -> Fit | None:
+    """Return which operation gives a value, within what is allowed, for arrays; ``told`` is known of its parameters."""
+
+    def compared(operation: Operation, parameters: Values) -> np.ndarray:
+        like = {"like": np.zeros(1)} if operation.takes_like else {}
+        right = operation.function(*(arrays[name] for name in operation.arrays), **parameters, **like)
+        return np.asarray((right - value) / allowed).ravel()
+
+    return identified((Rule(candidate, told or {}, compared) for candidate in candidates), asked)
+
+
 def sibling(operation: str, *arrays: str) -> str | None:
     """Return the operation of the same scheme that takes exactly these arrays."""
     scheme = operation.partition(".")[0]
