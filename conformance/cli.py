@@ -321,7 +321,7 @@ def bench(target: str) -> None:
 @click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
 def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
-    """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first in the list unless named."""
+    """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first that differ unless named."""
     from conformance import compare, terminal
 
     chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)
