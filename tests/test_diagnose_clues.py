@@ -62,6 +62,15 @@ def test_one_row_of_a_batch_is_not_every_odd_one() -> None:
     assert "only row 1 of the batch is wrong" in told("rope.rotate", second_late)
 
 
+def test_every_odd_channel_is_told_where_two_of_them_are_wrong() -> None:
+    def stirred(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        value = np.array(rope.rotate(x, positions, **given))
+        value[..., 1::2] += 0.37 * np.cos(np.arange(value[..., 1::2].size)).reshape(value[..., 1::2].shape)
+        return value
+
+    assert "only every odd channel is wrong" in told("rope.rotate", stirred)
+
+
 def test_rows_are_not_listed_where_most_results_are_wrong_in_every_row() -> None:
     def late_but_for_a_row(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
         late = positions + 3 * (np.arange(len(x)) != 2)[:, None] if positions.ndim == 2 else positions

@@ -249,4 +249,4 @@ def test_exceptions_hide_no_wrong_values_that_nothing_explains() -> None:
     assert found is not None
     assert not found.named
     assert 'it takes direction="positive" only, and raises for direction="negative": NotImplementedError: negative' in found.description[0]
-    assert "only every odd head is wrong" in found.description
+    assert "only head 1 is wrong" in found.description
