@@ -68,7 +68,7 @@ def test_every_odd_channel_is_told_where_two_of_them_are_wrong() -> None:
         value[..., 1::2] += 0.37 * np.cos(np.arange(value[..., 1::2].size)).reshape(value[..., 1::2].shape)
         return value
 
-    assert "only every odd channel is wrong" in told("rope.rotate", stirred)
+    assert "only every odd channel is wrong" in told("rope.rotate", stirred, head_dim=8)
 
 
 def test_rows_are_not_listed_where_most_results_are_wrong_in_every_row() -> None:
