@@ -73,7 +73,7 @@ def _configuration(heads: int, buckets: int, distance: int, *, decoder: bool) ->
     )
 
 
-@adapter.implements("t5.bias", label="t5", convention="t5", dtypes=FULL_AND_BFLOAT16, lowest=0, highest=FARTHEST_ROW)
+@adapter.implements("t5.bias", label="t5", convention="t5", rows="shared", dtypes=FULL_AND_BFLOAT16, lowest=0, highest=FARTHEST_ROW)
 def t5_bias(
     table: torch.Tensor,
     query_positions: torch.Tensor,
@@ -93,7 +93,7 @@ def t5_bias(
     return torch.stack(rows, dim=1)
 
 
-square = functools.partial(adapter.implements, dtypes=FULL_AND_BFLOAT16, lowest=0)
+square = functools.partial(adapter.implements, rows="shared", dtypes=FULL_AND_BFLOAT16, lowest=0)
 
 
 @square("t5.bias", label="phi4-multimodal", convention="clamped", bidirectional=True, highest=FARTHEST_SQUARE)
@@ -141,7 +141,7 @@ def _few(parameters: Mapping[str, Any]) -> bool:
     return bool(parameters["num_heads"] <= MOST_HEADS)
 
 
-per_key = functools.partial(adapter.implements, "alibi.bias", when=_few, lowest=0, highest=FARTHEST)
+per_key = functools.partial(adapter.implements, "alibi.bias", when=_few, rows="shared", lowest=0, highest=FARTHEST)
 per_key(label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, bloom.build_alibi_tensor))
 per_key(label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, falcon.build_alibi_tensor))
 

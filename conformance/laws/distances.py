@@ -7,7 +7,7 @@ import numpy as np
 from conformance.arguments import Arguments
 from conformance.declarations import plain
 from conformance.laws.inexact import Inexact, exact
-from conformance.laws.roles import POSITIONS, distances, meeting, placed, real, shifted
+from conformance.laws.roles import POSITIONS, at_origin, distances, meeting, placed, real, shifted
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.subject import CallRefusedError
 from refimpl.spec import Law
@@ -38,7 +38,7 @@ def row_constant(trial: Trial) -> Iterator[Sides]:
         return
     rows = trial.answer(trial.arguments)
     steps = rows - rows[..., :1]
-    yield same(steps, steps[:, :1, :])
+    yield same(steps, steps[..., :1, :])
 
 
 def homogeneous(trial: Trial) -> Iterator[Sides]:
@@ -51,7 +51,7 @@ def monotone(trial: Trial) -> Iterator[Sides]:
     """A key further away (or earlier, where rows don't mirror) never has more; never less where a learned weight rewards distance."""
     call, values = trial.arguments, trial.answer(trial.arguments)
     key = call.arrays["key_positions"]
-    order = distances(call) if _by_distance(trial) else np.broadcast_to(-key, values.values.shape[1:])
+    order = distances(call) if _by_distance(trial) else -key[..., None, None, :]
     weight = np.sign(call.arrays.get("distance_weight", np.array([-1.0])))[:, None, None, None]
     rise = weight * (values[..., None, :] - values[..., :, None])
     yield at_most(-rise, 0.0, where=np.broadcast_to(order[..., :, None] < order[..., None, :], rise.values.shape))
@@ -68,7 +68,7 @@ def zero_at_origin(trial: Trial) -> Iterator[Sides]:
     if trial.free_rows(call):
         message = "a bias that leaves a constant of each row free is 0 nowhere in particular"
         raise CallRefusedError(message)
-    yield same(trial.answer(call)[:, distances(call) == 0], 0.0)
+    yield same(at_origin(call, trial.answer(call)), 0.0)
 
 
 def saturation(trial: Trial) -> Iterator[Sides]:
@@ -88,8 +88,8 @@ def lookup(trial: Trial) -> Iterator[Sides]:
     """Every number is an entry of its column of the table; a constant added to the table is added to every number."""
     call, constant, (name,) = trial.arguments, float(trial.example.scalars[0]), real(trial.operation)
     table = call.arrays[name]
-    column = trial.operation.results["result"].split().index(trial.operation.arrays[name].split()[-1])
-    entries = np.moveaxis(trial.values(call), column, -1)
+    axes = trial.operation.results["result"].split()
+    entries = np.moveaxis(trial.values(call), axes.index(trial.operation.arrays[name].split()[-1]) - len(axes), -1)
     yield exactly(np.min(np.abs(entries[..., None, :] - table), axis=-2), 0.0)
     yield same(trial.answer(call.with_arrays(**{name: table + constant})), trial.answer(call) + constant)
 

@@ -68,15 +68,21 @@ def from_origin(trial: Trial) -> Arguments:
 
 
 def distances(call: Arguments) -> np.ndarray:
-    """Return how far every key lies from every query."""
+    """Return how far every key lies from every query, for every head."""
     query, key = (call.arrays[name] for name in POSITIONS)
-    return np.asarray(np.abs(key[..., None, :] - query[..., :, None]))
+    return np.asarray(np.abs(key[..., None, None, :] - query[..., None, :, None]))
+
+
+def at_origin(call: Arguments, known: Inexact) -> Inexact:
+    """Return what is between queries and keys that stand at the same position."""
+    return known[np.broadcast_to(distances(call) == 0, known.values.shape)]
 
 
 def meeting(trial: Trial) -> Arguments:
     """Return the drawn call with keys that stand where queries do, where positions can be chosen."""
     query, key = (trial.arguments.arrays[name] for name in POSITIONS)
-    return trial.arguments if trial.subject.counted else trial.arguments.with_arrays(key_positions=query[np.arange(key.size) % query.size])
+    same = np.take(query, np.arange(key.shape[-1]) % query.shape[-1], axis=-1)
+    return trial.arguments if trial.subject.counted else trial.arguments.with_arrays(key_positions=same)
 
 
 def of_scheme(operation: Operation, short: str) -> Operation | None:

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, floor, power_of_two, size
-from conformance.oracle.tensor import Inputs, Results, over
+from conformance.oracle.bias import Place, Weighed
+from conformance.oracle.tensor import Inputs, Results
 
-STEPS: dict[str, Callable[[int, int, int], int]] = {
-    "row": lambda query, key, _: key - query,
-    "column": lambda _query, key, _last: key,
-    "reversed": lambda _query, key, last: key - last,
-    "symmetric": lambda query, key, _: -abs(query - key),
+STEPS: dict[str, Callable[[Place], int]] = {
+    "row": lambda at: at.key - at.query,
+    "column": lambda at: at.key,
+    "reversed": lambda at: at.key - at.last,
+    "symmetric": lambda at: -abs(at.query - at.key),
 }
 
 
@@ -38,13 +39,15 @@ def slopes(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float) -> Resu
     return {"result": ((num_heads,), steepness(a, num_heads, max_bias))}
 
 
-def bias(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float, form: str) -> Results:
-    """Return a slope times ``n - m``, or another count of steps."""
-    queries, keys = ([int(p) for p in inputs[name].values] for name in ("query_positions", "key_positions"))
-    heads, last = steepness(a, num_heads, max_bias), max(keys, default=0)
+def weights(a: Exact, _: Inputs, *, num_heads: int, max_bias: float, form: str) -> list[Ball]:
+    """Return the slope of every head, whatever the form."""
+    del form
+    return steepness(a, num_heads, max_bias)
 
-    def added(head: int, query: int, key: int) -> Ball:
-        count = STEPS[form](queries[query], keys[key], last)
-        return a.product(heads[head], arb(count), "bias") if count else arb(0)
 
-    return {"result": over((num_heads, len(queries), len(keys)), added)}
+def steps(_a: Exact, _: Inputs, *, form: str, **_heads: float) -> Callable[[int, Place], Ball]:
+    """Return ``n - m``, or another count of steps, the same for every head."""
+    return lambda _head, place: arb(STEPS[form](place))
+
+
+bias = Weighed(weights, steps).bias

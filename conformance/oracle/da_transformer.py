@@ -8,7 +8,8 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, hull, size
-from conformance.oracle.tensor import Inputs, Number, Results, over
+from conformance.oracle.bias import Place, added, places
+from conformance.oracle.tensor import Inputs, Number, Results
 
 
 def logistic(x: Ball) -> Ball:
@@ -58,28 +59,28 @@ def softplus(a: Exact, x: Ball) -> Ball:
     return a.step("softplus", arb(whole, a.error("exponential", size(logistic(x.upper())))))
 
 
-def factors(a: Exact, inputs: Inputs) -> Callable[[int, int, int], Ball]:
-    """Return the factor by head, query and key."""
-    weight, saturation, queries, keys = (inputs[name] for name in ("distance_weight", "saturation", "query_positions", "key_positions"))
+def factors(a: Exact, inputs: Inputs) -> Callable[[int, Place], Ball]:
+    """Return the factor of a head at a place."""
+    weight, saturation = inputs["distance_weight"], inputs["saturation"]
     rescaling = cache(lambda head: Rescaling(a, a.parameter(weight.at(head)), a.parameter(saturation.at(head))))
     once = cache(lambda head, distance: rescaling(head).factor(distance))
-    return lambda head, query, key: once(head, abs(queries.at(query) - keys.at(key)))
+    return lambda head, place: once(head, abs(place.query - place.key))
 
 
 def rescale(a: Exact, inputs: Inputs) -> Results:
     """Return the factor of every head, query and key."""
-    shape = tuple(inputs[name].shape[0] for name in ("distance_weight", "query_positions", "key_positions"))
-    return {"result": over(shape, factors(a, inputs))}
+    return {"result": added(inputs, len(inputs["distance_weight"].values), factors(a, inputs))}
 
 
 def logits(a: Exact, inputs: Inputs) -> attention.Logit:
     """Return the logit of a batch, query head, query and key: ``max(0, <q, k>) R / sqrt(head_dim)``."""
     q, k = inputs["q"], inputs["k"]
-    grown, group, live = factors(a, inputs), q.shape[1] // k.shape[1], cache(lambda *where: attention.live(q.row(*where)))
+    factor, place, group = factors(a, inputs), places(inputs), q.shape[1] // k.shape[1]
+    live = cache(lambda *where: attention.live(q.row(*where)))
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
         clipped = clipped_product(a, live(batch, head, query), k.row(batch, head // group, key))
-        rescaled = a.product(clipped, grown(head, query, key))
+        rescaled = a.product(clipped, factor(head, place(batch, query, key)))
         return rescaled if rescaled.is_exact() and rescaled == 0 else a.spread("scale", rescaled / arb(q.shape[-1]).sqrt())
 
     return logit

@@ -1,12 +1,14 @@
 """KERPLE: a learned logarithm or power of the distance, subtracted from logits (Chi et al. 2022, section 4)."""
 
+from collections.abc import Callable, Sequence
 from functools import cache
 from math import isqrt
 
 from flint import arb
 
 from conformance.oracle.arithmetic import Ball, Exact, size
-from conformance.oracle.tensor import Inputs, Results, over
+from conformance.oracle.bias import Place, Weighed
+from conformance.oracle.tensor import Inputs
 
 
 def logarithm(a: Exact, rate: Ball, distance: int) -> Ball:
@@ -31,14 +33,17 @@ def raised(rate: Ball, distance: int) -> Ball:
 GROWN = {"log": logarithm, "power": power}
 
 
-def bias(a: Exact, inputs: Inputs, *, form: str) -> Results:
-    """Return ``-r1`` times the logarithm or the power; 0 at distance 0."""
-    first, second, queries, keys = (inputs[name] for name in ("first", "second", "query_positions", "key_positions"))
-    shape = tuple(inputs[name].shape[0] for name in ("first", "query_positions", "key_positions"))
+def weights(a: Exact, inputs: Inputs, *, form: str) -> Sequence[Ball]:
+    """Return ``-r1`` of every head, whatever the form."""
+    del form
+    return [-a.parameter(first) for first in inputs["first"].values]
 
-    @cache
-    def added(head: int, distance: int) -> Ball:
-        factor, rate = a.parameter(first.at(head)), a.parameter(second.at(head))
-        return -a.product(factor, GROWN[form](a, rate, distance), "bias") if distance else arb(0)
 
-    return {"result": over(shape, lambda head, query, key: added(head, abs(int(queries.at(query)) - int(keys.at(key)))))}
+def steps(a: Exact, inputs: Inputs, *, form: str) -> Callable[[int, Place], Ball]:
+    """Return the logarithm or the power of the distance; 0 at distance 0."""
+    second = inputs["second"].values
+    grown = cache(lambda head, distance: GROWN[form](a, a.parameter(second[head]), distance) if distance else arb(0))
+    return lambda head, place: grown(head, abs(place.query - place.key))
+
+
+bias = Weighed(weights, steps).bias

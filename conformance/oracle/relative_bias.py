@@ -1,19 +1,13 @@
 """Plain relative bias: one learned number per head for every clipped offset (Shaw et al. 2018, section 3.2; Liu et al. 2021, eq. 4)."""
 
-from flint import arb
-
-from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.tensor import Inputs, Results, over
+from conformance.oracle.arithmetic import Exact
+from conformance.oracle.bias import LookedUp
 
 
-def bias(a: Exact, inputs: Inputs, *, max_distance: int, sign: str) -> Results:
-    """Return the table's number for every head, query and key; nothing is rounded."""
-    del a
-    table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
-    turn = 1 if sign == "key_minus_query" else -1
+def rows(_: Exact, offset: int, *, max_distance: int, sign: str) -> tuple[int]:
+    """Return the row of an offset: nothing is rounded."""
+    away = offset if sign == "key_minus_query" else -offset
+    return (max_distance + max(-max_distance, min(max_distance, away)),)
 
-    def read(head: int, query: int, key: int) -> Ball:
-        away = turn * int(keys[key] - queries[query])
-        return arb(table.at(max_distance + max(-max_distance, min(max_distance, away)), head))
 
-    return {"result": over((table.shape[1], len(queries), len(keys)), read)}
+bias = LookedUp(rows).bias

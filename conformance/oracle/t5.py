@@ -8,8 +8,9 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from conformance.oracle.arithmetic import Ball, Exact, hull
-from conformance.oracle.tensor import Inputs, Results, over
+from conformance.oracle.arithmetic import Ball, Exact
+from conformance.oracle.bias import LookedUp
+from conformance.oracle.tensor import Inputs, over
 
 Buckets = tuple[tuple[int, ...], Sequence[tuple[int, ...]]]
 
@@ -106,12 +107,4 @@ def bucket(a: Exact, inputs: Inputs, **parameters: Any) -> dict[str, Buckets]:
     return {"result": over(relative.shape, lambda *index: once(relative.at(*index)))}
 
 
-def bias(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
-    """Return the table's number for every head, query and key."""
-    table, queries, keys = inputs["table"], inputs["query_positions"].values, inputs["key_positions"].values
-    once = cache(lambda distance: reached(a, int(distance), **parameters))
-
-    def read(head: int, query: int, key: int) -> Ball:
-        return hull([arb(table.at(row, head)) for row in once(keys[key] - queries[query])])
-
-    return {"result": over((table.shape[1], len(queries), len(keys)), read)}
+bias = LookedUp(reached).bias

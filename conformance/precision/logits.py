@@ -67,7 +67,7 @@ def places(vector: Vector) -> np.ndarray:
     shape = next(iter((vector.expected or {}).values())).shape
     if family(vector.operation) == BIAS:
         query, key = (np.abs(vector.inputs[name]) for name in ("query_positions", "key_positions"))
-        return np.broadcast_to(np.maximum(query[:, None], key), shape)
+        return np.broadcast_to(np.maximum(query[..., None, :, None], key[..., None, None, :]), shape)
     return np.broadcast_to(np.abs(at_tokens(vector.inputs["positions"], len(shape)))[..., None], shape)
 
 

@@ -51,7 +51,7 @@ const described = {
   version: "1",
   implementations: [
     { operation: "alibi.slopes", dtypes: ["float64"] },
-    { operation: "alibi.bias", dtypes: ["float64"], restrictions: { form: "row" } },
+    { operation: "alibi.bias", dtypes: ["float64"], rows: "shared", restrictions: { form: "row" } },
   ],
 };
 

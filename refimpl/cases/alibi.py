@@ -1,6 +1,7 @@
 """The cases of ALiBi: head counts that are no power of two, every form, and distances where formats end."""
 
 from refimpl.cases import ladder
+from refimpl.cases.biases import batched
 from refimpl.spec import Case
 
 NEAR = [0, 1, 2]
@@ -98,6 +99,8 @@ CASES = (
          error="query_positions must be integers, got float64"),
     Case("bias/unknown-form", exposes="a form that doesn't exist", num_heads=2, form="diagonal", query_positions=[0], key_positions=[0],
          error="form must be one of row, column, reversed, symmetric, got 'diagonal'"),
-    Case("bias/batched-positions", exposes="an axis that nobody declared", num_heads=2, query_positions=[[0]], key_positions=[0],
-         error="query_positions must have axes (query), got shape (1, 1)"),
+    Case("bias/three-axes", exposes="an axis that nobody declared", num_heads=2, query_positions=[[[0]]], key_positions=[0],
+         error="query_positions must have axes ([batch], query), got shape (1, 1, 1)"),
+    *batched("bias", num_heads=2),
+    *batched("bias", "-reversed", num_heads=2, form="reversed", equality="row_constant"),
 )

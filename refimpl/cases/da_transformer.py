@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from refimpl.cases.biases import batched
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
@@ -169,4 +170,11 @@ CASES = (
     *narrowed(named("weights"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), **PER_HEAD}, query_positions=[0, 1], key_positions=[0, 1]),
     *narrowed(named("attend"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "values": (1, 1, 2, 2), **PER_HEAD}, query_positions=[0, 1],
               key_positions=[0, 1]),
+    *batched("rescale", **WEIGHTS),
+    *(
+        case
+        for name in ("weights", "attend")
+        for case in batched(name, sizes={**HEADS, "batch": 2, "head_dim": 2}, **WEIGHTS)
+        if case.error is None
+    ),
 )

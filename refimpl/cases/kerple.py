@@ -3,6 +3,7 @@
 from typing import Any
 
 from refimpl.cases import ladder
+from refimpl.cases.biases import batched
 from refimpl.cases.digits import FINER, WIDTHS, digits
 from refimpl.spec import Case
 
@@ -91,4 +92,6 @@ CASES = (
          error="query_positions must be integers, got float64"),
     case("unknown-form", "a form that doesn't exist", form="linear", query_positions=[0], key_positions=[0], **ONE,
          error="form must be one of log, power, got 'linear'"),
+    *batched("bias", **LOG),
+    *batched("bias", "-power", **POWER),
 )

@@ -1,5 +1,6 @@
 """The cases of the plain relative bias: each with the mistake that it exposes."""
 
+from refimpl.cases.biases import batched
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
@@ -63,4 +64,5 @@ CASES = (
          key_positions=[0.5], error="key_positions must be integers, got float64"),
     Case("bias/unknown-sign", exposes="a sign that doesn't exist", max_distance=2, sign="absolute", sizes=rows(2), query_positions=[0],
          key_positions=[0], error="sign must be one of key_minus_query, query_minus_key, got 'absolute'"),
+    *batched("bias", max_distance=4, sizes=rows(4)),
 )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from refimpl.cases.biases import batched
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
@@ -193,4 +194,6 @@ CASES = (
          key_positions=[0], error="max_distance must be greater than the 8 exact distances, got 8"),
     Case("bias/real-positions", exposes="positions that aren't integers", bidirectional=True, query_positions=[0], key_positions=[0.5],
          error="key_positions must be integers, got float64"),
+    *batched("bias", bidirectional=True, num_buckets=8, max_distance=16),
+    *batched("bias", "-deberta", bidirectional=True, num_buckets=8, max_distance=16, convention="deberta"),
 )

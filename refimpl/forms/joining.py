@@ -7,14 +7,16 @@ from typing import Any
 from refimpl.spec import operation
 
 Function = Callable[..., Any]
+#: What a form hands to its slots itself.
+HANDED = ("like", "query", "key")
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def joined(function: Function, form: object, slots: Sequence[Function], says: str | None = None) -> Function:
+def joined(function: Function, form: object, slots: Sequence[Function], says: str | None = None, *, name: str = "") -> Function:
     """Return ``function(form, ...)`` as an operation: its own arguments, then what its slots have besides.
 
-    An argument that several have is as the first slot has it, in the function's order. ``says`` is the summary, if not the function's.
-    The operation keeps its ``form``.
+    An argument that several have is as the first slot has it, in the function's order. ``says`` is the summary, and ``name`` the name, if
+    not the function's. The arrays of slots come by name where the function takes no more by place. The operation keeps its ``form``.
     """
     own = inspect.signature(function)
     given = {name: argument for slot in reversed(slots) for name, argument in arguments(slot).items()}
@@ -22,10 +24,15 @@ def joined(function: Function, form: object, slots: Sequence[Function], says: st
     taken = sorted((argument for argument in every.values() if argument.kind not in OPEN), key=lambda argument: argument.kind)
     defaults = {argument.name: argument.default for argument in taken if argument.default is not argument.empty}
 
-    def made(*arrays: Any, **parameters: Any) -> Any:
-        return function(form, *arrays, **{**defaults, **parameters})
+    names = [argument.name for argument in taken if argument.kind is not argument.KEYWORD_ONLY]
+    variadic = any(argument.kind is argument.VAR_POSITIONAL for argument in own.parameters.values())
+    placed = len(names) if variadic else sum(name in own.parameters for name in names)
 
-    made.__name__, made.__doc__ = function.__name__, says or function.__doc__
+    def made(*arrays: Any, **parameters: Any) -> Any:
+        named = dict(zip(names[placed:], arrays[placed:], strict=True))
+        return function(form, *arrays[:placed], **{**defaults, **parameters, **named})
+
+    made.__name__, made.__doc__ = name or function.__name__, says or function.__doc__
     made.form = form  # type: ignore[attr-defined]  # every function may have one
     made.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]  # every function may have one
     made.__annotations__ = {argument.name: argument.annotation for argument in taken} | {"return": own.return_annotation}
@@ -33,8 +40,8 @@ def joined(function: Function, form: object, slots: Sequence[Function], says: st
 
 
 def arguments(slot: Function) -> Mapping[str, inspect.Parameter]:
-    """Return what a slot takes, besides the array whose library and device it follows."""
-    return {name: argument for name, argument in inspect.signature(slot).parameters.items() if name != "like"}
+    """Return what a slot takes, besides what its form hands it: positions, or the array whose library and device it follows."""
+    return {name: argument for name, argument in inspect.signature(slot).parameters.items() if name not in HANDED}
 
 
 def those_of(slot: Function, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from typing import Annotated, Literal
 
-from refimpl import attention
-from refimpl.arrays import Array, array_namespace, exact_float64, row
+from refimpl.arrays import Array, array_namespace, row
+from refimpl.attention import Layer
 from refimpl.cases.alibi import CASES
-from refimpl.spec import Count, KeyPositions, Law, Positive, QueryPositions, Scheme, Source, operation
+from refimpl.forms.bias import Weighed
+from refimpl.forms.bias import layer as biased
+from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
 
 Form = Literal["row", "column", "reversed", "symmetric"]
 
@@ -19,42 +21,27 @@ def slopes(*, num_heads: Count, max_bias: Positive = 8.0, like: Array) -> Annota
     return 2.0 ** (-max_bias * row(first + rest, like=like))
 
 
-def steps(query: Array, key: Array, form: str) -> Array:
+def steps(query: Array, key: Array, *, form: Form = "row") -> Array:
     """Return what the slope multiplies: ``n - m``, ``n``, ``n - last``, or ``-|m - n|``."""
     xp = array_namespace(query, key)
     if form == "row":
         return key - query
     if form == "symmetric":
         return -xp.abs(key - query)
-    start = xp.max(key) if form == "reversed" else xp.zeros_like(xp.max(key))
-    return xp.broadcast_to(key - start, (query.shape[0], key.shape[1]))
+    start = xp.max(key, axis=-1, keepdims=True) if form == "reversed" else 0
+    return key - start + xp.zeros_like(query)
 
 
-@operation
-def bias(
-    query_positions: QueryPositions,
-    key_positions: KeyPositions,
-    *,
-    num_heads: Count,
-    max_bias: Positive = 8.0,
-    form: Form = "row",
-) -> Annotated[Array, "head query key"]:
-    """Return ``-slope (m - n)`` for query position ``m`` and key position ``n``, or another form of it, in float64 (section 3)."""
-    query, key = exact_float64(query_positions)[:, None], exact_float64(key_positions)[None, :]
-    head = slopes(num_heads=num_heads, max_bias=max_bias, like=query_positions)
-    return head[:, None, None] * steps(query, key, form)[None, :, :]
+FORM = Weighed(steps, slopes)
+bias = FORM.operation(
+    "Return ``-slope (m - n)`` for query position ``m`` and key position ``n``, or another form of it, in float64 (section 3)."
+)
 
 
-def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return ALiBi as it acts in attention: a bias beside the scaled dot product, and nothing that is learned."""
-    del head_dim
-    head = slopes(num_heads=num_heads, like=like)[:, None, None]
-
-    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        query, key = exact_float64(query_positions)[..., :, None], exact_float64(key_positions)[..., None, :]
-        return attention.logits(q, k) + head * steps(query, key, "row")[..., None, :, :]
-
-    return attention.Layer(logits=logits)
+    del head_dim, like
+    return biased(lambda m, n: bias(m, n, num_heads=num_heads))
 
 
 MEANINGS = {

@@ -7,8 +7,7 @@ from refimpl import attention
 from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
 from refimpl.cases.da_transformer import CASES
 from refimpl.errors import SpecificationError
-from refimpl.schemes.relative_bias import each_row
-from refimpl.spec import KeyPositions, Law, QueryPositions, Scheme, Source, operation
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law, Scheme, Source, operation
 
 Query = Annotated[Array, "batch query_head query head_dim"]
 Key = Annotated[Array, "batch key_head key head_dim"]
@@ -43,11 +42,11 @@ def check_saturation(saturation: Array) -> None:
 
 @operation
 def rescale(
-    query_positions: QueryPositions,
-    key_positions: KeyPositions,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
     distance_weight: Annotated[Array, "head"],
     saturation: Annotated[Array, "head"],
-) -> Annotated[Array, "head query key"]:
+) -> Annotated[Array, "[batch] head query key"]:
     """Return ``(1 + e^v) / (1 + e^(v - w |m - n|))``: 1 at distance 0, between 0 and ``1 + e^v``, in the weights' dtype (section 3.2).
 
     Evaluated as ``(1 + e^v) sigmoid(w |m - n| - v)``, which overflows only where the result may. Raises where ``1 + e^v`` is beyond the
@@ -55,7 +54,7 @@ def rescale(
     """
     xp = array_namespace(query_positions, key_positions, distance_weight, saturation)
     check_saturation(saturation)
-    distance = xp.abs(exact_float64(query_positions)[:, None] - exact_float64(key_positions)[None, :])
+    distance = xp.abs(exact_float64(query_positions)[..., None, :, None] - exact_float64(key_positions)[..., None, None, :])
     weight, limit = (exact_float64(x)[:, None, None] for x in (distance_weight, saturation))
     return cast_like((1.0 + xp.exp(limit)) * sigmoid(weight * distance - limit), distance_weight)
 
@@ -64,8 +63,8 @@ def rescale(
 def weights(
     q: Query,
     k: Key,
-    query_positions: QueryPositions,
-    key_positions: KeyPositions,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
     distance_weight: PerHead,
     saturation: PerHead,
     *,
@@ -80,7 +79,7 @@ def weights(
     factor = rescale(query_positions, key_positions, exact_float64(distance_weight), exact_float64(saturation))
     clipped = xp.clip(attention.logits(q, k), min=0.0)
     seen = attention.visible(query_positions, key_positions, causal=causal)
-    return cast_like(attention.softmax(clipped * factor[None, ...], seen), q)
+    return cast_like(attention.softmax(clipped * factor, seen), q)
 
 
 @operation
@@ -88,8 +87,8 @@ def attend(
     q: Query,
     k: Key,
     values: Key,
-    query_positions: QueryPositions,
-    key_positions: KeyPositions,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
     distance_weight: PerHead,
     saturation: PerHead,
     *,
@@ -109,7 +108,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
     limit = row([1.0 + head / 4 for head in range(num_heads)], like=like)
 
     def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        factor = each_row(lambda m, n: rescale(m, n, weight, limit), query_positions, key_positions)
+        factor = rescale(query_positions, key_positions, weight, limit)
         return array_namespace(q, k).clip(attention.logits(q, k), min=0.0) * factor
 
     return attention.Layer(logits=logits, learned=2 * num_heads)

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from refimpl import attention
-from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
+from refimpl.arrays import Array, array_namespace, exact_float64, row
+from refimpl.attention import Layer
 from refimpl.cases.kerple import CASES
-from refimpl.schemes.relative_bias import each_row
-from refimpl.spec import KeyPositions, Law, Number, QueryPositions, Scheme, Source, operation
+from refimpl.forms.bias import MEANINGS, Weighed
+from refimpl.forms.bias import layer as biased
+from refimpl.spec import Law, Number, Scheme, Source
 
 Form = Literal["log", "power"]
 PerHead = Annotated[Array, "head"]
@@ -22,38 +23,39 @@ def check(name: str, learned: Array, rule: Number) -> None:
         rule.check(name, float(extreme))
 
 
-def grown(distance: Array, second: Array, form: str) -> Array:
-    """Return what ``r1`` multiplies: ``ln(1 + r2 |m - n|)``, or ``|m - n|^r2``."""
-    return array_namespace(distance, second).log1p(second * distance) if form == "log" else distance**second
+def weight(first: PerHead) -> Array:
+    """Return ``-r1``."""
+    check("first", first, RATE)
+    return -first
 
 
-@operation
-def bias(
-    query_positions: QueryPositions, key_positions: KeyPositions, first: PerHead, second: PerHead, *, form: Form = "log"
-) -> Annotated[Array, "head query key"]:
+def grown(distance: Array, rate: Array, form: str) -> Array:
+    """Return what ``-r1`` multiplies: ``ln(1 + r2 |m - n|)``, or ``|m - n|^r2``."""
+    return array_namespace(distance, rate).log1p(rate * distance) if form == "log" else distance**rate
+
+
+def steps(query: Array, key: Array, second: PerHead, *, form: Form = "log") -> Array:
+    """Return what grows with the distance, in float64."""
+    check("second", second, RATE if form == "log" else EXPONENT)
+    distance = array_namespace(query, key).abs(key - query)
+    return grown(exact_float64(distance), exact_float64(second)[:, None, None], form)
+
+
+FORM = Weighed(steps, weight)
+bias = FORM.operation(
     """Return ``-r1 ln(1 + r2 |m - n|)``, or ``-r1 |m - n|^r2``, ``r1`` and ``r2`` learned per head, in their dtype (section 4).
 
     Raises where one of them isn't above 0 or is infinite, or an exponent is above 2.
     """
-    check("first", first, RATE)
-    check("second", second, RATE if form == "log" else EXPONENT)
-    xp = array_namespace(query_positions, key_positions, first, second)
-    distance = xp.abs(exact_float64(query_positions)[:, None] - exact_float64(key_positions)[None, :])
-    factor, rate = (exact_float64(learned)[:, None, None] for learned in (first, second))
-    return cast_like(-factor * grown(distance[None, :, :], rate, form), first)
+)
 
 
-def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return attention whose scaled logits get the logarithmic bias, steeper with every head."""
     del head_dim
     first = row([0.5 + head / 4 for head in range(num_heads)], like=like)
     second = row([0.25 * (1 + head) for head in range(num_heads)], like=like)
-
-    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        added = each_row(lambda m, n: bias(m, n, first, second), query_positions, key_positions)
-        return attention.logits(q, k) + cast_like(added, q)
-
-    return attention.Layer(logits=logits, learned=2 * num_heads)
+    return biased(lambda m, n: bias(m, n, first, second), learned=2 * num_heads)
 
 
 SCHEME = Scheme(
@@ -70,8 +72,7 @@ SCHEME = Scheme(
     cases=CASES,
     summary="Subtract from every attention logit a learned logarithm, or a learned power, of the distance.",
     meanings={
-        "query_positions": "where each query stands, in tokens",
-        "key_positions": "where each key stands, in tokens",
+        **MEANINGS,
         "first": "r1, learned, one per head, above 0: what multiplies the logarithm or the power, in logits",
         "second": "r2, learned, one per head, above 0: what multiplies the distance in the logarithm, or its exponent, at most 2",
         "form": "how the bias falls with the distance",

@@ -1,80 +1,44 @@
 """Plain relative bias: one learned number per head for every offset, the outermost for all that lie beyond."""
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
-from refimpl import attention
-from refimpl.arrays import Array, array_namespace, cast_like, row
+from refimpl.arrays import Array, array_namespace
+from refimpl.attention import Layer
 from refimpl.cases.relative_bias import CASES
 from refimpl.errors import SpecificationError
-from refimpl.spec import Count, KeyPositions, Law, QueryPositions, Scheme, Source, operation
+from refimpl.forms.bias import LookedUp, numbers
+from refimpl.forms.bias import layer as biased
+from refimpl.spec import Count, Law, Scheme, Source
 
 Sign = Literal["key_minus_query", "query_minus_key"]
 
 
-def whole(x: Array) -> Array:
-    """Return integers as int64, where neither sign nor magnitude can overflow."""
-    xp = array_namespace(x)
-    return xp.astype(x, xp.int64)
+def offsets(
+    query: Array, key: Array, table: Annotated[Array, "row head"], *, max_distance: Count, sign: Sign = "key_minus_query"
+) -> Array:
+    """Return the row of every offset, clipped; raise where the table has another number of rows."""
+    if table.shape[0] != 2 * max_distance + 1:
+        message = f"table must have 2 max_distance + 1 rows ({2 * max_distance + 1}), got {table.shape[0]}"
+        raise SpecificationError(message)
+    offset = key - query
+    offset = offset if sign == "key_minus_query" else -offset
+    return array_namespace(offset).clip(offset, min=-max_distance, max=max_distance) + max_distance
 
 
-def looked_up(table: Array, rows: Array) -> Array:
-    """Return ``table[rows]`` with the head first: ``(head, query, key)``."""
-    xp = array_namespace(table, rows)
-    chosen = xp.take(table, xp.reshape(rows, (-1,)), axis=0)
-    return xp.permute_dims(xp.reshape(chosen, (*rows.shape, table.shape[1])), (2, 0, 1))
-
-
-@operation
-def bias(
-    table: Annotated[Array, "row head"],
-    query_positions: QueryPositions,
-    key_positions: KeyPositions,
-    *,
-    max_distance: Count,
-    sign: Sign = "key_minus_query",
-) -> Annotated[Array, "head query key"]:
+FORM = LookedUp(offsets)
+bias = FORM.operation(
     """Return ``table[clip(n - m, -D, D) + D]`` for query ``m``, key ``n`` and ``D = max_distance``, in the dtype of the table.
 
     ``sign="query_minus_key"`` reads ``m - n`` for ``n - m``. Raises where the table hasn't ``2 max_distance + 1`` rows.
     """
-    xp = array_namespace(table, query_positions, key_positions)
-    if table.shape[0] != 2 * max_distance + 1:
-        message = f"table must have 2 max_distance + 1 rows ({2 * max_distance + 1}), got {table.shape[0]}"
-        raise SpecificationError(message)
-    offset = whole(key_positions)[None, :] - whole(query_positions)[:, None]
-    offset = offset if sign == "key_minus_query" else -offset
-    return looked_up(table, xp.clip(offset, min=-max_distance, max=max_distance) + max_distance)
+)
 
 
-def each_row(bias: Callable[[Array, Array], Array], query_positions: Array, key_positions: Array) -> Array:
-    """Return ``(batch, head, query, key)`` from a bias of unbatched positions; one row serves all where positions have no batch."""
-    xp = array_namespace(query_positions, key_positions)
-    if query_positions.ndim == key_positions.ndim == 1:
-        return bias(query_positions, key_positions)[None, ...]
-    batch = max(x.shape[0] for x in (query_positions, key_positions) if x.ndim == 2)
-    queries, keys = (xp.broadcast_to(x, (batch, x.shape[-1])) for x in (query_positions, key_positions))
-    return xp.stack([bias(queries[i, :], keys[i, :]) for i in range(batch)])
-
-
-def numbers(rows: int, columns: int, *, like: Array) -> Array:
-    """Return a table of dyadic numbers between -1 and 1 in place of trained ones; up to 61 rows differ from one another."""
-    xp = array_namespace(like)
-    values = [(7 * r + 3 * h + 5 * r * h) % 61 / 32 - 1 for r in range(rows) for h in range(columns)]
-    return xp.reshape(row(values, like=like), (rows, columns))
-
-
-def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return attention whose scaled logits get the bias of 8 offsets either way."""
     del head_dim
-    reach = 8
-    table = numbers(2 * reach + 1, num_heads, like=like)
-
-    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        added = each_row(lambda m, n: bias(table, m, n, max_distance=reach), query_positions, key_positions)
-        return attention.logits(q, k) + cast_like(added, q)
-
-    return attention.Layer(logits=logits, learned=num_heads * (2 * reach + 1))
+    table = numbers(17, num_heads, like=like)
+    return biased(lambda m, n: bias(table, m, n, max_distance=8), learned=17 * num_heads)
 
 
 SCHEME = Scheme(

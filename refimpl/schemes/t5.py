@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
-from refimpl import attention
-from refimpl.arrays import Array, array_namespace, cast_like
+from refimpl.arrays import Array, array_namespace
+from refimpl.attention import Layer
 from refimpl.cases.t5 import CASES
 from refimpl.errors import SpecificationError
-from refimpl.schemes.relative_bias import each_row, looked_up, numbers, whole
-from refimpl.spec import INTEGER, Count, KeyPositions, Law, Number, QueryPositions, Scheme, Source, operation
+from refimpl.forms.bias import LookedUp, numbers, whole
+from refimpl.forms.bias import layer as biased
+from refimpl.spec import INTEGER, Count, Law, Number, Scheme, Source, operation
 
 Buckets = Annotated[int, Number(minimum=2)]
 Convention = Literal["t5", "deberta", "clamped"]
@@ -110,32 +111,29 @@ def bucket(
     return chosen(whole(relative_positions), bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
 
 
-@operation
-def bias(
+def rows(
+    query: Array,
+    key: Array,
     table: Annotated[Array, "num_buckets head"],
-    query_positions: QueryPositions,
-    key_positions: KeyPositions,
     *,
     bidirectional: bool,
     num_buckets: Buckets = 32,
     max_distance: Count = 128,
     convention: Convention = "t5",
-) -> Annotated[Array, "head query key"]:
-    """Return the table's number for every head and pair of positions, in the dtype of the table (section 2.1)."""
-    relative = whole(key_positions)[None, :] - whole(query_positions)[:, None]
-    rows = bucket(relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance, convention=convention)
-    return looked_up(table, rows)
+) -> Array:
+    """Return the bucket of every pair of positions: its row of the table."""
+    del table
+    return bucket(key - query, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance, convention=convention)
 
 
-def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
+FORM = LookedUp(rows)
+bias = FORM.operation("Return the table's number for every head and pair of positions, in the dtype of the table (section 2.1).")
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return attention with T5's logits: ``q k^T`` without ``1 / sqrt(head_dim)``, plus the bias of both directions."""
     table = numbers(32, num_heads, like=like)
-
-    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        added = each_row(lambda m, n: bias(table, m, n, bidirectional=True), query_positions, key_positions)
-        return attention.logits(q, k) * head_dim**0.5 + cast_like(added, q)
-
-    return attention.Layer(logits=logits, learned=32 * num_heads)
+    return biased(lambda m, n: bias(table, m, n, bidirectional=True), learned=32 * num_heads, scale=head_dim**0.5)
 
 
 SCHEME = Scheme(

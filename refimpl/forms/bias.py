@@ -1,0 +1,96 @@
+"""The form of biases: every head adds a number to the logit of a query and a key, by where they stand.
+
+A scheme brings what lies between the two, and either a weight per head that multiplies it, or a table of which it is the row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from refimpl import attention
+from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
+from refimpl.attention import Layer
+from refimpl.forms.joining import joined, those_of
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions
+
+Added = Annotated[Array, "[batch] head query key"]
+
+
+def whole(x: Array) -> Array:
+    """Return integers as int64, where neither sign nor magnitude can overflow."""
+    xp = array_namespace(x)
+    return xp.astype(x, xp.int64)
+
+
+@dataclass(frozen=True)
+class Bias:
+    """The slot that every bias has: ``steps(query, key, ...)``, what lies between positions, which broadcast over batch and heads."""
+
+    steps: Callable[..., Array]
+
+    def between(self, query_positions: Array, key_positions: Array, **rule: Any) -> Array:
+        """Return the steps of every query and key."""
+        query, key = whole(query_positions)[..., None, :, None], whole(key_positions)[..., None, None, :]
+        return self.steps(query, key, **those_of(self.steps, rule))
+
+
+@dataclass(frozen=True)
+class Weighed(Bias):
+    """Steps that are multiplied by ``weight(...)``, a number per head."""
+
+    weight: Callable[..., Array]
+
+    def operation(self, says: str) -> Callable[..., Any]:
+        """Return the bias as an operation; ``says`` is its summary."""
+        return joined(weighed, self, [self.weight, self.steps], says, name="bias")
+
+
+@dataclass(frozen=True)
+class LookedUp(Bias):
+    """Steps that are rows of a table, which has a column per head."""
+
+    def operation(self, says: str) -> Callable[..., Any]:
+        """Return the bias as an operation; ``says`` is its summary."""
+        return joined(looked_up, self, [self.steps], says, name="bias")
+
+
+def weighed(form: Weighed, /, query_positions: BatchedQueryPositions, key_positions: BatchedKeyPositions, **rule: Any) -> Added:
+    """Return the weight of every head times the steps, in the dtype of the weight."""
+    weight = form.weight(**those_of(form.weight, {**rule, "like": query_positions}))
+    steps = form.between(query_positions, key_positions, **rule)
+    return cast_like(exact_float64(weight)[:, None, None] * exact_float64(steps), weight)
+
+
+def looked_up(
+    form: LookedUp,
+    /,
+    table: Annotated[Array, "row head"],
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    **rule: Any,
+) -> Added:
+    """Return the table's number for every head, query and key, in the dtype of the table."""
+    xp = array_namespace(table, query_positions, key_positions)
+    rows = form.between(query_positions, key_positions, table=table, **rule)[..., 0, :, :]
+    chosen = xp.reshape(xp.take(table, xp.reshape(rows, (-1,)), axis=0), (*rows.shape, table.shape[1]))
+    return xp.moveaxis(chosen, -1, -3)
+
+
+def numbers(rows: int, columns: int, *, like: Array) -> Array:
+    """Return a table of dyadic numbers between -1 and 1 in place of trained ones; up to 61 rows differ from one another."""
+    xp = array_namespace(like)
+    values = [(7 * r + 3 * h + 5 * r * h) % 61 / 32 - 1 for r in range(rows) for h in range(columns)]
+    return xp.reshape(row(values, like=like), (rows, columns))
+
+
+def layer(added: Callable[[Array, Array], Array], *, learned: int = 0, scale: float = 1.0) -> Layer:
+    """Return attention whose scaled logits, times ``scale``, get the bias of their positions."""
+
+    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
+        return scale * attention.logits(q, k) + cast_like(added(query_positions, key_positions), q)
+
+    return Layer(logits=logits, learned=learned)
+
+
+#: What the positions of every bias mean.
+MEANINGS = {"query_positions": "where each query stands, in tokens", "key_positions": "where each key stands, in tokens"}
