@@ -81,9 +81,9 @@ def test_every_operation_has_mutants() -> None:
 
 
 def test_names_are_unique_and_start_with_the_operation() -> None:
-    made = [mutant for family in FAMILIES for mutant in family.mutants()]
+    made = [mutant.name for family in FAMILIES for mutant in family.mutants() if not mutant.inherited]
 
-    assert len(made) == len(MUTANTS)
+    assert len(made) == len(set(made))
     assert all(mutant.name == name and name.startswith(f"{mutant.operation}/") for name, mutant in MUTANTS.items())
 
 

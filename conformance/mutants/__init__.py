@@ -37,8 +37,8 @@ FAMILIES = (
     t5,
     relative_bias,
     da_transformer,
-    slots,
     kerple,
+    slots,
     partial_rope,
     position_interpolation,
     longrope,
@@ -50,7 +50,17 @@ FAMILIES = (
     learned,
     none,
 )
-MUTANTS: dict[str, Mutant] = {mutant.name: mutant for family in FAMILIES for mutant in family.mutants()}
+
+
+def first_said() -> dict[str, Mutant]:
+    """Return every mutant by its name; what a scheme says itself is not what it inherits."""
+    known: dict[str, Mutant] = {}
+    for mutant in (mutant for family in FAMILIES for mutant in family.mutants()):
+        known.setdefault(mutant.name, mutant)
+    return known
+
+
+MUTANTS = first_said()
 
 
 def for_operation(operation: str) -> tuple[Mutant, ...]:

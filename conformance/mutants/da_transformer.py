@@ -23,8 +23,8 @@ def sigmoid(x: Array) -> Array:
 
 
 def between(query: Array, key: Array) -> Array:
-    """Return how far every query is from every key."""
-    return np.abs(query[:, None] - key[None, :]).astype(np.float64)
+    """Return how far every query is from every key, for every head."""
+    return np.abs(query[..., None, :, None] - key[..., None, None, :]).astype(np.float64)
 
 
 def factor(reach: Array, limit: Array) -> Array:
@@ -79,7 +79,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
             fix="take the magnitude",
             origin=COPIED,
         ),
-        replace(RIGHT, distance=lambda m, n: (m[:, None] - n[None, :]).astype(np.float64)),
+        replace(RIGHT, distance=lambda m, n: (m[..., None, :, None] - n[..., None, None, :]).astype(np.float64)),
     ),
     (
         Mistake(
@@ -99,7 +99,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
             fix="don't normalise",
             origin=PAPER,
         ),
-        replace(RIGHT, distance=lambda m, n: between(m, n) / n.shape[0]),
+        replace(RIGHT, distance=lambda m, n: between(m, n) / n.shape[-1]),
     ),
     (
         Mistake(
@@ -269,7 +269,9 @@ def tiled(arrays: Arrays, _: Parameters) -> Arrays:
     return {name: array[:, order] if name in ("k", "values") else array for name, array in arrays.items()}
 
 
-POSITION_SLUGS = ("positions-ignored", "first-position-counts", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped")
+POSITION_SLUGS = (
+    "positions-ignored", "first-position-counts", "first-row-for-all", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped",
+)
 
 
 def attention_mutants(name: str) -> Iterator[Mutant]:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, altered, conventions, moving
-from conformance.mutants.positions import index, position_mutants
+from conformance.mutants.bias import Pieces
+from conformance.mutants.building import Mistake
 from refimpl.arrays import Array
 
 BIAS = "relative_bias.bias"
@@ -18,11 +18,10 @@ COPIED = "in the style of formulas copied without a term"
 def read(rows: Rows) -> Callable[..., Array]:
     """Return the bias whose offsets become rows in another way."""
 
-    def bias(table: Array, query_positions: Array, key_positions: Array, *, max_distance: int, sign: str) -> Array:
-        offset = (key_positions[None, :] - query_positions[:, None]) * (1 if sign == "key_minus_query" else -1)
-        return np.moveaxis(table[rows(offset, max_distance)], -1, 0)
+    def steps(query: Array, key: Array, max_distance: int, sign: str) -> Array:
+        return rows((key - query) * (1 if sign == "key_minus_query" else -1), max_distance)
 
-    return bias
+    return Pieces(steps=steps).of(BIAS)
 
 
 ROW_MISTAKES: tuple[tuple[Mistake, Rows], ...] = (
@@ -66,88 +65,10 @@ ROW_MISTAKES: tuple[tuple[Mistake, Rows], ...] = (
         ),
         lambda offset, reach: (offset + reach) % (2 * reach + 1),
     ),
-    (
-        Mistake(
-            "absolute",
-            does="reads the row of the distance for both directions",
-            should="tell earlier from later keys",
-            fix="keep the sign of the offset",
-            origin=COPIED,
-        ),
-        lambda offset, reach: np.minimum(np.abs(offset), reach) + reach,
-    ),
-    (
-        Mistake(
-            "from-one",
-            does="counts offsets from one: a token reads its neighbour's row",
-            should="give offset 0 the middle row",
-            fix="don't add 1",
-            origin=OFF_BY_ONE,
-        ),
-        lambda offset, reach: np.clip(offset + 1, -reach, reach) + reach,
-    ),
-    (
-        Mistake(
-            "later-hidden",
-            does="gives later keys the row of the token itself, as a decoder may",
-            should="give later keys their own rows",
-            fix="clip on both sides",
-            origin="in the style of tables trained under a causal mask",
-        ),
-        lambda offset, reach: np.clip(offset, -reach, 0) + reach,
-    ),
 )
-
-RESULT_MISTAKES: tuple[tuple[Mistake, Callable[[Array], Array]], ...] = (
-    (
-        Mistake(
-            "no-bias",
-            does="returns no bias, as a path with a cache may",
-            should="add the bias row of the current position",
-            fix="add the bias on every path",
-            threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/13870",),
-            origin="the thread's model is T5",
-        ),
-        np.zeros_like,
-    ),
-    (
-        Mistake(
-            "heads-in-reverse",
-            does="gives the heads their columns in reverse",
-            should="give head h column h",
-            fix="keep the order of the heads",
-            origin="in the style of head orders that change on one device",
-        ),
-        lambda bias: bias[::-1].copy(),
-    ),
-    (
-        Mistake(
-            "scaled-with-the-logits",
-            does="divides the bias by sqrt(64) with the logits",
-            should="add the bias unscaled",
-            fix="scale q k before the bias is added",
-            origin="in the style of fused kernels that scale the bias too; the width 64 is ours",
-        ),
-        lambda bias: bias / 8.0,
-    ),
-)
-QUERY_INDEX = Mistake(
-    "query-index",
-    does="uses the index of the query for its position: every decoding step is step 0",
-    should="use the query's true position",
-    fix="offset the query by the length of the cache",
-    threads=("https://github.com/NVIDIA/TensorRT-LLM/issues/1343",),
-    origin="the thread's model is T5",
-)
-POSITION_SLUGS = ("positions-ignored", "first-position-counts", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped")
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return all mutants of the plain relative bias."""
+    """Return the mutants of the plain relative bias that are its own."""
     for mistake, rows in ROW_MISTAKES:
         yield mistake.at(BIAS, read(rows))
-    for mistake, change in RESULT_MISTAKES:
-        yield mistake.at(BIAS, altered(BIAS, result=change))
-    yield QUERY_INDEX.at(BIAS, moving(BIAS, index, only="query_positions"))
-    yield from position_mutants(BIAS, POSITION_SLUGS)
-    yield from conventions(BIAS, {}, ("sign",))

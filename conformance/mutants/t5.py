@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import Mistake, conventions, forcing, moving
-from conformance.mutants.positions import index, position_mutants
+from conformance.mutants.bias import Pieces, ignored, met
+from conformance.mutants.building import Mistake, forcing, moving
 from refimpl.arrays import Array
 from refimpl.schemes import t5
 
@@ -81,11 +81,12 @@ def earlier_mirrored(relative: Array, *, bidirectional: bool, num_buckets: int, 
 def bias_of(bucket: Bucket) -> Callable[..., Array]:
     """Return the bias that other buckets look up."""
 
-    def bias(table: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
-        rows = bucket(key_positions[None, :] - query_positions[:, None], **parameters)
-        return np.moveaxis(table[rows], -1, 0)
+    def rows(query: Array, key: Array, *, bidirectional: bool, num_buckets: int, max_distance: int, convention: str) -> Array:
+        return bucket(
+            key - query, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance, convention=convention
+        )
 
-    return bias
+    return Pieces(steps=rows).of(BIAS)
 
 
 def whole_range(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
@@ -153,26 +154,6 @@ BUCKET_MISTAKES: tuple[tuple[Mistake, Bucket], ...] = (
             origin="in the style of ports to languages whose cast rounds",
         ),
         logarithmic(step=lambda value: np.ceil(value - 2e-9)),
-    ),
-    (
-        Mistake(
-            "max-distance-ignored",
-            does="uses a largest distance of 128 whatever is asked for",
-            should="use max_distance",
-            fix="pass relative_attention_max_distance through",
-            origin="in the style of parameters that stay at their defaults",
-        ),
-        forced(max_distance=128),
-    ),
-    (
-        Mistake(
-            "num-buckets-ignored",
-            does="uses 32 buckets whatever is asked for",
-            should="use num_buckets",
-            fix="pass relative_attention_num_buckets through",
-            origin="in the style of parameters that stay at their defaults",
-        ),
-        forced(num_buckets=32),
     ),
     (
         Mistake(
@@ -307,62 +288,21 @@ BUCKET_MISTAKES: tuple[tuple[Mistake, Bucket], ...] = (
     ),
 )
 
-BIAS_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
-    (
-        Mistake(
-            "query-index",
-            does="uses the index of the query for its position: every decoding step is step 0",
-            should="use the query's true position",
-            fix="offset the query by the length of the cache",
-            threads=("https://github.com/NVIDIA/TensorRT-LLM/issues/1343",),
-        ),
-        moving(BIAS, index, only="query_positions"),
-    ),
-    (
-        Mistake(
-            "no-bias",
-            does="returns no bias, as the path with a cache does",
-            should="add the bias row of the current position",
-            fix="add the bias on every path",
-            threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/13870", "https://github.com/huggingface/transformers/pull/4499"),
-        ),
-        lambda *arrays, **p: np.zeros_like(bias_of(t5.bucket)(*arrays, **p)),
-    ),
-    (
-        Mistake(
-            "heads-in-reverse",
-            does="gives the heads their columns in reverse",
-            should="give head h column h",
-            fix="keep the order of the heads",
-            origin="in the style of head orders that change on one device",
-        ),
-        lambda *arrays, **p: bias_of(t5.bucket)(*arrays, **p)[::-1].copy(),
-    ),
-    (
-        Mistake(
-            "scaled-with-the-logits",
-            does="divides the bias by sqrt(64) with the logits",
-            should="add the bias unscaled",
-            fix="T5 has no 1 / sqrt(head_dim); set the kernel's scale to 1",
-            origin="in the style of fused kernels that scale the bias too; the width 64 is ours",
-        ),
-        lambda *arrays, **p: bias_of(t5.bucket)(*arrays, **p) / 8.0,
-    ),
-)
-
-
-POSITION_SLUGS = ("positions-ignored", "first-position-counts", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped")
-OUTSIDE_THE_TABLE = frozenset({"num-buckets-ignored", "far-not-clipped", "halves-not-halved", "deberta-not-clamped"})
+OUTSIDE_THE_TABLE = frozenset({"far-not-clipped", "halves-not-halved", "deberta-not-clamped"})
+WRONG_SIGN = ("https://github.com/NVIDIA/TensorRT-LLM/issues/1343",)
+#: Threads in which mistakes of every bias were met in T5's.
+MET = {
+    "sign-flipped": WRONG_SIGN,
+    "query-index": WRONG_SIGN,
+    "no-bias": ("https://github.com/NVIDIA/TensorRT-LLM/pull/13870", "https://github.com/huggingface/transformers/pull/4499"),
+}
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return all mutants of T5's bias."""
+    """Return the mutants of T5's buckets, and those of its bias that are its own."""
     for mistake, bucket in BUCKET_MISTAKES:
         yield mistake.at(BUCKET, bucket)
-        if mistake.slug not in OUTSIDE_THE_TABLE:
+        if mistake.slug not in {*OUTSIDE_THE_TABLE, *MET}:
             yield mistake.at(BIAS, bias_of(bucket))
-    for mistake, function in BIAS_MISTAKES:
-        yield mistake.at(BIAS, function)
-    yield from position_mutants(BIAS, POSITION_SLUGS)
-    for operation in (BUCKET, BIAS):
-        yield from conventions(operation, {}, ("convention",))
+    yield from met(BIAS, MET)
+    yield from ignored(BUCKET)
