@@ -50,8 +50,6 @@ Positive = Annotated[float, Number(above=0.0)]
 INTEGER = "integer"
 NUMBER = "number"
 Positions = Annotated[Array, "[batch] token", INTEGER]
-QueryPositions = Annotated[Array, "query", INTEGER]
-KeyPositions = Annotated[Array, "key", INTEGER]
 BatchedQueryPositions = Annotated[Array, "[batch] query", INTEGER]
 BatchedKeyPositions = Annotated[Array, "[batch] key", INTEGER]
 

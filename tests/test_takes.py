@@ -8,6 +8,7 @@ import pytest
 
 from conformance import Adapter, assert_conforms
 from conformance.adapter import AdapterError
+from conformance.declarations import operations
 from conformance.in_process import InProcess
 from conformance.one_by_one import Judge
 from conformance.outcomes import Failed, NotJudged, Passed, Result, Unsupported
@@ -105,6 +106,69 @@ def test_linear_buckets_are_convicted_by_golden_values() -> None:
     assert golden(results(square_t5(linear), "t5.bias", **T5), Failed) >= 3
 
 
+each_bias = pytest.mark.parametrize("operation", ["alibi.bias", "t5.bias", "relative_bias.bias", "kerple.bias", "da_transformer.rescale"])
+
+
+def of_positions(operation: str, change: Callable[..., Any]) -> Function:
+    """Return the code that ``change`` makes of a bias as a function of positions alone."""
+    right, names = operations()[operation].function, list(operations()[operation].arrays)
+
+    def bias(*arrays: np.ndarray, **parameters: Any) -> Any:
+        given = dict(zip(names, arrays, strict=True))
+
+        def at(queries: np.ndarray, keys: np.ndarray) -> Any:
+            return right(*({**given, "query_positions": queries, "key_positions": keys}[name] for name in names), **parameters)
+
+        return change(at, given["query_positions"], given["key_positions"])
+
+    return bias
+
+
+def of_the_first_row(at: Function, queries: np.ndarray, keys: np.ndarray) -> Any:
+    """Use the positions of the first row for all, as code does that forgets left padding."""
+    return at(*(np.broadcast_to(np.atleast_2d(side)[:1], side.shape) if side.ndim > 1 else side for side in (queries, keys)))
+
+
+def row_by_row(at: Function, queries: np.ndarray, keys: np.ndarray) -> Any:
+    """Stack the biases of every row, as code does whose table has no batch."""
+    if queries.ndim == keys.ndim == 1:
+        return at(queries, keys)
+    count = max(len(side) for side in (queries, keys) if side.ndim > 1)
+    rows = zip(*(np.broadcast_to(side, (count, side.shape[-1])) for side in (queries, keys)), strict=True)
+    return np.stack([at(*row) for row in rows])
+
+
+def without_batch(at: Function, queries: np.ndarray, keys: np.ndarray) -> Any:
+    """Take one row of positions and no more."""
+    (_,), (_,) = queries.shape, keys.shape
+    return at(queries, keys)
+
+
+@each_bias
+def test_a_bias_that_uses_the_first_row_s_positions_for_all_is_convicted_by_golden_values(operation: str) -> None:
+    bias = of_positions(operation, of_the_first_row)
+    wrong = {result.check for result in results(bias, operation) if result.kind == "vector" and isinstance(result.outcome, Failed)}
+
+    assert f"{operation}/left-padding" in wrong
+    assert all(any(name in check for name in ("left-padding", "batch")) for check in wrong)
+
+
+@each_bias
+def test_a_bias_that_is_made_row_by_row_is_right(operation: str) -> None:
+    bias = of_positions(operation, row_by_row)
+
+    assert not failures(results(bias, operation))
+
+
+@each_bias
+def test_a_bias_that_takes_one_row_is_given_one_and_judged_on_every_vector(operation: str) -> None:
+    bias = of_positions(operation, without_batch)
+    found = results(bias, operation, rows="shared")
+
+    assert not failures(found)
+    assert f"{operation}/left-padding" in {result.check for result in found if isinstance(result.outcome, Passed)}
+
+
 def by_offset(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> Any:
     """Rotate with one offset for the whole batch."""
     return rope.rotate(x, int(positions[0]) + np.arange(x.shape[2]), **parameters)
@@ -192,7 +256,7 @@ def test_decoding_that_forgets_the_past_is_convicted() -> None:
         ("rope.rotate", {"masked": True}, "masked must be declared of a bias or of logits"),
         ("rope.weights", {"masked": True}, "masked must be declared of a bias or of logits"),
         ("transformer_xl.shift", {"masked": True}, "masked must be declared of a bias or of logits at positions"),
-        ("alibi.bias", {"rows": "shared"}, "rows must be declared of an operation whose positions may have a batch axis"),
+        ("learned.encode", {"rows": "shared"}, "rows must be declared of an operation whose positions may have a batch axis"),
         ("rope.frequencies", {"lowest": 0}, "must be declared of an operation with positions"),
     ],
 )

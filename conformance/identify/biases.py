@@ -54,6 +54,16 @@ class Bias:
         value = self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **places, **given)[0]
         return value.shape, rows, columns
 
+    def takes_rows(self) -> bool:
+        """Whether each row of a batch may have positions of its own: such a row is answered as it is alone."""
+        queries, keys, table = np.array([[0, 1, 2], [5, 3, 9]]), np.arange(8).reshape(2, 4), _table(self.rows) if self.tabled else None
+        try:
+            both = self.probe(query_positions=queries, key_positions=keys, **({} if table is None else {"table": table}))[0]
+            alone = np.stack([self(*row, table) for row in zip(queries, keys, strict=True)])
+        except Refused:
+            return False
+        return both.shape == alone.shape and np.allclose(both, alone, rtol=TOLERANCE, atol=TOLERANCE)
+
     @property
     def counted(self) -> bool:
         """Whether it takes how many tokens there are, not their positions."""

@@ -41,6 +41,8 @@ def _positions(view: View) -> Positions:
 
 def _takes_rows(view: View) -> bool:
     """Whether each sequence of a batch may have positions of its own: rows that are alike are answered as one is."""
+    if isinstance(view, Bias):
+        return view.takes_rows()
     if not isinstance(view, Turns) or "cos" in view.probe.plan.probed:
         return False
     x, positions = np.ones((2, 3, 4, view.width)), np.arange(4)
