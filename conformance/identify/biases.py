@@ -1,7 +1,7 @@
 """Recover a bias on attention logits from values: slopes and form, buckets, a table's rows, a causal mask, or why it is none of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,11 @@ class Bias:
 
     probe: Probe
     at_end: bool = False
+    learned: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __call__(self, queries: np.ndarray, keys: np.ndarray, table: np.ndarray | None = None) -> np.ndarray:
         """Return the bias of positions, or raise ``Refused``."""
-        given = {} if table is None else {"table": table}
+        given = self.learned if table is None else {"table": table}
         if not self.counted:
             return _ordered(self.probe(query_positions=queries, key_positions=keys, **given), queries.size, keys.size)
         rows, columns = int(queries.max()) + 1, int(keys.max()) + 1
@@ -49,7 +50,7 @@ class Bias:
     def shape(self) -> tuple[tuple[int, ...], int, int]:
         """Return the shape of a result as it came, and for how many queries and keys."""
         rows, columns = (6, 6) if self.square else (5, 7)
-        given: dict[str, Any] = {"table": _table(self.rows)} if self.tabled else {}
+        given: dict[str, Any] = {"table": _table(self.rows)} if self.tabled else dict(self.learned)
         places = {"query_positions": np.arange(rows), "key_positions": np.arange(columns)}
         value = self.probe(query_tokens=rows, key_tokens=columns, tokens=rows, **places, **given)[0]
         return value.shape, rows, columns
@@ -58,7 +59,7 @@ class Bias:
         """Whether each row of a batch may have positions of its own: such a row is answered as it is alone."""
         queries, keys, table = np.array([[0, 1, 2], [5, 3, 9]]), np.arange(8).reshape(2, 4), _table(self.rows) if self.tabled else None
         try:
-            both = self.probe(query_positions=queries, key_positions=keys, **({} if table is None else {"table": table}))[0]
+            both = self.probe(query_positions=queries, key_positions=keys, **(self.learned if table is None else {"table": table}))[0]
             alone = np.stack([self(*row, table) for row in zip(queries, keys, strict=True)])
         except Refused:
             return False
@@ -171,7 +172,7 @@ def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, tolerance: flo
     def sloped(operation: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
         return np.asarray((_slopes(shown, right(operation, parameters))[1] - shown) / allowed).ravel()
 
-    rules = [Rule(known, heads, compared) for known in taking("query_positions", "key_positions", axes=["head query key"])]
+    rules = [Rule(known, heads, compared) for known in taking("query_positions", "key_positions", axes=["[batch] head query key"])]
     found = identified(rules, bias.probe.settings)
     if found is not None:
         return Identity(found.operation.name, f"of {values.shape[0]} heads, {found.words}", found.parameters, (), found.notes)

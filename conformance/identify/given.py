@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -24,4 +25,5 @@ def identify(probe: Probe) -> Identity:
     if found is None:
         names = " or ".join(candidate.name for candidate in candidates)
         return Identity(None, f"a function of {', '.join(probe.plan.probed)}, but not {names}")
-    return Identity(found.operation.name, found.operation.summary, found.parameters, (), found.notes)
+    view = Bias(probe, learned={name: arrays[name] for name in learned})
+    return Identity(found.operation.name, found.operation.summary, found.parameters, (), found.notes, view)

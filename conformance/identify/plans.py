@@ -75,7 +75,7 @@ class Plan:
         """What the function can be, by the arrays that it takes."""
         if self.probed == ("tokens",) and "num_heads" in self.needs:
             return "bias"
-        given = "given" if any("batch" not in " ".join(known.arrays.values()) for known in self.operations()) else None
+        given = "given" if any("batch" not in " ".join(known.arrays.values()).split() for known in self.operations()) else None
         return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), given)
 
     def operations(self) -> list[Operation]:
