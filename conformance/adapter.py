@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from conformance.choices import as_several
 from conformance.profiles import FORMATS, PROFILES, REQUIRED
 from conformance.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
 
@@ -53,6 +54,9 @@ class Implementation:
             if callable(allowed):
                 if not allowed(value):
                     return f"{name}={value!r} is out of its declared range"
+            elif isinstance(value, tuple) and isinstance(allowed, list | tuple):
+                if value not in map(tuple, as_several(allowed)):
+                    return f"{name}={value!r}; it declares {allowed!r}"
             elif isinstance(allowed, set | frozenset | list | tuple):
                 if value not in allowed:
                     return f"{name}={value!r}; it declares {', '.join(map(repr, sorted(allowed, key=repr)))}"

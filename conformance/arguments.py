@@ -1,7 +1,7 @@
 """What one call gets: arrays by name, and parameters."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,3 +63,21 @@ def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple
 def _size(axis: str, sizes: Mapping[str, int], parameters: Parameters) -> int:
     fixed = fixed_size(axis, parameters)
     return sizes[axis if axis in sizes else AS_LONG[axis]] if fixed is None else fixed
+
+
+def on_every_axis(axes: str, positions: np.ndarray, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Return positions changed row by row of tokens; where tokens stand on several axes, the rows of each axis by themselves."""
+    if not axes.endswith(" axis"):
+        return change(positions)
+    return np.stack([change(positions[..., axis]) for axis in range(positions.shape[-1])], axis=-1)
+
+
+def farthest(axes: str, positions: np.ndarray) -> np.ndarray:
+    """Return how far every token lies from 0: on the axis where it lies farthest, if there are several."""
+    distances = np.abs(positions)
+    return np.asarray(distances.max(axis=-1, initial=0) if axes.endswith(" axis") else distances)
+
+
+def rows_of_their_own(axes: str, positions: np.ndarray) -> bool:
+    """Whether every sequence of a batch has positions of its own."""
+    return "batch" in (axis_names(axes, positions.ndim) or ())

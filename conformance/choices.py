@@ -1,7 +1,8 @@
 """The values that a parameter is drawn from, and which of them agree with each other."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from refimpl.errors import SpecificationError
 from refimpl.spec import Parameter
@@ -10,6 +11,7 @@ from refimpl.spec import Parameter
 TYPICAL: dict[str, tuple[object, ...]] = {
     "alpha": (1.0, 2.0, 0.5),
     "attention_factor": (None, 0.5, 1.0, 1.25),
+    "axes": ((2, 2), (4, 4), (2, 4), (2, 2, 2), (4, 2, 2), (4, 12), (6,)),
     "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
     "beta": (32.0, 16.0, 4.0),
     "beta_fast": (32.0, 16.0, 8.0),
@@ -44,6 +46,8 @@ def candidates(
 
     ``None`` is a value that a parameter may be restricted to; ``...`` is no restriction.
     """
+    if parameter.kind is tuple and isinstance(restriction, list | tuple):
+        return tuple(sorted(map(tuple, as_several(restriction)), key=repr))
     if isinstance(restriction, set | frozenset | list | tuple):
         return tuple(sorted(restriction, key=repr))
     if restriction is not ... and not callable(restriction):
@@ -53,6 +57,11 @@ def candidates(
     if parameter.kind is bool:
         return (False, True)
     return tuple(value for value in typical.get(parameter.name) or _generic(parameter) if obeys(parameter, value))
+
+
+def as_several(restriction: Collection[Any]) -> Collection[Any]:
+    """Return the values that a parameter of integers is restricted to: one where integers are listed, else those that are."""
+    return [restriction] if all(isinstance(each, int) for each in restriction) else restriction
 
 
 def obeys(parameter: Parameter, value: object) -> bool:
@@ -73,9 +82,9 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 
 
 def agree(drawn: Mapping[str, object]) -> bool:
-    """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band or part in the head)."""
+    """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _band_lies_in_head, _part_lies_in_head))
+    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _band_lies_in_head, _part_lies_in_head, _axes_fill_head))
 
 
 #: The lower and the upper end of a band.
@@ -104,6 +113,11 @@ def _buckets_agree(drawn: Mapping[str, object]) -> bool:
 
 def _part_lies_in_head(drawn: Mapping[str, object]) -> bool:
     return "rotary_dim" not in drawn or _number(drawn, "rotary_dim") <= _number(drawn, "head_dim")
+
+
+def _axes_fill_head(drawn: Mapping[str, object]) -> bool:
+    axes = drawn.get("axes")
+    return not isinstance(axes, tuple) or sum(axes) == drawn.get("head_dim")
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from conformance.arguments import is_position
+from conformance.arguments import farthest, is_position
+from conformance.declarations import operations
 from conformance.vector_checks import Checked
 
 
@@ -17,7 +18,8 @@ def growing(answered: Sequence[Checked]) -> list[Checked]:
 
 def _reach(checked: Checked, seen: Callable[[np.ndarray], np.ndarray] = np.asarray) -> float:
     """Return the farthest position, at least 1, of all that are seen."""
-    rows = (np.atleast_2d(array) for name, array in checked.vector.inputs.items() if is_position(name))
+    every = operations()[checked.vector.operation].arrays
+    rows = (np.atleast_2d(farthest(every[name], array)) for name, array in checked.vector.inputs.items() if is_position(name))
     return max(float(seen(row).max(initial=1)) for row in rows)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from conformance.arguments import farthest
 from conformance.beginnings import extent
 from conformance.declarations import features, operations
 from conformance.frameworks import narrowed
@@ -330,16 +331,18 @@ def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple
 
 def _positions(vector: Vector, axes: tuple[str, ...], indices: Mapping[str, np.ndarray]) -> np.ndarray | None:
     """Return the position of every element: of its token, or the farther one of its query and its key."""
-    found = [_placed(vector.inputs[PLACES[axis]], axis, indices) for axis in axes if PLACES.get(axis) in vector.inputs]
+    every = operations()[vector.operation].arrays
+    known = {axis: PLACES[axis] for axis in axes if PLACES.get(axis) in vector.inputs}
+    found = [_placed(farthest(every[name], vector.inputs[name]), axis, indices) for axis, name in known.items()]
     return np.maximum.reduce(found) if found else None
 
 
 def _placed(places: np.ndarray, axis: str, indices: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return how far the positions along one axis (and the batch, where they have one) lie from 0, at every element of a result."""
+    """Return how far tokens along one axis (and the batch, where positions have one) lie from 0, at every element of a result."""
     own = ("batch", axis) if places.ndim > 1 else (axis,)
     if not set(own) <= set(indices):
-        return np.full(indices[axis].shape, np.abs(places).max(initial=0))
-    return np.asarray(np.abs(places)[tuple(indices[name] for name in own)])
+        return np.full(indices[axis].shape, places.max(initial=0))
+    return np.asarray(places[tuple(indices[name] for name in own)])
 
 
 def _spread(places: np.ndarray, axes: tuple[str, ...], axis: str) -> np.ndarray:

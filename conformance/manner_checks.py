@@ -6,7 +6,7 @@ from itertools import cycle
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position
+from conformance.arguments import Arguments, is_position, rows_of_their_own
 from conformance.declarations import features, operations
 from conformance.embedding import natural
 from conformance.evidence import known
@@ -193,7 +193,7 @@ def _golden(
 
 def _as_it_is(operation: Operation, call: Arguments, takes: Takes) -> bool:
     """Whether a call is made as it is: one that is put into longer inputs, or split by rows, gives the gradient of another."""
-    batched = any(is_position(name) and array.ndim > 1 for name, array in call.arrays.items())
+    batched = any(is_position(name) and rows_of_their_own(operation.arrays[name], array) for name, array in call.arrays.items())
     return natural(operation, call.arrays, takes) and not (takes.one_row and batched)
 
 
@@ -250,7 +250,8 @@ def _rows(each: Checked) -> int:
 
 def _unlike_rows(each: Checked) -> bool:
     """Whether rows of the batch have positions of their own."""
-    return any(is_position(name) and array.ndim > 1 and len(array) > 1 for name, array in each.vector.inputs.items())
+    every, placed = operations()[each.vector.operation].arrays, ((n, a) for n, a in each.vector.inputs.items() if is_position(n))
+    return any(rows_of_their_own(every[name], array) and len(array) > 1 for name, array in placed)
 
 
 def _swappable(each: Checked) -> int:

@@ -108,7 +108,7 @@ def _signature(contract: Operation) -> Iterator[Line]:
 
 def rule(parameter: Parameter) -> str:
     """Return which values a parameter may take, and which it has where none is given (``int, even, at least 2, required``)."""
-    kind = " | ".join(parameter.choices) or parameter.kind.__name__
+    kind = " | ".join(parameter.choices) or ("tuple of int" if parameter.kind is tuple else parameter.kind.__name__)
     bounds = "" if parameter.rule is None else _bounds(parameter.rule)
     default = "required" if parameter.required else f"default {parameter.default}"
     return f"{kind}{bounds}, {default}"

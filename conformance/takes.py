@@ -118,6 +118,8 @@ def misplaced(takes: Takes, operation: Operation) -> Iterator[str]:
     known, results = operation.arrays, [set(axes.split()) for axes in operation.results.values()]
     if takes.queries != "any" and not {"query_positions", "key_positions"} <= set(known):
         yield f"queries must be declared of an operation with queries and keys, got {operation.name}"
+    if takes.counted and any(axes.endswith(" axis") for axes in known.values()):
+        yield f"positions must be declared any or whole where they have several axes, got {takes.positions!r} of {operation.name}"
     if takes.rows != "any" and not any("[batch]" in axes for axes in known.values()):
         yield f"rows must be declared of an operation whose positions may have a batch axis, got {operation.name}"
     if (takes.lowest, takes.highest) != (None, None) and not set(BOUNDED) & set(known):

@@ -161,9 +161,15 @@ def _vector(operation: str, case: dict[str, Any]) -> Vector:
 
 def _parameters(found: object) -> dict[str, object]:
     parameters = _mapping("parameters", found)
-    for name, value in parameters.items():
-        _require(value is None or isinstance(value, str | int | float), f"parameter {name} must be one value", value)
-    return parameters
+    return {name: _parameter(name, value) for name, value in parameters.items()}
+
+
+def _parameter(name: str, value: object) -> object:
+    """Return a parameter: one value, or a tuple of integers from a list of them."""
+    if isinstance(value, list) and all(type(each) is int for each in value):
+        return tuple(value)
+    _require(value is None or isinstance(value, str | int | float), f"parameter {name} must be one value, or integers", value)
+    return value
 
 
 def _tensors(what: str, found: object) -> dict[str, np.ndarray]:

@@ -221,12 +221,13 @@ class Worker:
     def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
         """Return the reply to one call."""
         runner: Runner = self.runners[request["index"]]
+        parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in request["parameters"].items()}
         if request.get("admits"):
-            return {"status": "ok", "refusal": runner.implementation.refuses(request["parameters"])}, []
+            return {"status": "ok", "refusal": runner.implementation.refuses(parameters)}, []
         named = dict(zip(runner.operation.arrays, arrays, strict=False))
         manner = Manner.of(request, arrays[len(named) :])
         try:
-            return runner.run(named, request["parameters"], request["dtype"], request.get("under"), manner)
+            return runner.run(named, parameters, request["dtype"], request.get("under"), manner)
         except ProgramEndedError:
             raise
         except Unsupported as refusal:

@@ -43,6 +43,7 @@ class Number:
         raise SpecificationError(message)
 
 
+Widths = Annotated[tuple[int, ...], Number(minimum=2, multiple_of=2)]
 Count = Annotated[int, Number(minimum=1)]
 EvenCount = Annotated[int, Number(minimum=2, multiple_of=2)]
 Positive = Annotated[float, Number(above=0.0)]
@@ -50,6 +51,7 @@ Positive = Annotated[float, Number(above=0.0)]
 INTEGER = "integer"
 NUMBER = "number"
 Positions = Annotated[Array, "[batch] token", INTEGER]
+AxisPositions = Annotated[Array, "[batch] token axis", INTEGER]
 BatchedQueryPositions = Annotated[Array, "[batch] query", INTEGER]
 BatchedKeyPositions = Annotated[Array, "[batch] key", INTEGER]
 
@@ -184,7 +186,7 @@ class Scheme:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One keyword of an operation, read off the signature."""
+    """One keyword of an operation, read off the signature; of a tuple of integers ``rule`` is that of each."""
 
     name: str
     kind: type
@@ -203,6 +205,9 @@ class Parameter:
                 message = f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}"
                 raise SpecificationError(message)
             return
+        if self.kind is tuple:
+            self._check_each(value)
+            return
         accepted = (int, float) if self.kind is float else (self.kind,)
         if not isinstance(value, accepted) or (isinstance(value, bool) and self.kind is not bool):
             article = "an" if self.kind is int else "a"
@@ -210,6 +215,15 @@ class Parameter:
             raise SpecificationError(message)
         if self.rule is not None:
             self.rule.check(self.name, value)  # type: ignore[arg-type]  # a number, as checked above
+
+
+    def _check_each(self, value: object) -> None:
+        """Raise ``SpecificationError`` unless the value is a tuple of integers that are allowed."""
+        if not isinstance(value, tuple) or not all(type(each) is int for each in value):
+            message = f"{self.name} must be a tuple of integers, got {value!r}"
+            raise SpecificationError(message)
+        for each in value if self.rule is not None else ():
+            self.rule.check(f"each of {self.name}", each)  # type: ignore[union-attr]  # not null, as looked up above
 
 
 @dataclass(frozen=True)
@@ -275,7 +289,7 @@ def _parameter(argument: inspect.Parameter, hint: object) -> Parameter:
     choices = tuple(str(c) for c in get_args(inner)) if get_origin(inner) is Literal else ()
     return Parameter(
         name=argument.name,
-        kind=str if choices else inner,  # type: ignore[arg-type]  # what is left of the hint is a class
+        kind=str if choices else get_origin(inner) or inner,  # type: ignore[arg-type]  # what is left of the hint is a class
         default=None if argument.default is inspect.Parameter.empty else argument.default,
         required=argument.default is inspect.Parameter.empty,
         optional=optional,
@@ -288,6 +302,9 @@ def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
     """Return the size that parameters give an axis, or ``None``: the axis bears a parameter's name, or is derived."""
     if axis.isdecimal():
         return int(axis)
+    if axis == "axis":
+        axes = parameters.get("axes")
+        return len(axes) if isinstance(axes, tuple) else None
     derived = {"pair": ("head_dim", 2), "head": ("num_heads", 1)}
     if axis == "pair" and "dim" in parameters:
         derived["pair"] = ("dim", 2)

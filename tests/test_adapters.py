@@ -19,7 +19,8 @@ OFFERED = {
     "array_api_strict": set(operations()),
     "ggml": {"partial_rope.rotate", "rope.rotate", "rope.gradient", "yarn.rotate", "position_interpolation.rotate", "longrope.rotate"},
     "transformers": {
-        "alibi.bias", "alibi.slopes", "learned.encode", "llama3.frequencies", "llama3.rotate", "longrope.attention_factor",
+        "alibi.bias", "alibi.slopes", "axial_rope.rotate", "learned.encode", "llama3.frequencies", "llama3.rotate",
+        "longrope.attention_factor",
         "longrope.frequencies", "longrope.rotate", "ntk_aware.frequencies", "ntk_aware.rotate", "partial_rope.rotate",
         "position_interpolation.frequencies", "position_interpolation.rotate", "relative_bias.bias", "rope.apply", "rope.attend",
         "rope.frequencies", "rope.gradient", "rope.rotate", "rope.rotate_query_key", "rope.tables", "rope.weights", "shaw.attend",

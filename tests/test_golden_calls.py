@@ -7,7 +7,7 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
-from conformance.arguments import Arguments, is_position
+from conformance.arguments import Arguments, is_position, rows_of_their_own
 from conformance.choices import agree
 from conformance.declarations import operations
 from conformance.golden import features
@@ -76,8 +76,13 @@ def reference(operation: Operation, call: Arguments) -> list[np.ndarray]:
 
 
 def placed(call: Arguments) -> dict[str, np.ndarray]:
-    """Return the positions of a call."""
-    return {name: array for name, array in call.arrays.items() if is_position(name)}
+    """Return the positions of a call, those on each axis by themselves."""
+    several = "axes" in call.parameters
+    return {
+        f"{name} {axis}": array[..., axis] if several else array
+        for name, array in call.arrays.items() if is_position(name)
+        for axis in range(array.shape[-1] if several else 1)
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -191,8 +196,9 @@ def test_negative_positions_come_early_wherever_they_are_taken(name: str, seed: 
 
 @pytest.mark.parametrize("name", [name for name in PLACED if "[batch]" in " ".join(operations()[name].arrays.values())])
 def test_rows_of_a_batch_differ_and_positions_are_batched_on_one_side_only(name: str) -> None:
-    ranks = {tuple(array.ndim for array in placed(call).values()) for call in calls(name)}
-    assert ranks == set(product((1, 2), repeat=len(placed(calls(name, count=1)[0]))))
+    axes = {array: axes for array, axes in operations()[name].arrays.items() if is_position(array)}
+    batched = {tuple(rows_of_their_own(axes[array], call.arrays[array]) for array in axes) for call in calls(name)}
+    assert batched == set(product((False, True), repeat=len(axes)))
     assert any(len(np.unique(array, axis=0)) > 2 for call in calls(name) for array in placed(call).values() if array.ndim == 2)
 
 

@@ -1,6 +1,7 @@
 """Positional encodings of transformers, each called as its model calls it."""
 
 from conformance.adapters import (
+    transformers_axial,
     transformers_biases,
     transformers_gptj,
     transformers_llama3,
@@ -19,6 +20,7 @@ from conformance.adapters.transformers_adapter import SUPPORTED, adapter
 __all__ = [
     "SUPPORTED",
     "adapter",
+    "transformers_axial",
     "transformers_biases",
     "transformers_gptj",
     "transformers_llama3",

@@ -6,6 +6,7 @@ from itertools import chain
 from math import comb
 from typing import Any
 
+from conformance.arguments import rows_of_their_own
 from conformance.declarations import operations
 from conformance.vectors import Vector
 from refimpl.spec import axis_names
@@ -82,7 +83,7 @@ def _places(vector: Vector) -> Iterator[tuple[str, Value]]:
             yield f"smallest of {name}", int(places.min())
             yield f"largest of {name}", int(places.max())
         if name in contract.integers and "[batch]" in contract.arrays[name]:
-            yield f"batched {name}", places.ndim > 1
+            yield f"batched {name}", rows_of_their_own(contract.arrays[name], places)
 
 
 def _told(name: str, bad: Values, good: Values) -> str:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from conformance.arguments import farthest
+from conformance.declarations import operations
 from conformance.judge import PLACES
 from conformance.vectors import Vector
 
@@ -11,10 +13,11 @@ def positions(vector: Vector, axes: tuple[str, ...], shape: tuple[int, ...]) -> 
 
     Nothing is said where positions are negative: how far they lie doesn't tell them from others.
     """
-    places = {axis: vector.inputs[PLACES[axis]] for axis in axes if PLACES.get(axis) in vector.inputs}
-    if any(array.min(initial=0) < 0 for array in places.values()):
+    known = {axis: PLACES[axis] for axis in axes if PLACES.get(axis) in vector.inputs}
+    if any(vector.inputs[name].min(initial=0) < 0 for name in known.values()):
         return None
-    found = [_spread(array, axes, axis, shape) for axis, array in places.items()]
+    every = operations()[vector.operation].arrays
+    found = [_spread(farthest(every[name], vector.inputs[name]), axes, axis, shape) for axis, name in known.items()]
     return np.maximum.reduce(found) if found else None
 
 

@@ -8,7 +8,7 @@ from itertools import cycle, product
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters, is_position
+from conformance.arguments import Arguments, Parameters, is_position, on_every_axis
 from conformance.golden import features, places
 from conformance.golden.places import Pattern, Room
 from conformance.golden.ranges import KERNELS, SATURATIONS
@@ -147,8 +147,10 @@ class _Call:
         if len(names) > 1:
             return self._two(names, room, pattern, takes)
         real = names[0] in self.operation.numbers and not self.takes.whole and self.number % REAL_EVERY == REAL_EVERY - 1
-        shape = self._shape(names[0], batched=self.batched[0])
-        return {names[0]: self._real(shape, room) if real else self._rows(shape, room, pattern, takes)}
+        empty = np.empty(self._shape(names[0], batched=self.batched[0]), dtype=np.int64)
+        if real:
+            return {names[0]: self._real(empty.shape, room)}
+        return {names[0]: on_every_axis(self.operation.arrays[names[0]], empty, lambda a: self._rows(a.shape, room, pattern, takes))}
 
     def _rows(self, shape: tuple[int, ...], room: Room, pattern: Pattern, takes: Takes) -> np.ndarray:
         """Draw positions; of those that have several rows, every second time uneven ones."""

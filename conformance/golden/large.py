@@ -1,7 +1,7 @@
 """Draw calls at real sizes: many heads, long sequences and odd tails, with the elements of their results that are to be judged."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -311,13 +311,28 @@ def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes
     """Return the arrays of a call of that size."""
     bounds = _bounds(operation, parameters, room, takes)
     shapes = {name: _shape(axes, parameters, room, optional=_has_rows(name, room, takes)) for name, axes in operation.arrays.items()}
-    arrays = _positions(shapes, room.runs, bounds, takes, rng, masked=room.causal and bool(parameters.get("causal")))
+    arrays = _on_axes(operation, shapes, lambda each: _positions(each, room.runs, bounds, takes, rng, masked=_masked(room, parameters)))
     for name, shape in shapes.items():
         if name not in arrays:
             arrays[name] = numbers(rng, shape, dtype)
     fitted = suited(operation.name, {name: arrays[name] for name in operation.arrays}, parameters)
     exact = {name: a if is_position(name) or a is arrays[name] else features.exact(a, dtype) for name, a in fitted.items()}
     return Arguments(exact, parameters)
+
+
+def _masked(room: Room, parameters: Parameters) -> bool:
+    """Whether a call has a mask."""
+    return room.causal and bool(parameters.get("causal"))
+
+
+def _on_axes(
+    operation: Operation, shapes: Mapping[str, tuple[int, ...]], positions: Callable[[Mapping[str, tuple[int, ...]]], dict[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Return the positions of arrays of such shapes; where tokens stand on several axes, others on each."""
+    several = {name: shape for name, shape in shapes.items() if is_position(name) and operation.arrays[name].endswith(" axis")}
+    found = positions({name: shape for name, shape in shapes.items() if name not in several})
+    rows = {name: [positions({name: shape[:-1]})[name] for _ in range(shape[-1])] for name, shape in several.items()}
+    return found | {name: np.stack(each, axis=-1) for name, each in rows.items()}
 
 
 def _has_rows(name: str, room: Room, takes: Takes) -> bool:

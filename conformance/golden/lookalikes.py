@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position
+from conformance.arguments import Arguments, is_position, on_every_axis
 from conformance.declarations import features
 from conformance.golden.places import Room, room
 from conformance.takes import Takes
@@ -39,19 +39,20 @@ def _changed(operation: Operation, arguments: Arguments, takes: Takes, allowed: 
     yield arguments.with_arrays(**{name: later_changed(array) for name, array in arguments.arrays.items() if array.ndim == FULL})
     if not takes.counted:
         for change in (inside_rolled, inside_moved, backwards):
-            yield _at(arguments, takes, change)
+            yield _at(operation, arguments, takes, change)
         if takes.queries == "any" and QUERIES in arguments.arrays:
             yield arguments.with_arrays(**{QUERIES: shifted(arguments.arrays[QUERIES], allowed)})
     if takes.positions != "from_zero":
-        yield _at(arguments, takes, lambda row: shifted(row, allowed))
+        yield _at(operation, arguments, takes, lambda row: shifted(row, allowed))
     owner = features(operation)
     if owner is not None:
         yield arguments.with_arrays(**{owner: np.roll(arguments.arrays[owner], 1, axis=-1)})
 
 
-def _at(arguments: Arguments, takes: Takes, change: Row) -> Arguments:
+def _at(operation: Operation, arguments: Arguments, takes: Takes, change: Row) -> Arguments:
     """Return the call at other positions; queries that must be the last keys remain these."""
-    changed = {name: change(array) if is_position(name) and array.size else array for name, array in arguments.arrays.items()}
+    placed = {name: array for name, array in arguments.arrays.items() if is_position(name) and array.size}
+    changed = {**arguments.arrays, **{name: on_every_axis(operation.arrays[name], array, change) for name, array in placed.items()}}
     if takes.queries == "at_end" and QUERIES in changed:
         changed[QUERIES] = changed[KEYS][..., changed[KEYS].shape[-1] - changed[QUERIES].shape[-1] :]
     return Arguments(changed, arguments.parameters)

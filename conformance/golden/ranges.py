@@ -12,6 +12,12 @@ from conformance.choices import TYPICAL
 WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
 #: Parts of a head that turn: GPT-NeoX 24, Phi-2 and GPT-J 32 and 64, GLM, Qwen3-Next and MiMo 64, Phi-4-mini 96; all and nearly all.
 ROTARY_WIDTHS = (4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
+#: Channels of every axis: height and width alike in most vision models, time, height and width in video (CogVideoX, HunyuanVideo and Flux,
+#: Wan); one axis, and axes of unlike widths in either order.
+AXES = (
+    (32, 32), (16, 16, 16), (8, 8), (40, 40), (48, 48), (16, 56, 56), (44, 42, 42), (16, 24, 24), (64, 32), (4, 2), (2, 4), (6,),
+    (96, 96), (64, 64, 64), (128, 128), (30, 40), (56, 56), (72,),
+)
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
@@ -26,6 +32,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     **TYPICAL,
     "alpha": (1.0, 2.0, 0.5),
     "attention_factor": (None, 1.0, 1.2079441541679836, 1.34657359, 0.5),
+    "axes": AXES,
     "base": BASES,
     "beta": (32.0, 4.0, 1.25, 16.0, 2.25, 8.0),
     "beta_fast": (32.0, 4.0, 16.0, 8.0),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position, result_shape
+from conformance.arguments import Arguments, is_position, on_every_axis, result_shape
 from conformance.choices import candidates
 from conformance.golden import features, places, sampling
 from conformance.golden.calls import generator, longest
@@ -96,9 +96,13 @@ def _array(
         last = sizes["key"] - 1
         both_sides = parameters.get("bidirectional") and not takes.counted and takes.queries == "any"
         return np.array([max(room.lowest, 0) + (last // 2 if both_sides else last)])
-    first = max(room.lowest, -(shape[-1] // 2)) if axes == "..." else max(room.lowest, 0)
-    counted = first + np.arange(shape[-1])
-    return counted if takes.counted or takes.queries == "at_end" else rng.permutation(counted)
+
+    def every(empty: np.ndarray) -> np.ndarray:
+        first = max(room.lowest, -(empty.shape[-1] // 2)) if axes == "..." else max(room.lowest, 0)
+        counted = first + np.arange(empty.shape[-1])
+        return counted if takes.counted or takes.queries == "at_end" else rng.permutation(counted)
+
+    return on_every_axis(axes, np.empty(shape), every)
 
 
 def _elements(operation: Operation, call: Arguments, name: str, rng: np.random.Generator) -> np.ndarray:

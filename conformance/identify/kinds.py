@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.declarations import operations
-from conformance.identify import additive, biases, given, lookups, numbers, rotary, turns
+from conformance.identify import additive, biases, given, grids, lookups, numbers, rotary, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen
 from conformance.identify.probe import Probe
@@ -26,6 +26,8 @@ def look(probe: Probe) -> Identity:
 
 
 def _rotary(probe: Probe) -> Identity:
+    if probe.takes("axes"):
+        return grids.rotate(probe)
     found = turns.opened(probe)
     identity = rotary.identify(found)
     return _added(found) if identity.what == rotary.ADDED else _sized(identity, found)

@@ -16,6 +16,7 @@ from conformance.identify.words import SETTINGS
 FIRST: Mapping[str, object] = {
     "width": 64,
     "rotary_dim": 32,
+    "axes": (32, 32),
     "factor": 4.0,
     "original_length": 2_048,
     "length": 1,
@@ -25,7 +26,7 @@ FIRST: Mapping[str, object] = {
     "bits": 20,
 }
 #: What they are changed to, in order to see whether the function follows, where the last value that is usual isn't read by few tokens.
-SECOND: Mapping[str, object] = {"width": 32, "rotary_dim": 16, "start_tokens": 7, "bits": 12, "shift": 3, "length": None}
+SECOND: Mapping[str, object] = {"width": 32, "rotary_dim": 16, "axes": (16, 48), "start_tokens": 7, "bits": 12, "shift": 3, "length": None}
 FEW_ROWS = 16
 
 
@@ -103,6 +104,8 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
         ours["max_distance"] = FEW_ROWS
     if "max_length" in ours and "x" in plan.needs:
         ours |= {"original_length": 1 << 20, "length": 1 << 20, "max_length": 1 << 22}
+    if {"order", "layout"} <= ours.keys():  # neighbours are the same pairs in two orders
+        ours["layout"] = "half"
     named = {role: value for role, value in given.items() if role in {*plan.needs, *plan.optional.values()}}
     return Probe(strangers, signature, plan, {**ours, **named})
 

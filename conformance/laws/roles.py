@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.arguments import Arguments
+from conformance.arguments import Arguments, farthest
 from conformance.declarations import operations
 from conformance.judge import PLACES
 from conformance.laws.inexact import Inexact, exact
@@ -55,9 +55,21 @@ def placed(call: Arguments, change: Callable[[np.ndarray], np.ndarray]) -> Argum
     return call.with_arrays(**{name: change(array) for name, array in call.arrays.items() if name in PLACES.values()})
 
 
+def far(trial: Trial, name: str, call: Arguments) -> np.ndarray:
+    """Return how far every token of a call lies from 0."""
+    return farthest(trial.operation.arrays[name], call.arrays[name])
+
+
+def steps(trial: Trial, name: str, call: Arguments) -> np.ndarray:
+    """Return the drawn shift; where positions have axes, once, twice, ... of it on these."""
+    several = trial.operation.arrays[name].endswith(" axis")
+    return np.asarray(trial.example.shift * (1 + np.arange(call.arrays[name].shape[-1] if several else 1)))
+
+
 def shifted(trial: Trial, call: Arguments) -> Arguments:
     """Return the call with all positions moved by the drawn shift."""
-    return placed(call, lambda positions: positions + trial.example.shift)
+    names = [name for name in call.arrays if name in PLACES.values()]
+    return call.with_arrays(**{name: call.arrays[name] + steps(trial, name, call) for name in names})
 
 
 def from_origin(trial: Trial) -> Arguments:

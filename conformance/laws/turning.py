@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.arguments import Arguments, Parameters
 from conformance.laws.inexact import Inexact, exact, norm
-from conformance.laws.roles import combined, factor, from_origin, shifted, turned, with_others
+from conformance.laws.roles import combined, factor, far, from_origin, shifted, steps, turned, with_others
 from conformance.laws.trial import Checker, Sides, Trial, exactly, same
 from conformance.subject import CallRefusedError
 from refimpl.spec import Law
@@ -42,7 +42,7 @@ def identity_at_origin(trial: Trial) -> Iterator[Sides]:
         call = call.with_arrays(cos=np.ones_like(call.arrays["cos"]), sin=np.zeros_like(call.arrays["sin"]))
     for each in turned(trial.operation):
         right = exact(_rewritten(trial, call.arrays[each.vectors]))
-        at_origin = np.ones_like(call.arrays["cos"][..., 0], dtype=bool) if tabled(call) else call.arrays[each.positions] == 0
+        at_origin = np.ones_like(call.arrays["cos"][..., 0], dtype=bool) if tabled(call) else far(trial, each.positions, call) == 0
         here = np.broadcast_to(_per_vector(at_origin)[..., None], right.values.shape)
         yield same(_turned(trial, call, each.result)[here], (right if by.values == 1.0 else by * right)[here], each.result)
 
@@ -135,7 +135,8 @@ def _further(trial: Trial) -> tuple[Arguments, Arguments]:
     """Return the drawn call turned by a shift (or a quarter) alone, and turned further by it."""
     call, shift = trial.arguments, trial.example.shift
     if not tabled(call):
-        alone = {each.positions: np.full_like(call.arrays[each.positions], shift) for each in turned(trial.operation)}
+        names = [each.positions for each in turned(trial.operation)]
+        alone = {name: np.zeros_like(call.arrays[name]) + steps(trial, name, call) for name in names}
         return call.with_arrays(**alone), shifted(trial, call)
     (c, s), cos, sin = QUARTER_TURNS[shift % 3], call.arrays["cos"], call.arrays["sin"]
     quarter, both = {"cos": np.full_like(cos, c), "sin": np.full_like(sin, s)}, {"cos": c * cos - s * sin, "sin": s * cos + c * sin}

@@ -17,7 +17,7 @@ from conformance.suited import suited
 from conformance.traces import difference
 from refimpl.spec import axis_names
 
-SIZES = ("head_dim", "dim", "num_heads", "num_buckets")
+SIZES = ("head_dim", "axes", "dim", "num_heads", "num_buckets")
 #: So many of the elements that differ most are put to the oracle.
 MOST = 4
 GROWING = {"token", "query", "key", "offset"}

@@ -3,6 +3,7 @@
 from conformance.mutant import Mutant
 from conformance.mutants import (
     alibi,
+    axial_rope,
     binary,
     by_turns,
     da_transformer,
@@ -40,6 +41,7 @@ FAMILIES = (
     kerple,
     slots,
     partial_rope,
+    axial_rope,
     position_interpolation,
     longrope,
     yarn,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.arguments import on_every_axis
 from conformance.mutant import Kind, Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import operations
@@ -15,7 +16,7 @@ Arrays = dict[str, Array]
 Parameters = dict[str, Any]
 Function = Callable[..., Any]
 OPERATIONS = operations()
-CONVENTIONS = ("layout", "direction", "placement", "form", "spacing")
+CONVENTIONS = ("layout", "direction", "placement", "order", "form", "spacing")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ def forcing(operation: str, forced: Mapping[str, object]) -> Function:
 
 def moving(operation: str, change: Callable[[Array], Array], *, only: str = "positions") -> Function:
     """Return the operation with its positions changed; ``only`` is how the names of the arrays to change end."""
-    return altered(operation, arrays=lambda arrays, _: {name: change(a) if name.endswith(only) else a for name, a in arrays.items()})
+    axes = OPERATIONS[operation].arrays
+    chosen = [name for name in axes if name.endswith(only)]
+    return altered(operation, arrays=lambda a, _: {**a, **{name: on_every_axis(axes[name], a[name], change) for name in chosen}})
 
 
 def conventions(operation: str, threads: Mapping[str, tuple[str, ...]], names: Iterable[str] = CONVENTIONS) -> Iterable[Mutant]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
-from conformance.mutants.rotary import Rotary, spectrum
+from conformance.mutants.rotary import Rotary, cut
 from conformance.mutants.rounding import to
 from refimpl.arrays import Array
 from refimpl.forms.parted import Part
@@ -38,11 +38,6 @@ def pairs_of_the_head(positions: Array, *, head_dim: int, rotary_dim: int, place
     first = 0 if placement == "first" else (head_dim - rotary_dim) // 2
     members = range(first, first + rotary_dim // 2)
     return (Part([*members, *(channel + head_dim // 2 for channel in members)], positions),)
-
-
-def cut(head_dim: int, base: float, whole: int) -> Array:
-    """Return the frequencies of a whole head, as many as the part needs."""
-    return spectrum(whole, base)[: head_dim // 2]
 
 
 MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (

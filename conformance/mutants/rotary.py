@@ -26,6 +26,11 @@ def spectrum(head_dim: int, base: float) -> Array:
     return rope.frequencies(head_dim=head_dim, base=base, like=np.zeros(1))
 
 
+def cut(head_dim: int, base: float, whole: int) -> Array:
+    """Return the frequencies of a whole head, as many as the part needs."""
+    return spectrum(whole, base)[: head_dim // 2]
+
+
 def both(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
     """Turn queries and keys to their own positions."""
     return query_positions, key_positions
@@ -101,8 +106,8 @@ class Rotary:
         """Turn to positions, every part of a head as a head of its own."""
         if not isinstance(self.form, Parted):
             return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
-        slot, result = self.parts or self.form.parts, x.copy()
-        for channels, places in slot(positions, **those_of(slot, {**rule, "layout": layout})):
+        slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
+        for channels, places in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
             cos, sin = self.tables(places, *given, **{**rule, "head_dim": len(channels), "whole": rule["head_dim"]})
             result[..., list(channels)] = self.turn(x[..., list(channels)], cos, sin, layout=layout, direction=direction)
         return result

@@ -25,6 +25,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "transformer_xl": segments.transformer_xl,
     "rope": rotary.rope,
     "partial_rope": rotary.partial_rope,
+    "axial_rope": rotary.axial_rope,
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
     "ntk_aware": ladders.ntk_aware,

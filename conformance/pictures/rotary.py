@@ -1,4 +1,4 @@
-"""RoPE: one pair turning with the position, how the logit falls with the distance, not at every step, and a head that turns in part."""
+"""RoPE: one pair turning with the position, how the logit falls with the distance; heads that turn in part, or by axes."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from conformance.pictures.panels import HERE, INK, PALE, SHADE, STROKES, heat, label, title
 from refimpl import analysis
+from refimpl.schemes import axial_rope as axial
 from refimpl.schemes import partial_rope as part
 from refimpl.schemes import rope as rotation
 
@@ -75,3 +76,22 @@ def partial_rope(figure: "Figure") -> None:
         right.semilogy(np.asarray(theta), label=words, **stroke)
     right.legend(loc="lower left")
     label(right, "frequencies", "pair", "radians per token")
+
+
+def axial_rope(figure: "Figure") -> None:
+    """Draw which axis turns which channels in every order, and the scores over an image."""
+    title(figure, "Axial rope turns some channels by the row of a patch and others by its column")
+    left, right = figure.subplots(1, 2)
+    orders = ("block", "joined", "alternating")
+    owners = np.zeros((len(orders), 16))
+    for line, order in enumerate(orders):
+        for axis, pairs in enumerate(axial.pairs_of_axes((8, 8), order)):
+            owners[line, axial.channels_of(pairs, order, "half", 8)] = axis
+    left.imshow(owners, aspect="auto", interpolation="nearest")
+    left.set_yticks(range(len(orders)), orders)
+    label(left, "layout half, 16 channels; dark: row, light: column", "channel", "order")
+    rows, columns = np.divmod(np.arange(24 * 32), 32)
+    ones = np.ones((1, 1, rows.size, 64))
+    turned = np.asarray(axial.rotate(ones, np.stack([rows - 12, columns - 16], axis=-1), head_dim=64, axes=(32, 32), base=100.0))
+    heat(right, turned.sum(axis=-1).reshape(24, 32) / 64, "mean of cosines and sines")
+    label(right, "x = 1 over an image, origin in the middle, base 100", "column (patches)", "row (patches)")

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from conformance.arguments import farthest
+from conformance.declarations import operations
 from conformance.vectors import Vector
 
 #: The operations whose error has a meaning in logits, by the end of their name.
@@ -68,7 +70,12 @@ def places(vector: Vector) -> np.ndarray:
     if family(vector.operation) == BIAS:
         query, key = (np.abs(vector.inputs[name]) for name in ("query_positions", "key_positions"))
         return np.broadcast_to(np.maximum(query[..., None, :, None], key[..., None, None, :]), shape)
-    return np.broadcast_to(np.abs(at_tokens(vector.inputs["positions"], len(shape)))[..., None], shape)
+    return np.broadcast_to(at_tokens(far(vector), len(shape))[..., None], shape)
+
+
+def far(vector: Vector) -> np.ndarray:
+    """Return how far every token lies from 0."""
+    return farthest(operations()[vector.operation].arrays["positions"], vector.inputs["positions"])
 
 
 def at_tokens(positions: np.ndarray, rank: int) -> np.ndarray:

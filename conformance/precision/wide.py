@@ -64,7 +64,7 @@ def _errors(reference: Session, subject: Subject, call: Vector) -> Mapping[int, 
     if got.shape != right.shape:
         return {}
     errors = logits.relative(right, got)
-    places = np.broadcast_to(logits.at_tokens(call.inputs["positions"], right.ndim), errors.shape)
+    places = np.broadcast_to(logits.at_tokens(logits.far(call), right.ndim), errors.shape)
     return dict(_at_least_the_references(logits.largest(places, errors)))
 
 

@@ -108,7 +108,7 @@ def rotate(
 ) -> Features:
     """Turn queries or keys to their positions: ``R_p x`` (eq. 14-16), in the dtype of ``x``."""
     turning = partial(turned, layout=layout, direction=direction)
-    return form.turned(turning, x, positions, given, {"head_dim": head_dim, "base": base, **rule})
+    return form.turned(turning, x, positions, given, {"head_dim": head_dim, "base": base, "layout": layout, **rule})
 
 
 def rotate_query_key(

@@ -2,6 +2,7 @@
 
 from refimpl.schemes import (
     alibi,
+    axial_rope,
     binary,
     da_transformer,
     kerple,
@@ -28,6 +29,7 @@ SCHEMES: dict[str, Scheme] = {
     for module in (
         rope,
         partial_rope,
+        axial_rope,
         sinusoidal,
         alibi,
         t5,

@@ -81,7 +81,9 @@ def _parameter(identity: str, name: str, value: object) -> Tree:
     """Return a parameter as a leaf, or raise where it is none."""
     if value is None or (isinstance(value, str | int | float) and not (isinstance(value, float) and math.isnan(value))):
         return value
-    message = f"{identity}: parameter {name} must be one value that YAML can hold, got {value!r}"
+    if isinstance(value, tuple) and all(type(each) is int for each in value):
+        return list(value)
+    message = f"{identity}: parameter {name} must be one value that YAML can hold, or a tuple of integers, got {value!r}"
     raise GenerationError(message)
 
 

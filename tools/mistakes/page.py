@@ -17,6 +17,7 @@ SHOWN = 3
 CALLED = {
     "rope": "RoPE (rotary position embedding)",
     "partial_rope": "partial RoPE (rotary_dim, partial_rotary_factor)",
+    "axial_rope": "axial RoPE (2-D and 3-D, vision)",
     "sinusoidal": "sinusoidal positional encoding",
     "alibi": "ALiBi (attention with linear biases)",
     "t5": "T5's relative position bias",

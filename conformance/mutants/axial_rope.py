@@ -1,0 +1,157 @@
+"""What goes wrong where several axes turn a head: which axis turns which channels, how fast, and by which position."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from conformance.mutant import Mutant
+from conformance.mutants.building import Mistake
+from conformance.mutants.rotary import Rotary, cut, spectrum
+from refimpl.arrays import Array
+from refimpl.forms.parted import Part
+from refimpl.schemes import axial_rope
+
+ROTATE = "axial_rope.rotate"
+Parts = Callable[..., Sequence[Part]]
+
+
+def other_axes(change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Parts:
+    """Return the parts of axes of other widths."""
+    return lambda positions, *, axes, **rule: axial_rope.parts(positions, axes=change(axes), **rule)
+
+
+def other_positions(change: Callable[[Array], Array]) -> Parts:
+    """Return the parts at other positions."""
+    return lambda positions, **rule: axial_rope.parts(change(positions), **rule)
+
+
+def goes_on(head_dim: int, base: float, whole: int) -> Array:
+    """Return the frequencies of a part as if only every second of the whole head's were its own."""
+    return spectrum(whole, base)[:: max(1, whole // head_dim)][: head_dim // 2]
+
+
+def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
+    """Turn by wide tables, a half of them for each half of the head, that were split in one by sections twice as wide."""
+    if (parameters["layout"], parameters["order"]) != ("half", "joined"):
+        return axial_rope.rotate(x, positions, **parameters)
+    half, axes = parameters["head_dim"] // 2, parameters["axes"]
+    theta = np.concatenate([spectrum(width, parameters["base"]) for width in axes])
+    angles = positions[..., np.repeat(np.arange(len(axes)), axes)] * np.concatenate([theta, theta])
+    angles = angles[:, None] if angles.ndim == 3 else angles
+    turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
+    return x * np.cos(angles) + (-1 if parameters["direction"] == "negative" else 1) * turned * np.sin(angles)
+
+
+def equal(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return even widths that are as equal as they can be."""
+    share = sum(axes) // len(axes) // 2 * 2
+    return (*(share for _ in axes[1:]), sum(axes) - share * (len(axes) - 1)) if share else axes
+
+
+MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
+    (
+        Mistake(
+            "axes-exchanged",
+            does="takes the positions of the axes in the reverse order: the width for the height",
+            should="turn each axis's channels by its own position",
+            fix="exchange the axes of the grid (meshgrid with indexing 'ij' for height first)",
+            threads=("https://github.com/huggingface/pytorch-image-models/pull/2541",),
+        ),
+        Rotary(parts=other_positions(lambda positions: positions[..., ::-1])),
+    ),
+    (
+        Mistake(
+            "first-axis-for-all",
+            does="turns all channels by the position on the first axis",
+            should="turn each axis's channels by its own position",
+            fix="index the positions by the axis",
+            origin="in the style of code for text that is handed positions with axes",
+        ),
+        Rotary(parts=other_positions(lambda positions: np.broadcast_to(positions[..., :1], positions.shape))),
+    ),
+    (
+        Mistake(
+            "last-axis-at-zero",
+            does="leaves the last axis at position 0",
+            should="turn each axis's channels by its own position",
+            fix="fill the ids of every axis",
+            origin="in the style of vllm's pull request 29593, in which the index of one axis was set to 0",
+        ),
+        Rotary(parts=other_positions(lambda positions: positions * (np.arange(positions.shape[-1]) < positions.shape[-1] - 1))),
+    ),
+    (
+        Mistake(
+            "axes-added",
+            does="adds the positions on all axes and turns all channels by the sum",
+            should="turn each axis's channels by its own position",
+            fix="keep the axes apart",
+            origin="in the style of positions flattened along an image",
+        ),
+        Rotary(parts=other_positions(lambda positions: positions.sum(axis=-1, keepdims=True) + np.zeros_like(positions))),
+    ),
+    (
+        Mistake(
+            "token-in-the-place-of-the-grid",
+            does="takes the index of the token for its position on every axis",
+            should="use the positions that are given",
+            fix="pass the grid's positions instead of arange",
+            origin="in the style of Liger-Kernel's pull request 276: plain positions where none come with axes",
+        ),
+        Rotary(parts=other_positions(lambda positions: np.arange(positions.shape[-2])[:, None] + np.zeros_like(positions))),
+    ),
+    (
+        Mistake(
+            "width-of-head-in-exponent",
+            does="divides the exponent by head_dim",
+            should="divide it by the width of the axis: every axis has the whole range of frequencies",
+            fix="compute frequencies as those of a head that is as wide as the axis",
+            origin="in the style of the width mistakes of partial rope",
+        ),
+        Rotary(theta=cut),
+    ),
+    (
+        Mistake(
+            "frequencies-of-the-head-in-turns",
+            does="takes every second frequency of the whole head, the same for each axis",
+            should="compute frequencies of the width of the axis",
+            fix="tell this from Pixtral's rule, which takes even ones for the height and odd ones for the width",
+            origin="in the style of Pixtral's frequencies without the offset of the second axis",
+        ),
+        Rotary(theta=goes_on),
+    ),
+    (
+        Mistake(
+            "equal-widths",
+            does="gives every axis the same share of the head",
+            should="give each axis the channels that are asked for",
+            fix="read the widths of all axes (axes_dim)",
+            origin="in the style of code that was written for images and is given videos",
+        ),
+        Rotary(parts=other_axes(equal)),
+    ),
+    (
+        Mistake(
+            "widths-in-reverse",
+            does="takes the widths of the axes in the reverse order",
+            should="give each axis the channels that are asked for",
+            fix="reverse the widths, or the axes of the positions, not one of both",
+            origin="in the style of libraries that count axes from the last",
+        ),
+        Rotary(parts=other_axes(lambda axes: axes[::-1])),
+    ),
+)
+SPLIT_AS_ONE = Mistake(
+    "halves-split-as-one",
+    does="splits tables for both halves of the head as one, by sections twice as wide: members of a pair belong to different axes",
+    should="lay every axis's pairs out over both halves",
+    fix="repeat the list of sections, once for each half, instead of doubling its entries",
+    origin="in the style of transformers 5.23, hunyuan_vl's xdrope sections",
+)
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return what goes wrong beyond the slots of a rotation."""
+    for mistake, rotary in MISTAKES:
+        yield mistake.at(ROTATE, rotary.of(ROTATE))
+    yield SPLIT_AS_ONE.at(ROTATE, split_as_one)

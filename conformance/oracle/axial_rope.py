@@ -1,0 +1,39 @@
+"""Axial rotary embedding, from its description (Heo et al. 2024, section 3.2): rope on the channels of every axis."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from conformance.oracle import rope
+from conformance.oracle.rotary import Part, Place, Rotary
+from conformance.oracle.tensor import Tensor
+
+
+def parts(positions: Tensor, *, head_dim: int, axes: Sequence[int], order: str, layout: str, **_: Any) -> Sequence[Part]:
+    """Return the channels of every axis, and the positions on it."""
+    return [(list(channels(axis, axes, order, layout, head_dim)), on_axis(positions, axis)) for axis in range(len(axes))]
+
+
+def channels(axis: int, axes: Sequence[int], order: str, layout: str, head_dim: int) -> Iterator[int]:
+    """Yield the channels of one axis: the first members of all pairs, then the second ones, or both of each."""
+    own, before = range(axes[axis] // 2), sum(axes[:axis])
+    if order == "block":
+        yield from range(before, before + axes[axis])
+        return
+    if order == "joined":
+        pairs = [before // 2 + turn for turn in own]
+    else:
+        pairs = [sum(min(width // 2, turn + (other < axis)) for other, width in enumerate(axes)) for turn in own]
+    if layout == "half":
+        yield from (pair + place for place in (0, head_dim // 2) for pair in pairs)
+    else:
+        yield from (2 * pair + place for pair in pairs for place in (0, 1))
+
+
+def on_axis(positions: Tensor, axis: int) -> Place:
+    """Return the positions on one axis, of an array that may lack the batch axis."""
+    if len(positions.shape) == 2:
+        return lambda _, token: positions.at(token, axis)
+    return lambda batch, token: positions.at(batch, token, axis)
+
+
+rotate = Rotary(rope.thetas, parts=parts).rotate

@@ -1,0 +1,99 @@
+"""Axial rotary embedding: every axis of an image or a video turns its own channels of the head."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from refimpl.arrays import Array, array_namespace
+from refimpl.attention import Layer
+from refimpl.cases.axial_rope import CASES
+from refimpl.errors import SpecificationError
+from refimpl.forms import rotary
+from refimpl.forms.parted import Part, Parted
+from refimpl.schemes import rope
+from refimpl.spec import AxisPositions, EvenCount, Scheme, Source, Widths
+
+Order = Literal["block", "joined", "alternating"]
+Layout = Literal["interleaved", "half"]
+
+
+def parts(
+    positions: AxisPositions, *, head_dim: EvenCount, axes: Widths, order: Order = "block", layout: Layout = "interleaved"
+) -> list[Part]:
+    """Return the channels of every axis, each a head of its own with the frequencies ``base^(-2 j / width)``."""
+    if sum(axes) != head_dim:
+        message = f"axes must add up to head_dim ({head_dim}), got {axes!r}"
+        raise SpecificationError(message)
+    channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
+    return [Part(own, positions[..., axis]) for axis, own in enumerate(channels)]
+
+
+def pairs_of_axes(axes: Sequence[int], order: str) -> list[list[int]]:
+    """Return the pairs of every axis: one axis after the other, or in turns until an axis has no more."""
+    turns = [(turn, axis) for axis, width in enumerate(axes) for turn in range(width // 2)]
+    owners = [axis for _, axis in (sorted(turns) if order == "alternating" else turns)]
+    return [[pair for pair, owner in enumerate(owners) if owner == axis] for axis in range(len(axes))]
+
+
+def channels_of(pairs: Sequence[int], order: str, layout: str, half: int) -> list[int]:
+    """Return the channels of some pairs, in the order that the layout reads: those of a block of their own lie side by side."""
+    if order == "block" or layout == "interleaved":
+        return [channel for pair in pairs for channel in (2 * pair, 2 * pair + 1)]
+    return [*pairs, *(pair + half for pair in pairs)]
+
+
+FORM = Parted(rope.frequencies, parts=parts)
+rotate = FORM.operation(rotary.rotate, "Turn the channels of every axis by rope, to the position on that axis (eq. 14-16), as ``x``.")
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+    """Return how it acts in attention: on text, whose tokens stand at the same position on both axes."""
+    axes = (head_dim // 4 * 2, head_dim - head_dim // 4 * 2)
+
+    def on_text(x: Array, positions: Array, **parameters: int) -> Array:
+        both = array_namespace(positions).stack([positions, positions], axis=-1)
+        return rotate(x, both, axes=axes, **parameters)
+
+    return rotary.layer(on_text)(num_heads=num_heads, head_dim=head_dim, like=like)
+
+
+SCHEME = Scheme(
+    name="axial_rope",
+    operations=(rotate,),
+    source=Source(
+        "Heo et al. 2024, Rotary Position Embedding for Vision Transformer",
+        "https://arxiv.org/abs/2403.13298",
+        equations="section 3.2",
+    ),
+    laws={"rotate": rotary.LAWS},
+    cases=CASES,
+    summary="Rope on a grid: each axis turns its own channels of the head.",
+    meanings={
+        **rotary.MEANINGS,
+        "positions": "the place of every token on every axis, in patches or frames, counted from 0; negative ones turn back",
+        "head_dim": "all channels of one head",
+        "base": "the ratio by which frequencies fall over the channels of one axis (rope_theta), a pure number",
+        "axes": "how many channels each axis turns, in the order of the positions; together those of the head",
+        "order": "which pairs belong to which axis, and over which channels they are laid out",
+    },
+    conventions={
+        "order=block": "an axis's channels beside the other's, pairs laid out within them: Gemma 4's vision, SAM 2, Flux, CogVideoX",
+        "order=joined": "an axis's pairs after the other's, laid out over the whole head: Qwen2-VL's vision, most of transformers, DINOv3",
+        "order=alternating": "pairs take turns, laid out over the whole head: MoonViT (Kimi-VL)",
+        "layout=interleaved": "pairs (2j, 2j + 1): SAM 2, Flux, CogVideoX, MoonViT",
+        "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, DINOv3",
+        "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
+        "direction=negative": "clockwise: no released model with axes is known",
+    },
+    notes=(
+        (
+            "Frequencies begin at 1 again for every axis, and fall over its own width. Pixtral takes those of the whole head in turns "
+            "instead, and M-RoPE one after the other: other schemes."
+        ),
+        (
+            "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "
+            "Llama 4's vision, SAM 2 and MoonViT. Sums over a square image hardly tell them apart; one of unlike sides does."
+        ),
+        "In the order `block` with neighbours as pairs, `joined` is the same.",
+    ),
+    layer=layer,
+)
