@@ -45,6 +45,6 @@ class Attention:
 
     def shares(self, q: Array, *others: Array, causal: bool = False, **rule: Any) -> Array:
         """Return the softmax of the logits over the keys that a query sees, in float64."""
-        given = inspect.signature(self.logits).bind(q, *others, **rule).arguments
+        given = inspect.signature(self.logits).bind_partial(q, *others).arguments
         seen = attention.visible(given["query_positions"], given["key_positions"], causal=causal)
         return attention.softmax(self.logits(exact_float64(q), *others, **rule), seen)
