@@ -147,6 +147,8 @@ def axis_sizes(operation: Operation, drawn: Mapping[str, object], choices: bytes
         sizes[axis] = fixed if fixed is not None else 1 + choice % LARGEST_AXIS.get(axis, 3)
     if "query_head" in sizes and "key_head" in sizes:
         sizes["query_head"] *= sizes["key_head"]
+    elif "key_head" in sizes:
+        sizes["key_head"] = math.gcd(sizes["key_head"], sizes["head"])
     if "pair" in sizes and "head_dim" in sizes:
         sizes["head_dim"] = 2 * sizes["pair"]
     return {**sizes, "optional": choices[0] % 2 if "[" in axes else 0}

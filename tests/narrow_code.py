@@ -45,10 +45,12 @@ def softmax(z: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool) -> np.ndarray:
+def attention(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool, bias: np.ndarray | float = 0.0
+) -> np.ndarray:
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
-    z = q @ np.swapaxes(k, -1, -2) / F32(np.sqrt(q.shape[-1]))
+    z = q @ np.swapaxes(k, -1, -2) / F32(np.sqrt(q.shape[-1])) + F32(bias)
     hidden = causal & (n[..., None, :] > m[..., :, None])
     hidden = hidden[:, None] if hidden.ndim == 3 else hidden
     return softmax(np.where(hidden, F32(-np.inf), z)) @ v
@@ -79,16 +81,25 @@ def slopes(heads: int, max_bias: float = 8.0) -> np.ndarray:
 
 
 def steps(m: np.ndarray, n: np.ndarray, form: str) -> np.ndarray:
-    row = n[None, :] - m[:, None]
-    reversed_ = np.broadcast_to(n - n.max(), row.shape)
-    return {"row": row, "reversed": reversed_, "column": np.broadcast_to(n, row.shape), "symmetric": -np.abs(row)}[form].astype(F32)
+    row = n[..., None, :] - m[..., :, None]
+    keys, last = n[..., None, :], n.max(axis=-1)[..., None, None]
+    forms = {"row": row, "reversed": keys - last + 0 * row, "column": keys + 0 * row, "symmetric": -np.abs(row)}
+    return forms[form].astype(F32)
 
 
 def alibi(rule: Callable[[int, float], np.ndarray]) -> Function:
     def bias(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str) -> np.ndarray:
-        return rule(num_heads, max_bias)[:, None, None] * steps(m, n, form)
+        return rule(num_heads, max_bias)[:, None, None] * steps(m, n, form)[..., None, :, :]
 
     return bias
+
+
+def with_bias(scale: Callable[[int], float]) -> Function:
+    def attend(*arrays: np.ndarray, causal: bool, num_heads: int, max_bias: float, form: str) -> np.ndarray:
+        bias = alibi(slopes)(*arrays[-2:], num_heads=num_heads, max_bias=max_bias, form=form)
+        return attention(*arrays, causal=causal, bias=bias * F32(scale(arrays[0].shape[-1])))
+
+    return attend
 
 
 def thirds(heads: int, max_bias: float) -> np.ndarray:
@@ -225,6 +236,9 @@ right_row = offering("alibi.bias", alibi(slopes), form="row")
 naive_row = offering("alibi.bias", alibi(naive), form="row")
 right_40_heads = offering("alibi.bias", alibi(slopes), num_heads=40)
 naive_40_heads = offering("alibi.bias", alibi(naive), num_heads=40)
+right_bias = offering("alibi.attend", with_bias(lambda _: 1.0))
+divided_bias = offering("alibi.attend", with_bias(lambda width: width**-0.5))
+divided_symmetric = offering("alibi.attend", with_bias(lambda width: width**-0.5), form="symmetric")
 right_buckets = offering("t5.bias", t5(buckets), convention="t5", positions="from_zero")
 wrong_buckets = offering("t5.bias", t5(linear_buckets), convention="t5", positions="from_zero")
 doubled_buckets = offering("t5.bias", t5(doubled_distance), convention="t5", positions="from_zero")

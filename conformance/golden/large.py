@@ -303,8 +303,15 @@ def _shape(axes: str, parameters: Parameters, room: Room, *, optional: bool) -> 
     if axes == "...":
         return room.tokens, 3
     rank = len(axes.split()) - (0 if optional else axes.count("["))
-    sizes = ((fixed_size(axis, parameters), room.size(axis)) for axis in axis_names(axes, rank) or ())
-    return tuple(free if fixed is None else fixed for fixed, free in sizes)
+    return tuple(_size(axis, parameters, room) for axis in axis_names(axes, rank) or ())
+
+
+def _size(axis: str, parameters: Parameters, room: Room) -> int:
+    """Return the size of an axis; key heads are shared by heads that a parameter counts."""
+    fixed, free = fixed_size(axis, parameters), room.size(axis)
+    if axis == "key_head":
+        return math.gcd(free, fixed_size("head", parameters) or free)
+    return free if fixed is None else fixed
 
 
 def _call(operation: Operation, parameters: Parameters, room: Room, takes: Takes, dtype: str, rng: Generator) -> Arguments:

@@ -12,7 +12,7 @@ from conformance.takes import Takes
 from refimpl.spec import Operation, axis_names, bind, fixed_size
 
 #: Axes along which results don't depend on one another, those first along which not even positions change; grouped heads go together.
-APART = (("batch",), ("head",), ("query_head", "key_head"), ("token",), ("offset",), ("query",))
+APART = (("batch",), ("head", "key_head"), ("head",), ("query_head", "key_head"), ("token",), ("offset",), ("query",))
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,14 @@ class Sizing:
 
     def _axes(self) -> list[str]:
         words = " ".join(self.operation.arrays.values()).replace("[", "").replace("]", "").split()
-        return [*dict.fromkeys("group" if axis == "query_head" and "key_head" in words else axis for axis in words)]
+        return [*dict.fromkeys("group" if axis == self._grouped else axis for axis in words)]
+
+    @functools.cached_property
+    def _grouped(self) -> str | None:
+        """The axis of heads that share key heads, unless a parameter counts them."""
+        words = {word for axes in self.operation.arrays.values() for word in _words(axes)}
+        axis = "query_head" if "query_head" in words else "head"
+        return axis if "key_head" in words and fixed_size(axis, self.parameters) is None else None
 
     def _least(self, axis: str) -> int:
         """Return 2 for queries in one scene, and 2 for weighed keys, since a single one weighs 1 in any case; 3 with a mask."""
@@ -88,7 +95,9 @@ class Sizing:
         return max(WIDE if self.scene == "decoding" else VALUES, min(self.rows * sum(fixed), max(sum(fixed), WIDE)))
 
     def _possible(self, sizes: Sizes) -> bool:
-        """Whether positions that count up stay inside their bounds."""
+        """Whether key heads are shared by whole groups, and positions that count up stay inside their bounds."""
+        if sizes.get("head", 0) % sizes.get("key_head", 1):
+            return False
         highest = self.takes.highest
         if not self.takes.counted or highest is None:
             return True
@@ -119,8 +128,8 @@ class Sizing:
     def _derived(self, sizes: Sizes) -> Sizes:
         """Add the sizes that follow from others: grouped heads, tables with a row per distance, two channels per pair."""
         found = dict(sizes)
-        if "group" in sizes:
-            found["query_head"] = sizes["group"] * sizes["key_head"]
+        if self._grouped is not None:
+            found[self._grouped] = sizes["group"] * sizes["key_head"]
         if "pair" in sizes and "head_dim" in sizes:
             found["head_dim"] = 2 * sizes["pair"]
         if "row" in sizes:

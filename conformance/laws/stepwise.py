@@ -23,8 +23,10 @@ def part_alone(trial: Trial, call: Arguments, cut: Cut) -> Iterator[Sides]:
     part = call.with_arrays(**{name: kept(axes[name], array, cut) for name, array in call.arrays.items()})
     replies = trial.reply(call), trial.reply(part)
     for name in results:
-        sides = kept(results[name], trial.values(call, name), cut), trial.values(part, name)
-        yield from equal_but_for_noise(trial, part, sides, name, replies)
+        values = trial.values(call, name)
+        sides = kept(results[name], values, cut), trial.values(part, name)
+        places = kept(results[name], np.arange(values.size).reshape(values.shape), cut)
+        yield from equal_but_for_noise(trial, part, sides, name, replies, (call, places.ravel()) if "key" in cut else None)
 
 
 def kept(axes: str, array: np.ndarray, cut: Cut) -> np.ndarray:
@@ -71,8 +73,9 @@ def heads(trial: Trial) -> Iterator[Sides]:
     """The last head alone, with the key head that it shares, is what it is among all."""
     known = sizes(trial)
     if "key_head" in known:
-        group = known["query_head"] // known["key_head"]
-        yield from part_alone(trial, trial.arguments, {"key_head": np.array([-1]), "query_head": np.arange(-group, 0)})
+        own = "query_head" if "query_head" in known else "head"
+        group = known[own] // known["key_head"]
+        yield from part_alone(trial, trial.arguments, {"key_head": np.array([-1]), own: np.arange(-group, 0)})
     else:
         yield from part_alone(trial, trial.arguments, {"head": np.array([-1])})
 

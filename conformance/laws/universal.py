@@ -126,11 +126,17 @@ def _take(axes: str, axis: str, entry: int, array: np.ndarray) -> np.ndarray:
 
 
 def equal_but_for_noise(
-    trial: Trial, call: Arguments, sides: tuple[np.ndarray, np.ndarray], name: str, replies: tuple[Reply, Reply]
+    trial: Trial,
+    call: Arguments,
+    sides: tuple[np.ndarray, np.ndarray],
+    name: str,
+    replies: tuple[Reply, Reply],
+    other: tuple[Arguments, np.ndarray] | None = None,
 ) -> Iterator[Sides]:
     """Yield nothing for the same bits, else where both sides differ most, with twice what the oracle allows these elements.
 
-    Of two calls that differ the rows may differ by a constant, where that is free.
+    Of two calls that differ the rows may differ by a constant, where that is free. Where one side is of an ``other`` call, whose roundings
+    may be larger, as those of a bias that counts from a later key, it is allowed what that call's elements, by their flat indices, are.
     """
     if same_bits(*sides):
         return
@@ -140,7 +146,8 @@ def equal_but_for_noise(
     if free:
         left, right = left - _first(left), right - _first(right)
     most = _farthest_apart(left, right)
-    allowed = np.zeros(most.size) if changed else 2 * trial.allowed(call, name, most)
+    whole, places = (call, np.arange(left.size)) if other is None else other
+    allowed = np.zeros(most.size) if changed else trial.allowed(call, name, most) + trial.allowed(whole, name, places[most])
     if free and not changed:
         allowed = allowed + 2 * trial.allowed(call, name, most - most % left.shape[-1])
     yield Sides(left.ravel()[most], right.ravel()[most], allowed, name)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -15,6 +16,7 @@ from refimpl.arrays import Array
 from refimpl.schemes import alibi
 
 SLOPES, BIAS = "alibi.slopes", "alibi.bias"
+ATTENTION = ("alibi.weights", "alibi.attend")
 Slopes = Callable[..., Array]
 #: Parts of a bias, and the piece that makes each.
 PARTS = {"slopes": "head", "key index": "place", "product": "product"}
@@ -240,7 +242,8 @@ def mutants() -> Iterator[Mutant]:
     """Return the mutants of ALiBi's slopes, and those of its bias that are its own."""
     for mistake, made in SLOPE_MISTAKES:
         yield mistake.at(SLOPES, made)
-        yield mistake.at(BIAS, Pieces(weight=made).of(BIAS))
+        for operation in (BIAS, *ATTENTION):
+            yield replace(mistake.at(operation, Pieces(weight=made).of(operation)), inherited=operation != BIAS)
     yield from ignored(SLOPES)
     yield FROM_ONE.at(BIAS, Pieces(step=lambda steps: steps - 1.0).of(BIAS))
     yield from met(BIAS, MET)

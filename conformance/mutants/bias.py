@@ -1,5 +1,6 @@
 """The form of biases taken apart, so that a mistake can replace one piece; and what goes wrong with every bias, said once."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from conformance.mutant import Mutant
-from conformance.mutants.building import OPERATIONS, Function, Mistake, convention, forcing, moving
+from conformance.mutants.building import OPERATIONS, Function, Mistake, altered, convention, forcing, moving
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
+from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
 from conformance.mutants.rounding import to
+from refimpl import attention
 from refimpl.arrays import Array
-from refimpl.forms.bias import Bias, Weighed
+from refimpl.forms.bias import Bias, Biased, Weighed
 from refimpl.forms.joining import those_of
 from refimpl.schemes import SCHEMES, alibi
 
@@ -30,18 +33,25 @@ def both(query: Array, key: Array) -> tuple[Array, Array]:
 
 
 def form_of(operation: str) -> Bias | None:
-    """Return the form whose slots an operation fills, if it is a bias."""
+    """Return the form whose slots an operation fills, if it is a bias or attention with one."""
     scheme, name = operation.split(".")
     function = next(each for each in SCHEMES[scheme].operations if each.__name__ == name)
     form = getattr(function, "form", None)
+    form = form.bias if isinstance(form, Biased) else form
     return form if isinstance(form, Bias) else None
+
+
+def shared(q: Array, k: Array, bias: Array, seen: Array) -> Array:
+    """Return the softmax of the scaled products and their bias."""
+    return attention.softmax(attention.logits(q, k) + bias, seen)
 
 
 @dataclass(frozen=True)
 class Pieces:
     """The pieces of a bias. ``steps`` and ``weight`` replace what fills the slots; the others come before and after them.
 
-    ``pair`` changes the positions of query and key together; ``later`` is what later keys get, if not their number.
+    ``pair`` changes the positions of query and key together; ``later`` is what later keys get, if not their number. Attention with the
+    bias has two more: what a query may ``see``, and how queries, keys and the bias become each key's ``share``.
     """
 
     form: Bias = alibi.FORM
@@ -54,6 +64,8 @@ class Pieces:
     head: Step = exact
     product: Step = exact
     later: float | None = None
+    see: Callable[..., Array] = attention.visible
+    share: Callable[[Array, Array, Array, Array], Array] = shared
 
     def bias(self, *arrays: Array, **parameters: Any) -> Array:
         """Return the bias that the pieces make."""
@@ -77,9 +89,21 @@ class Pieces:
             return self.head(slot(**those_of(slot, given)))[:, None, None] * steps
         return np.moveaxis(self.head(given["table"])[steps[..., 0, :, :]], -1, -3)
 
+    def weights(self, q: Array, k: Array, *given: Array, causal: bool, **parameters: Any) -> Array:
+        """Return the attention weights."""
+        named = dict(zip(self.names, given, strict=True))
+        seen = self.see(named["query_positions"], named["key_positions"], causal=causal)
+        return self.share(q, k, self.bias(*given, **parameters), seen)
+
+    def attend(self, q: Array, k: Array, v: Array, *given: Array, **parameters: Any) -> Array:
+        """Return the averages of the values."""
+        return attention.average(self.weights(q, k, *given, **parameters), v)
+
     def of(self, operation: str) -> Callable[..., Array]:
-        """Return the bias of a scheme, made of these pieces."""
-        return replace(self, form=form_of(operation) or alibi.FORM, names=tuple(OPERATIONS[operation].arrays)).bias
+        """Return the bias of a scheme, or attention with it, made of these pieces."""
+        names = tuple(name for name in OPERATIONS[operation].arrays if name not in ("q", "k", "v"))
+        made = replace(self, form=form_of(operation) or alibi.FORM, names=names)
+        return getattr(made, operation.partition(".")[2])  # type: ignore[no-any-return]  # one of three methods
 
 
 def away(query: Array, key: Array) -> tuple[Array, Array]:
@@ -92,6 +116,23 @@ def rounded(dtype: str) -> Callable[[Array, Array], tuple[Array, Array]]:
     return lambda query, key: (query, query + to(dtype)(key - query))
 
 
+def width(q: Array) -> float:
+    """Return the root of a head's width."""
+    return math.sqrt(q.shape[-1])
+
+
+def of_key_head(q: Array, k: Array, bias: Array, seen: Array) -> Array:
+    """Give all heads that share a key head the bias of the first so many heads."""
+    return shared(q, k, np.repeat(bias[..., : k.shape[1], :, :], q.shape[1] // k.shape[1], axis=-3), seen)
+
+
+SCALED = Mistake(
+    "scaled-with-the-logits",
+    does="divides the bias by sqrt(64) with the logits",
+    should="add the bias after the scale",
+    fix="scale q k only, then add the bias",
+    origin="in the style of fused kernels that scale the bias too, as Falcon does, which was trained so; the width 64 is ours",
+)
 EVERY: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
     (
         Mistake(
@@ -102,16 +143,6 @@ EVERY: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
             origin="in the style of paths with a cache that lack it",
         ),
         Pieces(product=np.zeros_like).of,
-    ),
-    (
-        Mistake(
-            "scaled-with-the-logits",
-            does="divides the bias by sqrt(64) with the logits",
-            should="add the bias after the scale",
-            fix="scale q k only, then add the bias",
-            origin="in the style of fused kernels that scale the bias too, as Falcon does, which was trained so; the width 64 is ours",
-        ),
-        Pieces(product=lambda bias: bias / 8.0).of,
     ),
     (
         Mistake(
@@ -183,6 +214,49 @@ EVERY: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
         ),
         Pieces(product=lambda bias: np.broadcast_to(bias[..., :1, :, :], bias.shape)).of,
     ),
+)
+#: A bias alone has no width.
+ALONE = ((SCALED, Pieces(product=lambda bias: bias / 8.0)),)
+MET = (
+    (
+        replace(
+            SCALED,
+            does="divides the bias by sqrt(head_dim) with the logits",
+            origin="in the style of fused kernels that scale the bias too, as Falcon does, which was trained so",
+        ),
+        Pieces(share=lambda q, k, bias, seen: shared(q, k, bias / width(q), seen)),
+    ),
+    (
+        Mistake(
+            "multiplied-by-the-scale",
+            does="multiplies the bias by sqrt(head_dim)",
+            should="add the bias after the scale",
+            fix="where the kernel doesn't scale the bias, don't undo a scale",
+            origin="in the style of biases that are made for kernels that scale them",
+        ),
+        Pieces(share=lambda q, k, bias, seen: shared(q, k, bias * width(q), seen)),
+    ),
+    (
+        Mistake(
+            "added-to-the-weights",
+            does="adds the bias to the weights, after the softmax",
+            should="add the bias to the logits, before the softmax",
+            fix="add the bias first",
+            origin="in the style of masks that come after the softmax",
+        ),
+        Pieces(share=lambda q, k, bias, seen: shared(q, k, 0.0 * bias, seen) + np.where(seen, bias, 0.0)),
+    ),
+    (
+        Mistake(
+            "bias-of-the-key-head",
+            does="gives heads that share a key head the number of the key head",
+            should="give every head its own",
+            fix="index by the query's head",
+            origin="in the style of kernels for grouped heads that index by the key's head",
+        ),
+        Pieces(share=of_key_head),
+    ),
+    *((mistake, Pieces(see=see)) for mistake, see in MASK_MISTAKES),
 )
 OF_WEIGHTS: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
     (
@@ -288,7 +362,7 @@ def ignored(operation: str) -> Iterator[Mutant]:
     sizes = {axis for axes in contract.arrays.values() for axis in axes.split()}
     for name, parameter in contract.parameters.items():
         yield from (convention(operation, name, value) for value in parameter.choices)
-        if not (parameter.required or parameter.choices or name in sizes):
+        if not (parameter.required or parameter.choices or parameter.kind is bool or name in sizes):
             mistake = Mistake(
                 f"{name.replace('_', '-')}-ignored",
                 does=f"uses a {name} of {parameter.default} whatever is asked for",
@@ -305,6 +379,11 @@ def inherited(operation: str) -> Iterator[Mutant]:
     yield from ignored(operation)
     for mistake, made in (*EVERY, *(OF_WEIGHTS if weighed else OF_TABLES), *halves(weighed=weighed)):
         yield mistake.at(operation, made(operation))
+    attended = "q" in OPERATIONS[operation].arrays
+    for mistake, pieces in MET if attended else ALONE:
+        yield mistake.at(operation, pieces.of(operation))
+    for mistake, change in INPUT_MISTAKES if attended else ():
+        yield mistake.at(operation, altered(operation, arrays=change))
     yield from position_mutants(operation, RELATIVE_SLUGS)
 
 

@@ -39,7 +39,7 @@ def slopes(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float) -> Resu
     return {"result": ((num_heads,), steepness(a, num_heads, max_bias))}
 
 
-def weights(a: Exact, _: Inputs, *, num_heads: int, max_bias: float, form: str) -> list[Ball]:
+def heads(a: Exact, _: Inputs, *, num_heads: int, max_bias: float, form: str) -> list[Ball]:
     """Return the slope of every head, whatever the form."""
     del form
     return steepness(a, num_heads, max_bias)
@@ -50,4 +50,5 @@ def steps(_a: Exact, _: Inputs, *, form: str, **_heads: float) -> Callable[[int,
     return lambda _head, place: arb(STEPS[form](place))
 
 
-bias = Weighed(weights, steps).bias
+FORM = Weighed(heads, steps)
+bias, weights, attend = FORM.bias, FORM.weights, FORM.attend

@@ -273,8 +273,8 @@ ROWS: Mapping[str, Row] = {
     "scale": Row(
         Stage.ARITHMETIC,
         3,
-        covers="1 / sqrt(d) before, after, or split between q and k",
-        argument="the constant twice where split, and the operation",
+        covers="1 / sqrt(d) before, after, or split between q and k; a bias divided by it, and multiplied by it with the sum",
+        argument="the constant twice where split or undone, and the operation",
         needs="torch 2.13: scaled_dot_product_attention multiplies q and k by sqrt(scale)",
     ),
     "exponent": Row(

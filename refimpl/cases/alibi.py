@@ -1,10 +1,61 @@
 """The cases of ALiBi: head counts that are no power of two, every form, and distances where formats end."""
 
+from typing import Any
+
 from refimpl.cases import ladder
-from refimpl.cases.biases import batched
+from refimpl.cases.biases import attended, batched
 from refimpl.spec import Case
 
 NEAR = [0, 1, 2]
+
+
+def symmetric(num_heads: int) -> dict[str, Any]:
+    """Return the form in which a row's common share, which no softmax shows, isn't all that tells of the query."""
+    return {"num_heads": num_heads, "form": "symmetric"}
+
+
+def attention_cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of attention with the bias, or of its weights: those of every bias, other forms, and numbers of heads."""
+    narrow: dict[str, Any] = {"sizes": {"head_dim": 1}}
+    return (
+        *attended(name, symmetric),
+        Case(f"{name}/row", exposes="the distance made absolute", num_heads=2, sizes={"head_dim": 4}, query_positions=[1, 2],
+             key_positions=[0, 1, 2, 9]),
+        Case(f"{name}/column", exposes="the sign of the column form", num_heads=2, form="column", sizes={"head_dim": 4},
+             query_positions=[2], key_positions=[0, 1, 2, 9]),
+        Case(f"{name}/reversed", exposes="the sign of the reversed form", num_heads=2, form="reversed", sizes={"head_dim": 4},
+             query_positions=[2], key_positions=[0, 1, 2, 9]),
+        *(
+            Case(f"{name}/{form}-far", exposes="positions or distances in half precision", num_heads=2, max_bias=16.0, form=form,
+                 query_positions=[4_099], key_positions=keys, **narrow)
+            for form, keys in (("row", [0, 1, 2]), ("column", [4_097, 4_098, 4_099]), ("reversed", [0, 1, 4_099]))
+        ),
+        Case(f"{name}/reversed-batched", exposes="the last key of another row", num_heads=3, form="reversed", causal=True,
+             sizes={"head_dim": 2, "batch": 2}, query_positions=[[1, 2], [9, 10]], key_positions=[[0, 1, 2], [9, 5, 10]]),
+        Case(f"{name}/inexact-exponent", exposes="the exponent in half precision", num_heads=3, max_bias=8.1, query_positions=[9],
+             key_positions=[0, 9], **narrow),
+        Case(f"{name}/bloom", exposes="the bias scaled with the logits, or lost under the mask", num_heads=2, form="column", causal=True,
+             sizes={"head_dim": 64}, query_positions=[1, 2], key_positions=NEAR),
+        Case(f"{name}/row-decoding", exposes="no bias in decoding", num_heads=4, causal=True, sizes={"head_dim": 4}, query_positions=[9],
+             key_positions=[0, 1, 8, 9]),
+        *(
+            Case(f"{name}/{word}-heads", exposes=exposes, num_heads=heads, query_positions=[9], key_positions=[1, 9], **narrow)
+            for word, heads, exposes in (
+                ("six", 6, "one geometric sequence 2^(-8 h / heads) for every number of heads"),
+                ("eight", 8, "the slopes of a rank's own heads"),
+                ("twelve", 12, "every second slope taken from the even ones"),
+                ("twenty", 20, "slopes sorted"),
+                ("seventy-one", 71, "a wrong count of extra heads"),
+            )
+        ),
+        Case(f"{name}/larger-bias", exposes="the exponent 8 fixed", num_heads=6, max_bias=16.0, query_positions=[2], key_positions=[0, 1],
+             **narrow),
+        Case(f"{name}/odd-bias", exposes="the exponent rounded to an integer", num_heads=4, max_bias=6.5, query_positions=[2],
+             key_positions=[0, 1], **narrow),
+        Case(f"{name}/unknown-form", exposes="a form that doesn't exist", num_heads=2, form="diagonal", query_positions=[0],
+             key_positions=[0], error="form must be one of row, column, reversed, symmetric, got 'diagonal'", **narrow),
+    )
+
 
 CASES = (
     Case("slopes/inexact-exponent", exposes="the exponent in half precision", num_heads=3, max_bias=8.1),
@@ -103,4 +154,6 @@ CASES = (
          error="query_positions must have axes ([batch], query), got shape (1, 1, 1)"),
     *batched("bias", num_heads=2),
     *batched("bias", "-reversed", num_heads=2, form="reversed", equality="row_constant"),
+    *attention_cases("weights"),
+    *attention_cases("attend"),
 )

@@ -10,10 +10,14 @@ from typing import Annotated, Any
 from refimpl import attention
 from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
 from refimpl.attention import Layer
+from refimpl.forms.attention import Attention
 from refimpl.forms.joining import joined, those_of
-from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law
 
 Added = Annotated[Array, "[batch] head query key"]
+Queries = Annotated[Array, "batch head query head_dim"]
+Keys = Annotated[Array, "batch key_head key head_dim"]
+Logits = Annotated[Array, "batch head query key"]
 
 
 def whole(x: Array) -> Array:
@@ -76,6 +80,28 @@ def looked_up(
     return xp.moveaxis(chosen, -1, -3)
 
 
+@dataclass(frozen=True)
+class Biased(Attention):
+    """Attention whose scaled logits get a bias."""
+
+    bias: Bias | None = None
+
+
+def attending(bias: Callable[..., Array]) -> Biased:
+    """Return attention with a bias, which is an operation."""
+    return Biased(joined(met, bias, [bias], name="logits"), bias=bias.form)  # type: ignore[attr-defined]  # made of a form
+
+
+def met(bias: Callable[..., Array], /, q: Queries, k: Keys, *given: Array, **rule: Any) -> Logits:
+    """Return ``q k^T / sqrt(head_dim)`` plus the bias, in the dtype of ``q``."""
+    return cast_like(attention.logits(q, k) + bias(*map(exact, given), **rule), q)
+
+
+def exact(x: Array) -> Array:
+    """Return what is learned in float64, so that no bias is rounded, and positions as they are."""
+    return x if array_namespace(x).isdtype(x.dtype, "integral") else exact_float64(x)
+
+
 def numbers(rows: int, columns: int, *, like: Array) -> Array:
     """Return a table of dyadic numbers between -1 and 1 in place of trained ones; up to 61 rows differ from one another."""
     xp = array_namespace(like)
@@ -94,3 +120,15 @@ def layer(added: Callable[[Array, Array], Array], *, learned: int = 0, scale: fl
 
 #: What the positions of every bias mean.
 MEANINGS = {"query_positions": "where each query stands, in tokens", "key_positions": "where each key stands, in tokens"}
+#: What the arguments of attention mean that a bias has not.
+ATTENTION_MEANINGS = {
+    "q": "queries, as projected and not yet scaled",
+    "k": "keys, as projected; consecutive query heads share a key head",
+    "v": "values, as projected; grouped like the keys",
+    "causal": "whether keys whose position exceeds the query's are hidden",
+}
+#: What holds for attention with every bias; heads apart where no parameter counts them.
+ATTENTION_LAWS = {
+    "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE),
+    "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE),
+}

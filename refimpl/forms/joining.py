@@ -33,9 +33,14 @@ def joined(function: Function, form: object, slots: Sequence[Function], says: st
         return function(form, *arrays[:placed], **{**defaults, **parameters, **named})
 
     made.__name__, made.__doc__ = name or function.__name__, says or function.__doc__
+    return declared(made, form, taken, own.return_annotation)
+
+
+def declared(made: Function, form: object, taken: Sequence[inspect.Parameter], returned: object) -> Function:
+    """Return a function as an operation that takes those arguments and returns that; it keeps its ``form``."""
     made.form = form  # type: ignore[attr-defined]  # every function may have one
-    made.__signature__ = own.replace(parameters=taken)  # type: ignore[attr-defined]  # every function may have one
-    made.__annotations__ = {argument.name: argument.annotation for argument in taken} | {"return": own.return_annotation}
+    made.__signature__ = inspect.Signature(taken, return_annotation=returned)  # type: ignore[attr-defined]  # every function may have one
+    made.__annotations__ = {argument.name: argument.annotation for argument in taken} | {"return": returned}
     return operation(made)
 
 

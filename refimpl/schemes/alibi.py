@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from refimpl.arrays import Array, array_namespace, row
 from refimpl.attention import Layer
 from refimpl.cases.alibi import CASES
-from refimpl.forms.bias import Weighed
+from refimpl.forms.bias import ATTENTION_LAWS, ATTENTION_MEANINGS, Weighed, attending
 from refimpl.forms.bias import layer as biased
 from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
 
@@ -37,6 +37,10 @@ bias = FORM.operation(
     "Return ``-slope (m - n)`` for query position ``m`` and key position ``n``, or another form of it, in float64 (section 3)."
 )
 
+ATTENTION = attending(bias)
+weights = ATTENTION.weights("Return the attention weights ``softmax(q k^T / sqrt(head_dim) + bias)``, in the dtype of ``q`` (section 3).")
+attend = ATTENTION.attend("Return ``softmax(q k^T / sqrt(head_dim) + bias) v``, in the dtype of ``v`` (section 3).")
+
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return ALiBi as it acts in attention: a bias beside the scaled dot product, and nothing that is learned."""
@@ -45,6 +49,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 
 MEANINGS = {
+    **ATTENTION_MEANINGS,
     "query_positions": "position of every query, in tokens",
     "key_positions": "position of every key, in tokens",
     "num_heads": "number of attention heads of the whole layer, even where a device holds only some",
@@ -83,11 +88,12 @@ NOTES = (
 
 SCHEME = Scheme(
     name="alibi",
-    operations=(slopes, bias),
+    operations=(slopes, bias, weights, attend),
     source=Source("Press, Smith, Lewis 2021, Train Short, Test Long", "https://arxiv.org/abs/2108.12409", equations="section 3"),
     laws={
         "slopes": (Law.SLOPES_IN_UNIT_INTERVAL, Law.NESTED, Law.REACH),
         "bias": (Law.TRANSLATION, Law.ROW_CONSTANT, Law.HOMOGENEOUS, Law.MONOTONE, Law.ZERO_AT_ORIGIN, Law.STEPWISE),
+        **ATTENTION_LAWS,
     },
     cases=CASES,
     summary="Subtract from every attention logit the distance times a slope of the head.",

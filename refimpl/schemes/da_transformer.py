@@ -7,6 +7,7 @@ from refimpl import attention
 from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
 from refimpl.cases.da_transformer import CASES
 from refimpl.errors import SpecificationError
+from refimpl.forms.attention import Attention
 from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law, Scheme, Source, operation
 
 Query = Annotated[Array, "batch query_head query head_dim"]
@@ -59,46 +60,28 @@ def rescale(
     return cast_like((1.0 + xp.exp(limit)) * sigmoid(weight * distance - limit), distance_weight)
 
 
-@operation
-def weights(
+def logits(
     q: Query,
     k: Key,
     query_positions: BatchedQueryPositions,
     key_positions: BatchedKeyPositions,
     distance_weight: PerHead,
     saturation: PerHead,
-    *,
-    causal: bool = False,
 ) -> Annotated[Array, "batch query_head query key"]:
+    """Return ``ReLU(q k^T) R / sqrt(head_dim)``, ``R`` the rescaling, in float64 (section 3.2)."""
+    check_saturation(saturation)
+    factor = rescale(query_positions, key_positions, exact_float64(distance_weight), exact_float64(saturation))
+    return array_namespace(q, k).clip(attention.logits(q, k), min=0.0) * factor
+
+
+FORM = Attention(logits, values="values")
+weights = FORM.weights(
     """Return ``softmax(ReLU(q k^T) R / sqrt(head_dim))``, ``R`` the rescaling, in the dtype of ``q`` (section 3.2).
 
     The ReLU comes before the product and the mask after it: a mask of minus infinity that went through the ReLU would hide nothing.
     """
-    xp = array_namespace(q, k)
-    check_saturation(saturation)
-    factor = rescale(query_positions, key_positions, exact_float64(distance_weight), exact_float64(saturation))
-    clipped = xp.clip(attention.logits(q, k), min=0.0)
-    seen = attention.visible(query_positions, key_positions, causal=causal)
-    return cast_like(attention.softmax(clipped * factor, seen), q)
-
-
-@operation
-def attend(
-    q: Query,
-    k: Key,
-    values: Key,
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    distance_weight: PerHead,
-    saturation: PerHead,
-    *,
-    causal: bool = False,
-) -> Annotated[Array, "batch query_head query head_dim"]:
-    """Return ``softmax(ReLU(q k^T) R / sqrt(head_dim)) values`` in the dtype of the values (section 3.2)."""
-    check_saturation(saturation)
-    exact = (exact_float64(x) for x in (distance_weight, saturation))
-    shares = weights(exact_float64(q), k, query_positions, key_positions, *exact, causal=causal)
-    return attention.average(shares, values)
+)
+attend = FORM.attend("Return ``softmax(ReLU(q k^T) R / sqrt(head_dim)) values`` in the dtype of the values (section 3.2).")
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
@@ -107,11 +90,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
     weight = row([(-0.25 if head % 2 == 0 else 0.125) * (1 + head // 2) for head in range(num_heads)], like=like)
     limit = row([1.0 + head / 4 for head in range(num_heads)], like=like)
 
-    def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        factor = rescale(query_positions, key_positions, weight, limit)
-        return array_namespace(q, k).clip(attention.logits(q, k), min=0.0) * factor
-
-    return attention.Layer(logits=logits, learned=2 * num_heads)
+    return attention.Layer(logits=lambda q, k, m, n: logits(q, k, m, n, weight, limit), learned=2 * num_heads)
 
 
 SCHEME = Scheme(

@@ -3,40 +3,31 @@
 from typing import Annotated
 
 from refimpl import attention
-from refimpl.arrays import Array, cast_like, exact_float64
+from refimpl.arrays import Array
 from refimpl.cases.none import CASES
-from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law, Scheme, Source, operation
+from refimpl.forms.attention import Attention
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law, Scheme, Source
 
 
-@operation
-def weights(
+def logits(
     q: Annotated[Array, "batch query_head query head_dim"],
     k: Annotated[Array, "batch key_head key head_dim"],
     query_positions: BatchedQueryPositions,
     key_positions: BatchedKeyPositions,
-    *,
-    causal: bool = False,
 ) -> Annotated[Array, "batch query_head query key"]:
+    """Return ``q k^T / sqrt(head_dim)``, wherever queries and keys stand."""
+    del query_positions, key_positions
+    return attention.logits(q, k)
+
+
+FORM = Attention(logits)
+weights = FORM.weights(
     """Return the attention weights ``softmax(q k^T / sqrt(head_dim))``, in the dtype of ``q`` (eq. 1).
 
     Positions act through the causal mask only, which hides keys whose position exceeds the query's; a query that sees no key raises.
     """
-    seen = attention.visible(query_positions, key_positions, causal=causal)
-    return cast_like(attention.softmax(attention.logits(q, k), seen), q)
-
-
-@operation
-def attend(
-    q: Annotated[Array, "batch query_head query head_dim"],
-    k: Annotated[Array, "batch key_head key head_dim"],
-    v: Annotated[Array, "batch key_head key head_dim"],
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    causal: bool = False,
-) -> Annotated[Array, "batch query_head query head_dim"]:
-    """Return ``softmax(q k^T / sqrt(head_dim)) v``, in the dtype of ``v`` (eq. 1)."""
-    return attention.average(weights(exact_float64(q), k, query_positions, key_positions, causal=causal), v)
+)
+attend = FORM.attend("Return ``softmax(q k^T / sqrt(head_dim)) v``, in the dtype of ``v`` (eq. 1).")
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:

@@ -8,6 +8,7 @@ from refimpl.arrays import Array, arange, array_namespace, cast_like, exact_floa
 from refimpl.attention import Layer
 from refimpl.cases.shaw import CASES
 from refimpl.errors import SpecificationError
+from refimpl.forms.attention import Attention
 from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Count, Law, Scheme, Source, operation
 
 Queries = Annotated[Array, "batch query_head query head_dim"]
@@ -69,26 +70,12 @@ def logits(
     return cast_like(meet(q, k, edges(key_table, steps, max_distance=max_distance, clip=clip)), q)
 
 
-@operation
-def weights(
-    q: Queries,
-    k: Keys,
-    key_table: Table,
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    max_distance: Count,
-    sign: Sign = "key_minus_query",
-    clip: Clip = "symmetric",
-    causal: bool = False,
-) -> Annotated[Array, "batch query_head query key"]:
+weights = Attention(logits).weights(
     """Return the attention weights ``alpha_mn = exp(e_mn) / sum_n exp(e_mn)`` of the logits (eq. 4), in the dtype of ``q``.
 
     Raises as ``logits``, and where a query sees no key.
     """
-    exact = exact_float64(q)
-    unmasked = logits(exact, k, key_table, query_positions, key_positions, max_distance=max_distance, sign=sign, clip=clip)
-    return cast_like(attention.softmax(unmasked, attention.visible(query_positions, key_positions, causal=causal)), q)
+)
 
 
 @operation

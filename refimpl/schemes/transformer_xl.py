@@ -10,6 +10,7 @@ from refimpl import attention
 from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, outer, row
 from refimpl.cases.transformer_xl import CASES
 from refimpl.errors import SpecificationError
+from refimpl.forms.attention import Attention
 from refimpl.schemes import sinusoidal
 from refimpl.spec import (
     BatchedKeyPositions,
@@ -127,76 +128,11 @@ def logits(
     return cast_like(sum(parts[1:], start=parts[0]) / math.sqrt(q.shape[-1]), q)
 
 
-@operation
-def weights(
-    q: Queries,
-    k: Keys,
-    position_weight: PositionWeight,
-    content_bias: HeadBias,
-    position_bias: HeadBias,
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "halves",
-    sign: Sign = "query_minus_key",
-    clamp_length: Count | None = None,
-    causal: bool = False,
-) -> Logits:
-    """Return the attention weights, the softmax over the keys of the logits of section 3.3, in the dtype of ``q``."""
-    exact = logits(
-        exact_float64(q),
-        k,
-        position_weight,
-        content_bias,
-        position_bias,
-        query_positions,
-        key_positions,
-        dim=dim,
-        base=base,
-        layout=layout,
-        sign=sign,
-        clamp_length=clamp_length,
-    )
-    return cast_like(attention.softmax(exact, attention.visible(query_positions, key_positions, causal=causal)), q)
-
-
-@operation
-def attend(
-    q: Queries,
-    k: Keys,
-    v: Keys,
-    position_weight: PositionWeight,
-    content_bias: HeadBias,
-    position_bias: HeadBias,
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *,
-    dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "halves",
-    sign: Sign = "query_minus_key",
-    clamp_length: Count | None = None,
-    causal: bool = False,
-) -> Queries:
-    """Return attention over this segment and the memory before it: the weights' average of values that know no position (section 3.3)."""
-    shares = weights(
-        exact_float64(q),
-        k,
-        position_weight,
-        content_bias,
-        position_bias,
-        query_positions,
-        key_positions,
-        dim=dim,
-        base=base,
-        layout=layout,
-        sign=sign,
-        clamp_length=clamp_length,
-        causal=causal,
-    )
-    return attention.average(shares, v)
+FORM = Attention(logits)
+weights = FORM.weights("Return the attention weights, the softmax over the keys of the logits of section 3.3, in the dtype of ``q``.")
+attend = FORM.attend(
+    "Return attention over this segment and the memory before it: the weights' average of values that know no position (section 3.3)."
+)
 
 
 @operation

@@ -109,13 +109,18 @@ class _Filler:
     def size(self, name: str, axis: str) -> int:
         """Return the size of an axis; a bad input may contradict its parameters, and need not say everything."""
         bad = self.case.error is not None
-        known = self.sizes.get(axis, self.sizes["query_head"] if axis == "key_head" else None)
+        known = self.sizes.get(axis, self._query_heads() if axis == "key_head" else None)
         fixed = fixed_size(axis, self.parameters)
         size = known if fixed is None or (bad and known is not None) else fixed
         if size is None and not bad:
             message = f"{self.identity}: axis '{axis}' of {name} must be given by an array, a parameter or sizes, got nothing"
             raise GenerationError(message)
         return max(SIZE_OF_BAD_INPUT if size is None else size, 0)
+
+    def _query_heads(self) -> int:
+        """Return how many heads the queries have."""
+        axis = self.operation.arrays["q"].split()[1]
+        return fixed_size(axis, self.parameters) or self.sizes[axis]
 
     def layout(self, name: str) -> str:
         """Return the layout in which an array is read; a cotangent comes in the layout that is written."""

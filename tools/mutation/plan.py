@@ -10,7 +10,8 @@ from tools.mutation.sites import Site, read
 from tools.mutation.specimen import Specimen, reached, run_by
 
 #: What makes numbers: a mutation here is put to each operation by itself.
-NUMERIC = ("refimpl.attention", "refimpl.forms.rotary", "refimpl.forms.parted", *(f"refimpl.schemes.{name}" for name in SCHEMES))
+FORMS = ("rotary", "parted", "bias", "attention")
+NUMERIC = ("refimpl.attention", *(f"refimpl.forms.{name}" for name in FORMS), *(f"refimpl.schemes.{name}" for name in SCHEMES))
 #: What every operation shares: a mutation here is put to all of them together.
 SHARED = ("refimpl.arrays", "refimpl.spec")
 EVERYTHING = "shared"
