@@ -103,11 +103,11 @@ def slopes(*, num_heads: int, max_bias: float) -> Array:
 
 def bias(query_positions: Array, key_positions: Array, *, num_heads: int, max_bias: float, form: str) -> Array:
     """Return slopes times distances, in float32."""
-    query, key = query_positions[:, None], key_positions[None, :]
+    query, key = query_positions[..., None, :, None], key_positions[..., None, None, :]
     distance = {
         "row": key - query,
         "column": key + 0 * query,
-        "reversed": key - key.max() + 0 * query,
+        "reversed": key - key.max(axis=-1, keepdims=True) + 0 * query,
         "symmetric": -np.abs(key - query),
     }[form]
     return slopes(num_heads=num_heads, max_bias=max_bias)[:, None, None] * distance.astype(np.float32)
@@ -151,7 +151,7 @@ def clamped_bucket(relative_positions: Array, *, bidirectional: bool, num_bucket
 def kernel_bias(query_positions: Array, key_positions: Array, first: Array, second: Array, *, form: str) -> Array:
     """Return KERPLE's bias in float32 by the logarithm to base 2, stored in the dtype of the learned numbers."""
     single = np.float32
-    distance = np.abs(query_positions[:, None] - key_positions).astype(single)
+    distance = np.abs(query_positions[..., None, :, None] - key_positions[..., None, None, :]).astype(single)
     factor, rate = (learned.astype(single)[:, None, None] for learned in (first, second))
     with np.errstate(divide="ignore", over="ignore"):
         if form == "log":
@@ -162,7 +162,8 @@ def kernel_bias(query_positions: Array, key_positions: Array, first: Array, seco
 def rescale(query_positions: Array, key_positions: Array, distance_weight: Array, saturation: Array) -> Array:
     """Return DA-Transformer's factors in the arithmetic of the weights, step by step, with the sigmoid that torch has."""
     single, kind = np.float32, distance_weight.dtype
-    distance, limit = np.abs(query_positions[:, None] - key_positions).astype(single), saturation[:, None, None]
+    query, key, limit = query_positions[..., None, :, None], key_positions[..., None, None, :], saturation[:, None, None]
+    distance = np.abs(query - key).astype(single)
     with np.errstate(over="ignore"):
         exponent = (distance_weight.astype(single)[:, None, None] * distance).astype(kind) - limit
         share = (1 / (1 + np.exp(-exponent.astype(single)))).astype(kind)
@@ -174,14 +175,14 @@ def aware_weights(q: Array, k: Array, query_positions: Array, key_positions: Arr
     key = np.repeat(k, q.shape[1] // k.shape[1], axis=1)
     products = (q[..., :, None, :] * key[..., None, :, :]).sum(axis=-1)
     scores = np.maximum(products, 0) * rescale(query_positions, key_positions, *learned) / np.asarray(np.sqrt(q.shape[-1]), dtype=q.dtype)
-    seen = (key_positions[None, :] <= query_positions[:, None]) | (not causal)
+    seen = (key_positions[..., None, None, :] <= query_positions[..., None, :, None]) | (not causal)
     hidden = np.where(seen, scores, np.asarray(-np.inf, dtype=q.dtype))
     powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
 def aware_attend(q: Array, k: Array, values: Array, *others: Array, causal: bool) -> Array:
-    """Return the average of the values."""
+    """Return the average of the values, summed in float32 at least, as matrix products of models are."""
     shares = aware_weights(q, k, *others, causal=causal)
     repeated = np.repeat(values, q.shape[1] // k.shape[1], axis=1)
-    return (shares[..., None] * repeated[..., None, :, :]).sum(axis=-2)
+    return (shares[..., None] * repeated[..., None, :, :]).sum(axis=-2, dtype=np.promote_types(q.dtype, np.float32)).astype(q.dtype)

@@ -36,12 +36,17 @@ def one_off(values: np.ndarray, _: Arguments) -> np.ndarray:
 
 def from_distance_one(values: np.ndarray, _: Arguments) -> np.ndarray:
     """Return biases of distances that are one too long."""
-    return values - 2.0 ** -np.arange(1, values.shape[0] + 1)[:, None, None]
+    return values - 2.0 ** -np.arange(1, values.shape[-3] + 1)[:, None, None]
 
 
 def with_positions(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return biases that grow with the query's own position."""
-    return values + call.arrays["query_positions"][:, None]
+    return values + call.arrays["query_positions"][..., None, :, None]
+
+
+def steeper_with_queries(values: np.ndarray, call: Arguments) -> np.ndarray:
+    """Return biases whose steps from key to key grow with the query's own position."""
+    return values * (1 + call.arrays["query_positions"][..., None, :, None])
 
 
 def near_the_end(values: np.ndarray, call: Arguments) -> np.ndarray:
@@ -134,9 +139,9 @@ def mean_of_heads_leaks(values: np.ndarray, _: Arguments) -> np.ndarray:
     return values + values.mean(axis=1, keepdims=True) / 16
 
 
-def mean_of_first_axis_leaks(values: np.ndarray, _: Arguments) -> np.ndarray:
-    """Return heads that see each other where they are the first axis."""
-    return values + values.mean(axis=0, keepdims=True) / 16
+def mean_of_last_heads_leaks(values: np.ndarray, _: Arguments) -> np.ndarray:
+    """Return heads that see each other where query and key are the last axes."""
+    return values + values.mean(axis=-3, keepdims=True) / 16
 
 
 def tiled_key_heads(call: Arguments) -> Arguments:
@@ -187,7 +192,7 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("sinusoidal.shift_matrix", "identity at origin", lambda m, _: np.swapaxes(m, -1, -2)[..., ::-1]),
         ("alibi.slopes", "slopes in unit interval", one_off),
         ("alibi.bias", "translation", with_positions),
-        ("alibi.bias", "row constant", lambda b, _: b**2),
+        ("alibi.bias", "row constant", steeper_with_queries),
         ("alibi.bias", "homogeneous", from_distance_one),
         ("alibi.bias", "zero at origin", from_distance_one),
         ("alibi.bias", "monotone", lambda b, _: -b),
@@ -226,7 +231,7 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("alibi.slopes", "reach", lambda slopes, _: 2 * slopes),
         ("rope.rotate", "heads", mean_of_heads_leaks),
         ("rope.attend", "heads", mean_of_heads_leaks),
-        ("t5.bias", "heads", mean_of_first_axis_leaks),
+        ("t5.bias", "heads", mean_of_last_heads_leaks),
         ("rope.attend", "stepwise", first_key_leaks),
         ("transformer_xl.logits", "additive", softened),
         ("transformer_xl.terms", "global query", lambda terms, _: (*terms[:2], 2 * terms[2], terms[3])),
