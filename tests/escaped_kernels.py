@@ -62,10 +62,11 @@ def head_in_a_byte(q: np.ndarray, k: np.ndarray, v: np.ndarray, *places: np.ndar
 
 
 FIVE = {"convention": "t5"}
+ROW = {"rows": "shared"}
 SET: list[Kernel] = [
     Kernel("a scale of at most 100", "sinusoidal.encode", limited(encode, scale=lambda scale: min(scale, 100.0)), {}),
     Kernel("positions beyond 1,000 made whole", "sinusoidal.encode", whole_beyond(1_000), {}),
-    Kernel("a largest exponent of at most 32", "alibi.bias", limited(alibi(slopes), max_bias=lambda most: min(most, 32.0)), {}),
+    Kernel("a largest exponent of at most 32", "alibi.bias", limited(alibi(slopes), max_bias=lambda most: min(most, 32.0)), ROW),
     Kernel("a scale of 0 taken for 1", "sinusoidal.encode", limited(encode, scale=lambda scale: scale or 1.0), {}),
     Kernel("a negative scale taken for its absolute value", "sinusoidal.encode", limited(encode, scale=abs), {}),
     Kernel("a base of at least 2", "sinusoidal.encode", limited(encode, base=lambda base: max(base, 2.0)), {}),
@@ -78,12 +79,12 @@ SET: list[Kernel] = [
         lambda table, *others, **said: reference_t5.bias(table[np.minimum(np.arange(len(table)), 511)], *others, **said),
         {"convention": "deberta"},
     ),
-    Kernel("max_distance in 16 bits", "t5.bias", t5(limited(t5_buckets, max_distance=lambda most: min(most, 32_767))), FIVE),
-    Kernel("buckets in a signed byte up to 256", "t5.bias", t5(in_a_byte), FIVE),
+    Kernel("max_distance in 16 bits", "t5.bias", t5(limited(t5_buckets, max_distance=lambda most: min(most, 32_767))), FIVE | ROW),
+    Kernel("buckets in a signed byte up to 256", "t5.bias", t5(in_a_byte), FIVE | ROW),
     Kernel("logarithms rounded up", "t5.bucket", rounded_up, FIVE),
-    Kernel("distances of positions that fit in 16 bits", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int16), {}),
-    Kernel("distances of positions that fit in 16 bits", "alibi.bias", in_integers(alibi(slopes), 0, np.int16), {}),
-    Kernel("distances of positions that fit in a byte", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int8), {}),
+    Kernel("distances of positions that fit in 16 bits", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int16), ROW),
+    Kernel("distances of positions that fit in 16 bits", "alibi.bias", in_integers(alibi(slopes), 0, np.int16), ROW),
+    Kernel("distances of positions that fit in a byte", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int8), ROW),
     Kernel("the head of keys in a byte", "rope.attend", head_in_a_byte, {"layout": "half", "causal": True, "head_dim": {64, 128}}),
 ]
 
@@ -119,7 +120,7 @@ GUESSING: list[Kernel] = [
     Kernel("rows alike where their ends are, in a model", "rope.rotate", of_ends, {"head_dim": 128, "layout": "half"}),
     Kernel("a range where its ends are", "rope.rotate", of_a_range, {}),
     Kernel("a range where its ends are, in a model", "rope.rotate", of_a_range, {"head_dim": 128, "rows": "shared"}),
-    Kernel("slopes below 2^-24 are zero", "alibi.bias", alibi(flat_slopes), {}),
+    Kernel("slopes below 2^-24 are zero", "alibi.bias", alibi(flat_slopes), ROW),
 ]
 
 
@@ -332,7 +333,7 @@ def reused() -> list[Kernel]:
         Kernel("vectors known by their identity", "rope.rotate", Kept(rotate, 0, id), {"positions": "from_zero"}),
         Kernel("keys known by their identity", "rope.attend", Kept(attend, 1, id), {}),
         Kernel("values known by their identity", "rope.attend", Kept(attend, 2, id), AT_END),
-        Kernel("a table known by its identity", "t5.bias", Kept(t5(t5_buckets), 0, id), FIVE),
+        Kernel("a table known by its identity", "t5.bias", Kept(t5(t5_buckets), 0, id), FIVE | ROW),
         Kernel("a table known by where it lies", "learned.encode", Kept(learned.encode, 1, pointer), {}),
         Kernel("short factors known by their identity", "longrope.rotate", Kept(longrope.rotate, 2, id), longrope_declared),
         Kernel("long factors known by their identity", "longrope.rotate", Kept(longrope.rotate, 3, id), longrope_declared),
@@ -400,7 +401,7 @@ VIEWED: list[Kernel] = [
     Kernel("views from the end read from the start", "rope.rotate", reading(rotate, (0, backwards)), {}),
     Kernel("positions from the end read from the start", "rope.rotate", reading(rotate, (1, backwards)), {"layout": "half"}),
     Kernel("keys from the end read from the start", "rope.attend", reading(attend, (1, backwards)), AT_END),
-    Kernel("a table from the end read from the start", "t5.bias", reading(t5(t5_buckets), (0, backwards)), FIVE),
+    Kernel("a table from the end read from the start", "t5.bias", reading(t5(t5_buckets), (0, backwards)), FIVE | ROW),
     Kernel("what is broadcast found once", "rope.rotate", reading(rotate, (0, first_only)), {}),
     Kernel(
         "what is broadcast found once, in a model", "rope.rotate", reading(rotate, (0, first_only)), {**MODEL, "positions": "from_zero"}

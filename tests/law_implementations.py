@@ -178,7 +178,7 @@ def aware_weights(q: Array, k: Array, query_positions: Array, key_positions: Arr
     seen = (key_positions[..., None, None, :] <= query_positions[..., None, :, None]) | (not causal)
     hidden = np.where(seen, scores, np.asarray(-np.inf, dtype=q.dtype))
     powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    return (powers / powers.sum(axis=-1, keepdims=True, dtype=np.promote_types(q.dtype, np.float32))).astype(q.dtype)
 
 
 def aware_attend(q: Array, k: Array, values: Array, *others: Array, causal: bool) -> Array:

@@ -45,7 +45,7 @@ WIDE = {
 WRITTEN = {
     "tokens_first": "np.swapaxes(code.tokens_first(np.swapaxes(a[0], 1, 2), *a[1:], **k), 1, 2)",
     "masked_square": "code.masked_square(*[np.arange(max(map(len, a)))] * 2, **k)[:, : len(a[0]), : len(a[1])]",
-    "heads_last": "np.moveaxis(code.heads_last(*a, **k), -1, 0)",
+    "heads_last": "np.moveaxis(code.heads_last(*a, **k), -1, -3)",
 }
 WRONG = {
     "stretched": "rope.rotate",

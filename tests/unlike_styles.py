@@ -152,10 +152,11 @@ STYLES: dict[str, dict[str, Function]] = {
         "tiles of 3 keys": flash(3),
         "queries scaled first": scaled_first,
     },
-    "alibi.bias": {"slopes by powers": by_powers, "head by head": by_loops},
     "sinusoidal.encode": {"column by column": encoded_by_exponentials},
 }
 RIGHT = [
     *(Kernel(name, operation, function, {}) for operation, each in STYLES.items() for name, function in each.items()),
-    Kernel("buckets searched", "t5.bias", searched, {"convention": "t5"}),
+    Kernel("slopes by powers", "alibi.bias", by_powers, {"rows": "shared"}),
+    Kernel("head by head", "alibi.bias", by_loops, {"rows": "shared"}),
+    Kernel("buckets searched", "t5.bias", searched, {"convention": "t5", "rows": "shared"}),
 ]

@@ -56,7 +56,7 @@ def masked_square(m: Array, n: Array, *, num_heads: int, **_: Any) -> Array:
 
 
 def heads_last(table: Array, m: Array, n: Array, *, max_distance: int, sign: str) -> Array:
-    steps = np.clip(n[None, :] - m[:, None], -max_distance, max_distance) * (1 if sign == "key_minus_query" else -1)
+    steps = np.clip(n[..., None, :] - m[..., :, None], -max_distance, max_distance) * (1 if sign == "key_minus_query" else -1)
     return table[steps + max_distance]
 
 

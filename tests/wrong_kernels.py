@@ -521,7 +521,7 @@ KERNELS = [
     *COMBINED,
     *(Kernel(name, "rope.rotate", function, {}) for name, function in TURNING.items()),
     *(Kernel(name, "rope.attend", function, {}) for name, function in ATTENDING.items()),
-    *(Kernel(name, "alibi.bias", function, {}) for name, function in ADDED.items()),
-    *(Kernel(name, "t5.bias", function, {"convention": "t5"}) for name, function in LEARNED.items()),
+    *(Kernel(name, "alibi.bias", function, {"rows": "shared"}) for name, function in ADDED.items()),
+    *(Kernel(name, "t5.bias", function, {"convention": "t5", "rows": "shared"}) for name, function in LEARNED.items()),
     *(Kernel(name, "sinusoidal.encode", function, {}) for name, function in ENCODED.items()),
 ]
