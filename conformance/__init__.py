@@ -1,20 +1,23 @@
 """The harness: checks anyone's implementation against vectors and laws, and says which known mistake it sees."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from conformance.adapter import Adapter, Unsupported
+from conformance.adapt.adapter import Adapter, Unsupported
 
 if TYPE_CHECKING:
     from conformance.in_process import assert_conforms
+    from conformance.isolate.session import Session
 
-__all__ = ["Adapter", "Unsupported", "assert_conforms"]
+__all__ = ["Adapter", "Session", "Unsupported", "assert_conforms"]
+
+#: What is heavy is imported when it is asked for.
+LATE = {"assert_conforms": "conformance.in_process", "Session": "conformance.isolate.session"}
 
 
 def __getattr__(name: str) -> object:
     """Import what is heavy when it is asked for."""
-    if name == "assert_conforms":
-        from conformance.in_process import assert_conforms
-
-        return assert_conforms
+    if name in LATE:
+        return getattr(import_module(LATE[name]), name)
     message = f"module 'conformance' has no attribute {name!r}"
     raise AttributeError(message)

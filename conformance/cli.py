@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from conformance.calls.status import Status, worst
 from conformance.commands.identify import identify
 from conformance.commands.precision import precision
-from conformance.profiles import CIRCUMSTANCES
-from conformance.status import Status, worst
+from conformance.spec.profiles import CIRCUMSTANCES
 from conformance.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from conformance.baseline import Baseline
-    from conformance.outcomes import Report
-    from conformance.report import Line
+    from conformance.calls.outcomes import Report
+    from conformance.show.baseline import Baseline
+    from conformance.show.report import Line
 
 
 class Commands(click.Group):
@@ -27,7 +27,7 @@ class Commands(click.Group):
 
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one is close."""
-        from conformance.adapter import near_miss
+        from conformance.adapt.adapter import near_miss
 
         if args and args[0] not in self.commands and not args[0].startswith("-"):
             message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{near_miss(args[0], self.commands)}"
@@ -92,9 +92,13 @@ def check(
     verbose: bool,
 ) -> None:
     """Judge each TARGET: a file, file:object, module:object, or the name of a bundled adapter (see `posenc list`)."""
-    from conformance import allocation, run, selection, sharding, terminal
-    from conformance.limits import Limits
-    from conformance.targets import COMMAND
+    from conformance import run
+    from conformance.adapt import selection
+    from conformance.calls.limits import Limits
+    from conformance.isolate import allocation
+    from conformance.isolate.targets import COMMAND
+    from conformance.run import sharding
+    from conformance.show import terminal
 
     every = (*targets, *(COMMAND + command for command in commands))
     if not every:
@@ -142,7 +146,7 @@ def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | 
         raise click.UsageError(message)
     if path is None:
         return None
-    from conformance.baseline import Baseline
+    from conformance.show.baseline import Baseline
 
     return Baseline(path, update=update, whole=whole)
 
@@ -156,8 +160,8 @@ def _keep(reports: "Sequence[Report]", folder: Path | None) -> None:
 
 
 def _write_report(report: "Report", *, as_json: bool, verbose: bool) -> None:
-    from conformance import record, terminal
-    from conformance import report as screen
+    from conformance.show import record, terminal
+    from conformance.show import report as screen
 
     if as_json:
         sys.stdout.write(record.text(report))
@@ -169,7 +173,7 @@ def _write_report(report: "Report", *, as_json: bool, verbose: bool) -> None:
 @posenc.command(name="list")
 def list_() -> None:
     """List schemes, operations and bundled adapters."""
-    from conformance import show
+    from conformance.show import declaration as show
 
     _write([*show.listing(), *show.adapters()])
 
@@ -180,7 +184,9 @@ def list_() -> None:
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a scheme into FILE, a .png or an .svg.")
 def show_(name: str, length: int | None, plot: Path | None) -> None:
     """Describe a scheme, an operation or a case."""
-    from conformance import lengths, selection, show
+    from conformance.adapt import selection
+    from conformance.show import declaration as show
+    from conformance.show import lengths
 
     if length is not None:
         _write(lengths.describe(name, length))
@@ -198,7 +204,7 @@ def show_(name: str, length: int | None, plot: Path | None) -> None:
 @click.pass_context
 def doctor(context: click.Context) -> None:
     """Say whether the harness itself works here, and which libraries are installed."""
-    from conformance.doctor import examine
+    from conformance.show.doctor import examine
 
     lines, healthy = examine()
     _write(lines)
@@ -211,8 +217,8 @@ def doctor(context: click.Context) -> None:
 @click.option("--framework", default="numpy", show_default=True, help="The arrays that it takes.")
 def init(name: str, operation: str | None, framework: str) -> None:
     """Write NAME.py, an adapter to fill in."""
-    from conformance.declarations import example
-    from conformance.scaffold import write
+    from conformance.adapt.scaffold import write
+    from conformance.spec.declarations import example
 
     path = write(name, operation or example(), framework, Path.cwd())
     click.echo(f"wrote {path.name}: call your function there, then run `posenc check {path.name}`")
@@ -227,7 +233,7 @@ def vectors() -> None:
 @click.option("--directory", type=click.Path(path_type=Path, file_okay=False), help="Another directory of vectors.")
 def verify(directory: Path | None) -> None:
     """Compare every file with the manifest and the schema."""
-    from conformance.vectors import vectors_directory, verify
+    from conformance.spec.vectors import vectors_directory, verify
 
     verify(directory or vectors_directory())
     click.echo("every file is as published")
@@ -237,7 +243,7 @@ def verify(directory: Path | None) -> None:
 @click.argument("path", type=click.Path(path_type=Path))
 def export(path: Path) -> None:
     """Write all vectors to PATH as JSON."""
-    from conformance.vectors import export
+    from conformance.spec.vectors import export
 
     export(path)
     click.echo(f"wrote {path}")
@@ -254,10 +260,11 @@ def report() -> None:
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of on the terminal.")
 def render(record: Path, name: str, output: Path | None) -> None:
     """Render RECORD."""
-    from conformance import files, terminal
-    from conformance import report as screen
     from conformance.reports import lines
     from conformance.reports.files import FORMATS
+    from conformance.show import report as screen
+    from conformance.show import terminal
+    from conformance.spec import files
 
     reports = lines.read(record)
     if name == "screen" and output is None:
@@ -296,7 +303,7 @@ def protocol() -> None:
 @click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
 def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) -> None:
     """Put CASES to a program without the harness."""
-    from conformance.protocol import replay
+    from conformance.commands import replay
 
     vectors = replay.chosen(cases)
     if command is None:
@@ -310,7 +317,7 @@ def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) 
 @click.option("--target", default="numpy", show_default=True, help="What to judge.")
 def bench(target: str) -> None:
     """Measure what the harness costs on this machine."""
-    from conformance.bench import measure
+    from conformance.show.bench import measure
 
     for line in measure(target):
         click.echo(line)
@@ -322,7 +329,7 @@ def bench(target: str) -> None:
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
 def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
     """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first that differ unless named."""
-    from conformance import compare, terminal
+    from conformance.show import compare, terminal
 
     chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)
     progress = terminal.Progress("compare")
@@ -338,7 +345,7 @@ posenc.add_command(precision)
 
 
 def _write(lines: "Iterable[Line]") -> None:
-    from conformance import terminal
+    from conformance.show import terminal
 
     terminal.write(terminal.folded(lines, terminal.width(sys.stdout)), sys.stdout)
 
@@ -372,13 +379,13 @@ def _escape_what_the_terminal_lacks() -> None:
 
 def _told(error: Exception) -> tuple[str, int]:
     """Say whose fault an exception is, and in which words."""
-    from conformance.adapter import AdapterError
-    from conformance.baseline import BaselineError
+    from conformance.adapt.adapter import AdapterError
+    from conformance.adapt.selection import SelectionError
+    from conformance.isolate.targets import TargetError
     from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
     from conformance.reports.lines import RecordError
-    from conformance.selection import SelectionError
-    from conformance.targets import TargetError
-    from conformance.vectors import VectorError
+    from conformance.show.baseline import BaselineError
+    from conformance.spec.vectors import VectorError
 
     ours = AdapterError | BaselineError | CommandError | ProgramEndedError | ProtocolError | RecordError | SelectionError | TargetError
     if isinstance(error, ours):
@@ -396,14 +403,14 @@ def _folded(line: str) -> str:
     """Return a line for a person, no wider than the screen; what isn't a terminal gets it whole."""
     import textwrap
 
-    from conformance import terminal
+    from conformance.show import terminal
 
     columns = terminal.width(sys.stderr)
     return textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _refuse(message: str, status: int) -> int:
-    from conformance.report import clean
+    from conformance.show.report import clean
 
     line = f"posenc: {clean(' '.join(message.split()))}"
     click.echo(_folded(line) if sys.stderr.isatty() else line, err=True)

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from conformance import targets
-from conformance.adapter import Adapter
-from conformance.manner import PLAIN, Manner
-from conformance.one_by_one import EVIDENCE, SMOKE, Judge
-from conformance.outcomes import Diagnosis, HarnessError, NotJudged, Result
-from conformance.report import message
+from conformance.adapt.adapter import Adapter
+from conformance.calls.manner import PLAIN, Manner
+from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Result
+from conformance.calls.subject import Reply
+from conformance.calls.takes import Positions
+from conformance.isolate import targets
+from conformance.isolate.session import Descriptor, Session, received
+from conformance.isolate.worker import Worker
 from conformance.run import any_seed
-from conformance.session import Descriptor, Session, received
-from conformance.subject import Reply
-from conformance.takes import Positions
-from conformance.worker import Worker
+from conformance.run.one_by_one import EVIDENCE, SMOKE, Judge
+from conformance.show.report import message
 
 #: How many examples each law gets.
 EXAMPLES = {"smoke": 5, "core": 12, "full": 120}

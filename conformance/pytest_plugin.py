@@ -10,8 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conformance.one_by_one import Judge, Question
-    from conformance.outcomes import Diagnosis, Result
+    from conformance.calls.outcomes import Diagnosis, Result
+    from conformance.run.one_by_one import Judge, Question
 
 JUDGES = pytest.StashKey["list[Judge]"]()
 
@@ -93,9 +93,9 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 def _collected(session: pytest.Session, config: pytest.Config, target: str) -> Iterator[pytest.Item]:
-    from conformance.one_by_one import Judge
-    from conformance.session import Session
-    from conformance.targets import TargetError
+    from conformance.isolate.session import Session
+    from conformance.isolate.targets import TargetError
+    from conformance.run.one_by_one import Judge
 
     judge = Judge(Session(target), examples=config.getoption("posenc_examples"), seed=config.getoption("posenc_seed"))
     config.stash[JUDGES].append(judge)
@@ -133,8 +133,8 @@ class Check(pytest.Item):
 
     def runtest(self) -> None:
         """Judge; unsupported and not judged are skips with their reason, but that evidence isn't enough is no skip."""
-        from conformance.one_by_one import EVIDENCE
-        from conformance.outcomes import HarnessError, NotJudged, Unsupported
+        from conformance.calls.outcomes import HarnessError, NotJudged, Unsupported
+        from conformance.run.one_by_one import EVIDENCE
 
         result = self.judge.answer(self.question)
         if isinstance(result.outcome, NotJudged) and result.kind == EVIDENCE:
@@ -162,7 +162,7 @@ class Check(pytest.Item):
         folder: Path | None = self.config.getoption("save_failures")
         if folder is None or result.kind != "law":
             return None
-        from conformance.candidates import save
+        from conformance.run.candidates import save
 
         calls = self.judge.counterexamples.get(self.question.name, ())
         return save(folder, result.check, calls, seed=self.judge.seed) if calls else None
@@ -170,7 +170,7 @@ class Check(pytest.Item):
 
 def told(wrong: Wrong) -> Iterator[str]:
     """Yield the lines that a failing test shows."""
-    from conformance.report import clean, message
+    from conformance.show.report import clean, message
 
     result, diagnosis = wrong.result, wrong.diagnosis
     yield f"{clean(message(result.outcome))}"

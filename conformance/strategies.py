@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from conformance import draw
-from conformance.adapter import near_miss
-from conformance.declarations import operations
+from conformance.adapt.adapter import near_miss
+from conformance.laws import draw
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 Call = tuple[Mapping[str, np.ndarray], Mapping[str, object]]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance import report as screen
-from conformance import run, terminal
-from conformance.outcomes import Failed, Reason, Report
-from conformance.status import Status
-from conformance.summary import Conviction, convictions, verdict
-from conformance.targets import LibraryMissing
+from conformance import run
+from conformance.calls.outcomes import Failed, Reason, Report
+from conformance.calls.status import Status
+from conformance.isolate.targets import LibraryMissing
+from conformance.show import report as screen
+from conformance.show import terminal
+from conformance.show.summary import Conviction, convictions, verdict
 
 HERE = Path(os.path.relpath(Path(__file__).parent))
 FALCON = ("slopes", "key index", "product")

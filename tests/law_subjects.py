@@ -7,13 +7,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from conformance import embedding
-from conformance.arguments import Arguments
+from conformance.adapt import embedding
+from conformance.calls.outcomes import Errored
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.takes import Takes
 from conformance.laws import Finding, run
-from conformance.outcomes import Errored
-from conformance.profiles import REQUIRED
-from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.takes import Takes
+from conformance.spec.arguments import Arguments
+from conformance.spec.profiles import REQUIRED
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Operation

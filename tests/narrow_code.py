@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance import Adapter, Unsupported
-from conformance.vectors import load
+from conformance.spec.vectors import load
 
 Function = Callable[..., Any]
 F32 = np.float32

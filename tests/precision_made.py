@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.journal import Task
+from conformance.calls.outcomes import Errored
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.isolate.session import Descriptor
+from conformance.judge.journal import Task
 from conformance.mutants.rounding import rounded
-from conformance.outcomes import Errored
 from conformance.precision import answers, curve, wide
 from conformance.precision.curve import Curve
-from conformance.profiles import REQUIRED
-from conformance.session import Descriptor
-from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.vectors import Vector, load
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import REQUIRED
+from conformance.spec.vectors import Vector, load
 from refimpl.errors import SpecificationError
 
 Round = Callable[[np.ndarray], np.ndarray]

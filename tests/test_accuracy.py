@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from conformance.declarations import operations
+from conformance.calls.outcomes import Diagnosis
 from conformance.mutants import MUTANTS, for_operation
 from conformance.mutants.building import altered
-from conformance.outcomes import Diagnosis
+from conformance.spec.declarations import operations
 from tools.accuracy import __main__ as command
 from tools.accuracy import answers, beside, record, score
 from tools.accuracy.answers import Answer, Answered

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from conformance.judge import Judgement, compare, exact_in
-from conformance.outcomes import Failed, NotJudged, Passed
-from conformance.session import Descriptor, Session
-from conformance.subject import CallRefusedError
-from conformance.targets import BUNDLED, LibraryMissing
-from conformance.vectors import Vector, load
+from conformance.calls.outcomes import Failed, NotJudged, Passed
+from conformance.calls.subject import CallRefusedError
+from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.targets import BUNDLED, LibraryMissing
+from conformance.judge.judge import Judgement, compare, exact_in
+from conformance.spec.vectors import Vector, load
 from refimpl.schemes import operations
 
 VECTORS = [vector for vector in load() if vector.error is None]

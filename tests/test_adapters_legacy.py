@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from conformance.adapter import Unsupported
-from conformance.targets import LibraryMissing, load
+from conformance.adapt.adapter import Unsupported
+from conformance.isolate.targets import LibraryMissing, load
 
 MODULE = "conformance.adapters.transformers4_adapter"
 

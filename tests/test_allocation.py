@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 
-from conformance import allocation
+from conformance.isolate import allocation
 
 
 def test_large_arrays_come_and_go_after_memory_is_kept() -> None:

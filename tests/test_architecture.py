@@ -83,9 +83,9 @@ def broken(function):
     return raises
 
 refimpl.spec.operation = broken
-import conformance.diagnose
-conformance.diagnose.of_checks = lambda *_: None
-from conformance.outcomes import Failed, Passed
+import conformance.diagnosis.diagnose
+conformance.diagnosis.diagnose.of_checks = lambda *_: None
+from conformance.calls.outcomes import Failed, Passed
 from conformance.run import check
 from refimpl.schemes import rope
 try:
@@ -158,3 +158,35 @@ def test_what_is_plugged_into_hypothesis_is_not_imported_to_judge(tmp_path: Path
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+#: The rooms of the harness, in the order in which they may import: each from itself and those before it.
+ROOMS = (
+    *("spec", "calls", "oracle", "adapt", "protocol", "isolate", "adapters", "judge", "golden", "laws", "mutants", "checks", "diagnosis"),
+    *("run", "show", "reports", "precision", "identify", "pictures"),
+)
+ENTRANCES = {"__init__", "__main__", "cli", "commands", "in_process", "pytest_plugin", "strategies", "version"}
+
+
+def rooms(names: set[str]) -> set[str]:
+    found = {name.split(".")[1] for name in names if name.startswith("conformance.")}
+    return found - {"Adapter", "Session", "Unsupported", "version"}
+
+
+def test_every_file_of_the_harness_is_in_a_room_or_at_the_entrance() -> None:
+    inside = {path.relative_to(ROOT / "conformance").parts[0].removesuffix(".py") for path in files("conformance")}
+
+    assert inside == {*ROOMS} | ENTRANCES
+
+
+@pytest.mark.parametrize("path", [path for room in ROOMS for path in files(f"conformance/{room}")], ids=str)
+def test_no_import_runs_back_up(path: Path) -> None:
+    own = path.relative_to(ROOT / "conformance").parts[0]
+
+    assert rooms(imported(path)) <= {*ROOMS[: ROOMS.index(own) + 1]}
+
+
+def test_the_rooms_stand_in_the_documents_in_their_order() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+    assert tuple(re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)) == ROOMS

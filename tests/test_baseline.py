@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from test_report import a_report, result, right, wrong
 
-from conformance import baseline, report
-from conformance.baseline import Baseline, BaselineError, Deviation, identity
+from conformance.calls.outcomes import Crashed, Failed, Reason, Report, Waived
 from conformance.cli import main
-from conformance.outcomes import Crashed, Failed, Reason, Report, Waived
+from conformance.show import baseline, report
+from conformance.show.baseline import Baseline, BaselineError, Deviation, identity
 
 TODAY = dt.date(2026, 11, 21)
 FAR = "mine:rope.rotate/far:float32"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance import bench
-from conformance.cost import Cost, costs
+from conformance.show import bench
+from conformance.show.cost import Cost, costs
 from tools.bench import rotations
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

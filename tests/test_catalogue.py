@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from conformance import laws
-from conformance.catalogue import KNOWN, Entry, load, named
-from conformance.declarations import operations
 from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import KNOWN, Entry, load, named
 from conformance.mutants.habits import HABITS
+from conformance.spec.declarations import operations
 from refimpl.schemes import SCHEMES
 
 ENTRIES = load()
 REPEATED = [entry for entry in ENTRIES if entry.mutants]
 
 ADAPTER = """
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 from conformance.mutants.habits import HABITS
 
 adapter = Adapter("habits", dtypes=("float64",))

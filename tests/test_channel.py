@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from conformance import channel
-from conformance.channel import MAGIC, PREFIX, Channel, ChannelClosedError, ChannelError
+from conformance.isolate import channel
+from conformance.isolate.channel import MAGIC, PREFIX, Channel, ChannelClosedError, ChannelError
 
 
 @pytest.fixture

@@ -10,10 +10,22 @@ from pathlib import Path
 import pytest
 
 from conformance import cli, run
-from conformance.limits import Limits
-from conformance.outcomes import Advisory, Evidence, Failed, HarnessError, NotJudged, Outcome, Passed, Reason, Report, Result, Unsupported
-from conformance.sharding import Shard
-from conformance.vectors import load
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import (
+    Advisory,
+    Evidence,
+    Failed,
+    HarnessError,
+    NotJudged,
+    Outcome,
+    Passed,
+    Reason,
+    Report,
+    Result,
+    Unsupported,
+)
+from conformance.run.sharding import Shard
+from conformance.spec.vectors import load
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance import cli, compare
-from conformance.compare import Backend, Comparison, Measurement
-from conformance.selection import SelectionError
-from conformance.status import Status
+from conformance import cli
+from conformance.adapt.selection import SelectionError
+from conformance.calls.status import Status
+from conformance.show import compare
+from conformance.show.compare import Backend, Comparison, Measurement
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance import run
-from conformance.outcomes import Diagnosis, Report
-from conformance.status import Status
+from conformance.calls.outcomes import Diagnosis, Report
+from conformance.calls.status import Status
 
 ROOT = Path(__file__).parents[1]
 #: Code that takes less than it declares: the operation, what is to be added, and what is to be written in the adapter.

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.declarations import operations
-from conformance.diagnose import Observation, diagnose
+from conformance.calls.outcomes import Diagnosis
+from conformance.diagnosis.diagnose import Observation, diagnose
 from conformance.mutants import MUTANTS
 from conformance.mutants.rounding import rounded
-from conformance.outcomes import Diagnosis
-from conformance.vectors import Vector, load
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector, load
 
 Function = Callable[..., Any]
 

@@ -4,13 +4,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance import report
-from conformance.diagnose import Observation, diagnose, explain
+from conformance.calls.outcomes import Diagnosis
+from conformance.diagnosis.diagnose import Observation, diagnose, explain
 from conformance.mutants.building import altered
-from conformance.outcomes import Diagnosis
 from conformance.reports import markdown, page
-from conformance.summary import convictions
-from conformance.vectors import Vector
+from conformance.show import report
+from conformance.show.summary import convictions
+from conformance.spec.vectors import Vector
 from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests.test_diagnose import observe, only

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.diagnosis.conditions import conditions
-from conformance.vectors import Vector
+from conformance.spec.vectors import Vector
 
 DEFAULT = {"head_dim": 8, "base": 10000.0, "layout": "half", "direction": "positive"}
 

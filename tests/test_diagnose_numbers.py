@@ -4,8 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance import search
-from conformance.diagnose import diagnose
+from conformance.diagnosis import search
+from conformance.diagnosis.diagnose import diagnose
 from conformance.mutants import MUTANTS
 from conformance.mutants.building import altered
 from conformance.mutants.composing import composed

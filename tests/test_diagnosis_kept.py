@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.calls.subject import Reply
 from conformance.diagnosis import kept
 from conformance.diagnosis.kept import Asked
-from conformance.journal import Call, Journal, Task
+from conformance.isolate.session import Session
+from conformance.judge.journal import Call, Journal, Task
 from conformance.mutants.building import right
 from conformance.mutants.habits import HABITS
-from conformance.session import Session
-from conformance.subject import Reply
 
 ROTATE = {"head_dim": 4, "base": 10_000.0, "layout": "half", "direction": "positive"}
 X = np.arange(24.0).reshape(1, 2, 3, 4) / 8

@@ -11,11 +11,12 @@ from hypothesis import seed as seeded
 from hypothesis.strategies import SearchStrategy
 from law_subjects import DTYPES, OPERATIONS, reference
 
-from conformance import draw, laws
-from conformance.arguments import Arguments, is_position
-from conformance.choices import agree
+from conformance import laws
+from conformance.calls.takes import Positions, Takes
+from conformance.laws import draw
 from conformance.laws.examples import by_seed_alone
-from conformance.takes import Positions, Takes
+from conformance.spec.arguments import Arguments, is_position
+from conformance.spec.choices import agree
 from refimpl.schemes import SCHEMES
 
 QUIET = settings(database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))

@@ -11,15 +11,15 @@ from test_wrong_kernels import SEEDS, asked_once, judged, named
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
 
-from conformance import golden_checks
-from conformance.frameworks import FRAMEWORKS, NumPy, exact
-from conformance.history import Case, ask_again
+from conformance.adapt.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.calls.manner import WAYS
+from conformance.calls.outcomes import Passed
+from conformance.checks import golden_checks
+from conformance.checks.vector_checks import Checked
 from conformance.in_process import InProcess
-from conformance.journal import Call
-from conformance.manner import WAYS
-from conformance.orchestrator import Selection
-from conformance.outcomes import Passed
-from conformance.vector_checks import Checked
+from conformance.judge.journal import Call
+from conformance.run.history import Case, ask_again
+from conformance.run.orchestrator import Selection
 
 __all__ = ["asked_once"]
 

@@ -8,12 +8,13 @@ from escaped_kernels import Kept, pointer
 from test_escaped_kernels import otherwise
 from test_wrong_kernels import SEEDS, asked_once
 
-from conformance import Adapter, golden_checks
+from conformance import Adapter
+from conformance.calls.manner import WAYS
+from conformance.calls.outcomes import Advisory, Passed
+from conformance.checks import golden_checks
+from conformance.checks.vector_checks import Checked
 from conformance.in_process import InProcess
-from conformance.manner import WAYS
-from conformance.orchestrator import Selection
-from conformance.outcomes import Advisory, Passed
-from conformance.vector_checks import Checked
+from conformance.run.orchestrator import Selection
 
 __all__ = ["asked_once"]
 

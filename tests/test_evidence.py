@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from conformance import golden_checks
-from conformance.declarations import operations
-from conformance.evidence import known
-from conformance.evidence.enough import FURTHER, GOLDEN
-from conformance.evidence.gathered import Gathered
-from conformance.journal import Task
-from conformance.outcomes import Evidence
-from conformance.session import Descriptor
-from conformance.subject import CallRefusedError, Reply, Subject
-from conformance.takes import Takes
-from conformance.vectors import Vector, load
+from conformance.calls.outcomes import Evidence
+from conformance.calls.subject import CallRefusedError, Reply, Subject
+from conformance.calls.takes import Takes
+from conformance.checks import golden_checks
+from conformance.checks.evidence import known
+from conformance.checks.evidence.enough import FURTHER, GOLDEN
+from conformance.checks.evidence.gathered import Gathered
+from conformance.isolate.session import Descriptor
+from conformance.judge.journal import Task
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector, load
 
 Refuses = Callable[[Mapping[str, np.ndarray], Mapping[str, object]], str | None]
 

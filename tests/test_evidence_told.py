@@ -3,11 +3,11 @@
 import pytest
 from test_report import a_report, enough, result, right, screen, wrong
 
-from conformance import record
-from conformance.outcomes import Evidence, Passed, Report, Unsupported, Waived
+from conformance.calls.outcomes import Evidence, Passed, Report, Unsupported, Waived
+from conformance.calls.status import Status
 from conformance.reports import markdown, page
-from conformance.status import Status
-from conformance.summary import precision, verdict
+from conformance.show import record
+from conformance.show.summary import precision, verdict
 
 COVERED = {"layout": "half", "head_dim": "6 to 512", "base": "100 to 1e+08", "positions": "-4,097 to 1,048,576", "token": "1 to 9"}
 

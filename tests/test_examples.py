@@ -8,9 +8,9 @@ from types import ModuleType
 
 import pytest
 
-from conformance import report as screen
-from conformance.outcomes import Diagnosis, Failed, Passed, Reason, Report, Result
+from conformance.calls.outcomes import Diagnosis, Failed, Passed, Reason, Report, Result
 from conformance.run import check
+from conformance.show import report as screen
 from tools import readme
 
 ROOT = Path(__file__).parents[1]

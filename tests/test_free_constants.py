@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conformance import run
-from conformance.status import Status
+from conformance.calls.status import Status
 
 ADAPTER = """
 import numpy as np

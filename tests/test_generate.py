@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from conformance.oracle import Answer, Tensor
-from conformance.vectors import load, vectors_directory
+from conformance.spec.vectors import load, vectors_directory
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Case
 from tools.generate import document, files, inputs, mint

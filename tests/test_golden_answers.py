@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from conformance.arguments import Arguments
 from conformance.golden.answers import UnprovableError, golden
-from conformance.profiles import PROFILES
-from conformance.vectors import Vector, load
+from conformance.spec.arguments import Arguments
+from conformance.spec.profiles import PROFILES
+from conformance.spec.vectors import Vector, load
 
 OPERATIONS = (
     "alibi.bias", "alibi.slopes", "binary.encode", "da_transformer.rescale", "da_transformer.weights", "learned.encode", "longrope.rotate",

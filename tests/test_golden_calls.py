@@ -7,15 +7,15 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
-from conformance.arguments import Arguments, is_position, rows_of_their_own
-from conformance.choices import agree
-from conformance.declarations import operations
+from conformance.calls.takes import Takes
 from conformance.golden import features
 from conformance.golden.calls import drawn
 from conformance.golden.large import Large
 from conformance.golden.sweep import sweep
-from conformance.profiles import FORMATS
-from conformance.takes import Takes
+from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
+from conformance.spec.choices import agree
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import FORMATS
 from refimpl.spec import Operation
 
 NAMES = sorted(operations())

@@ -6,16 +6,16 @@ from functools import cache
 import numpy as np
 import pytest
 
-from conformance.arguments import Arguments, result_shape
-from conformance.declarations import operations
+from conformance.calls.outcomes import Failed, Outcome, Passed
+from conformance.calls.subject import Reply
+from conformance.calls.takes import Takes
 from conformance.golden.answers import golden
 from conformance.golden.large import ANGLES, MOST, Large, large
 from conformance.golden.sampling import edges
-from conformance.judge import compare, holds
-from conformance.outcomes import Failed, Outcome, Passed
-from conformance.subject import Reply
-from conformance.takes import Takes
-from conformance.vectors import Vector
+from conformance.judge.judge import compare, holds
+from conformance.spec.arguments import Arguments, result_shape
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 
 Kernel = Callable[[Arguments], np.ndarray]
 HALF = {"layout": "half", "direction": "positive"}

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from law_subjects import OPERATIONS, subject
 
-from conformance.arguments import Arguments
+from conformance.calls.outcomes import Passed
+from conformance.calls.takes import Takes
 from conformance.golden.answers import golden
 from conformance.golden.lookalikes import lookalikes
-from conformance.judge import compare
-from conformance.outcomes import Passed
-from conformance.takes import Takes
+from conformance.judge.judge import compare
+from conformance.spec.arguments import Arguments
 
 ROTATE = OPERATIONS["rope.rotate"]
 PARAMETERS = {"head_dim": 8, "base": 10_000.0, "layout": "half", "direction": "positive"}

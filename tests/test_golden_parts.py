@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pytest
 
-from conformance.declarations import operations
+from conformance.calls.subject import Reply, Subject
+from conformance.calls.takes import Takes
 from conformance.golden.large import large
-from conformance.golden.parts import parts, sides
+from conformance.laws.parts import parts, sides
 from conformance.laws.trial import Example, Trial
-from conformance.subject import Reply, Subject
-from conformance.takes import Takes
+from conformance.spec.declarations import operations
 
 Change = Callable[[np.ndarray], None]
 HERE = np.zeros(0)

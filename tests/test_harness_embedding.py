@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from miniatures import rotate
 
-from conformance import embedding
-from conformance.declarations import operations
-from conformance.embedding import OutsideError
-from conformance.frameworks import MalformedError
-from conformance.takes import Positions, Takes
+from conformance.adapt import embedding
+from conformance.adapt.embedding import OutsideError
+from conformance.adapt.frameworks import MalformedError
+from conformance.calls.takes import Positions, Takes
+from conformance.spec.declarations import operations
 
 ROTATE = operations()["rope.rotate"]
 BIAS = operations()["alibi.bias"]

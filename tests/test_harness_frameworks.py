@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.adapter import Unsupported
-from conformance.frameworks import FRAMEWORKS, MalformedError, NumPy, exact, version
-from conformance.profiles import FORMATS
-from conformance.session import Session
+from conformance.adapt.adapter import Unsupported
+from conformance.adapt.frameworks import FRAMEWORKS, MalformedError, NumPy, exact, version
+from conformance.isolate.session import Session
+from conformance.spec.profiles import FORMATS
 
 DYADIC = np.array([[0.0, -0.5, 31 / 16], [2.0, -2.0, 0.0625]])
 

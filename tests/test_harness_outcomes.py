@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import run, vector_checks
-from conformance.limits import Limits
-from conformance.outcomes import (
+from conformance import run
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import (
     Advisory,
     Crashed,
     Errored,
@@ -21,6 +21,7 @@ from conformance.outcomes import (
     TimedOut,
     Unsupported,
 )
+from conformance.checks import vector_checks
 
 
 @pytest.fixture(autouse=True)

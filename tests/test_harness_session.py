@@ -8,12 +8,12 @@ import numpy as np
 import psutil
 import pytest
 
-from conformance import process
-from conformance.limits import Limits
-from conformance.outcomes import Crashed, TimedOut
-from conformance.session import Descriptor, Session
-from conformance.subject import CallFailedError, CallRefusedError
-from conformance.targets import LibraryMissing, TargetError
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Crashed, TimedOut
+from conformance.calls.subject import CallFailedError, CallRefusedError
+from conformance.isolate import process
+from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.targets import LibraryMissing, TargetError
 
 ARRAYS = (np.full((1, 1, 2, 4), 0.5), np.array([3, 9]))
 PARAMETERS = {"head_dim": 4, "base": 100.0, "layout": "interleaved", "direction": "positive"}

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance import Adapter, targets
-from conformance.adapter import AdapterError
-from conformance.targets import LibraryMissing, TargetError
+from conformance import Adapter
+from conformance.adapt.adapter import AdapterError
+from conformance.isolate import targets
+from conformance.isolate.targets import LibraryMissing, TargetError
 
 HEAD = "from conformance import Adapter\n"
 

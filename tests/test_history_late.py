@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from conformance import history, run
-from conformance.journal import Journal, Task
-from conformance.law_checks import HISTORY, Found
+from conformance import run
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Crashed, Failed, NotJudged, Passed, Reason, Report, Result, TimedOut
+from conformance.calls.takes import Takes
+from conformance.checks.law_checks import HISTORY, Found
+from conformance.isolate.session import Descriptor, Session
+from conformance.judge.journal import Journal, Task
 from conformance.laws.running import Finding
-from conformance.limits import Limits
-from conformance.one_by_one import Judge
-from conformance.outcomes import Crashed, Failed, NotJudged, Passed, Reason, Report, Result, TimedOut
-from conformance.session import Descriptor, Session
-from conformance.takes import Takes
+from conformance.run import history
+from conformance.run.one_by_one import Judge
 
 LIMITS = Limits(call_seconds=1.0)
 FIRST, SECOND = "rope.rotate/first-positions", "rope.rotate/small-base"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from conformance import candidates
-from conformance.journal import Call, Task
+from conformance.isolate.session import Descriptor
+from conformance.judge.journal import Call, Task
 from conformance.protocol import program
 from conformance.protocol.errors import ProgramEndedError
-from conformance.session import Descriptor
+from conformance.run import candidates
 
 SOURCES = sorted((Path(__file__).parents[1] / "conformance").rglob("*.py"))
 #: What runs or rebuilds objects out of data.

@@ -11,10 +11,9 @@ import identify_functions
 import numpy as np
 import pytest
 
-from conformance import targets
+from conformance.adapt.frameworks import FRAMEWORKS
+from conformance.adapt.wording import told_with_place
 from conformance.cli import main
-from conformance.declarations import operations
-from conformance.frameworks import FRAMEWORKS
 from conformance.identify import inside, plans
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
@@ -25,7 +24,8 @@ from conformance.identify.inside import Stranger
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
 from conformance.in_process import assert_conforms
-from conformance.wording import told_with_place
+from conformance.isolate import targets
+from conformance.spec.declarations import operations
 from refimpl import schemes
 from refimpl.forms.rotary import Rotary, rotate
 from refimpl.spec import EvenCount, Operation, Positive, describe

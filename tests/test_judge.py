@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.judge import compare, exact_in, half_ulp
-from conformance.outcomes import Failed, NotJudged, Outcome, Passed, Reason
-from conformance.profiles import FORMATS, PROFILES
-from conformance.subject import Reply
-from conformance.vectors import Vector
+from conformance.calls.outcomes import Failed, NotJudged, Outcome, Passed, Reason
+from conformance.calls.subject import Reply
+from conformance.judge.judge import compare, exact_in, half_ulp
+from conformance.spec.profiles import FORMATS, PROFILES
+from conformance.spec.vectors import Vector
 
 X = np.array([[[[0.5, -1.0], [0.25, 2.0]]]])
 

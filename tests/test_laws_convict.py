@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from law_subjects import DTYPES, altered, changed, convicting, findings
 
-from conformance.arguments import Arguments, is_position
-from conformance.outcomes import Reason
+from conformance.calls.outcomes import Reason
+from conformance.spec.arguments import Arguments, is_position
 from refimpl.schemes import SCHEMES
 
 Change = Callable[[Any, Arguments], Any]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from law_subjects import reference
 
-from conformance.arguments import Arguments
 from conformance.laws.inexact import Inexact, exact
 from conformance.laws.trial import Example, Trial, same
 from conformance.oracle import Tensor, answer
+from conformance.spec.arguments import Arguments
 
 Equation = Callable[[Inexact, Inexact], Inexact]
 EQUATIONS: dict[str, Equation] = {

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from law_subjects import DTYPES, OPERATIONS, findings, reference, subject
 
-from conformance.declarations import operations
+from conformance.calls.takes import Positions, Queries, Takes
 from conformance.laws import Finding
-from conformance.takes import Positions, Queries, Takes
+from conformance.spec.declarations import operations
 from refimpl.schemes import SCHEMES, alibi
 
 

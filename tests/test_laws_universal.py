@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from law_subjects import OPERATIONS, changed, convicting, findings, reference, subject
 
+from conformance.calls.outcomes import Crashed, Errored, Reason, TimedOut
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.takes import Takes
 from conformance.laws import UNIVERSAL, Finding, run
-from conformance.outcomes import Crashed, Errored, Reason, TimedOut
-from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.takes import Takes
 from refimpl.spec import Law
 
 

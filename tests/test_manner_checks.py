@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from test_worker_manners import session, turning
 
-from conformance import golden_checks, manner_checks
+from conformance.calls.outcomes import Advisory, Errored, Failed, Passed
+from conformance.checks import golden_checks, manner_checks
 from conformance.in_process import InProcess
-from conformance.journal import Task
-from conformance.outcomes import Advisory, Errored, Failed, Passed
+from conformance.judge.journal import Task
 
 HALF: dict[str, Any] = {"layout": "half", "head_dim": 8}
 

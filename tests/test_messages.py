@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import cli, vectors
-from conformance.vectors import vectors_directory
+from conformance import cli
+from conformance.spec import vectors
+from conformance.spec.vectors import vectors_directory
 
 HEADER = "from conformance import Adapter\n"
 MINE = (

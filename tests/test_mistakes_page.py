@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.catalogue import KNOWN, load
+from conformance.mutants.catalogue import KNOWN, load
 from refimpl.schemes import SCHEMES
 from tools.mistakes import __main__ as program
 from tools.mistakes.__main__ import DOCS, main, pages, stale

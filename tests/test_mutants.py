@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from conformance import laws
-from conformance.declarations import operations
-from conformance.judge import compare
+from conformance.calls.outcomes import Errored, Passed
+from conformance.calls.subject import CallFailedError, Reply, Subject
+from conformance.judge.judge import compare
 from conformance.mutants import FAMILIES, MUTANTS, for_operation
 from conformance.mutants.building import altered
 from conformance.mutants.rounding import rounded
-from conformance.outcomes import Errored, Passed
-from conformance.subject import CallFailedError, Reply, Subject
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 from tools.convictions import lock

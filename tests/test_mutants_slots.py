@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 import pytest
 
-from conformance.mutant import Mutant
 from conformance.mutants import building, for_operation, slots
 from conformance.mutants.composing import composed
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms import rotary
 from refimpl.schemes import SCHEMES, rope

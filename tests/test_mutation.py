@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.vectors import Vector
+from conformance.spec.vectors import Vector
 from refimpl.schemes import SCHEMES, rope
 from tools.mutation import equivalents
 from tools.mutation.__main__ import sample, vectors_by_operation

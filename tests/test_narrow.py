@@ -6,12 +6,12 @@ from itertools import islice
 
 import pytest
 
-from conformance import golden_checks
-from conformance.declarations import operations
-from conformance.evidence import known
+from conformance.calls.outcomes import Evidence
+from conformance.calls.takes import Takes, misplaced
+from conformance.checks import golden_checks
+from conformance.checks.evidence import known
 from conformance.mutants import MUTANTS
-from conformance.outcomes import Evidence
-from conformance.takes import Takes, misplaced
+from conformance.spec.declarations import operations
 from tools.narrow import __main__ as command
 from tools.narrow import judging, record
 from tools.narrow.declaring import MOST, Declaration, declarations

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from conformance import run
-from conformance.outcomes import Report
-from conformance.status import Status
+from conformance.calls.outcomes import Report
+from conformance.calls.status import Status
 
 HERE = Path(__file__).parent
 SEEDS = (0, 1)

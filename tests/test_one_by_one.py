@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from conformance import Adapter
+from conformance.calls.outcomes import Failed, NotJudged, Passed, Result
 from conformance.in_process import InProcess
-from conformance.one_by_one import EVIDENCE, Judge, Question
-from conformance.outcomes import Failed, NotJudged, Passed, Result
+from conformance.run.one_by_one import EVIDENCE, Judge, Question
 
 Function = Callable[..., Any]
 

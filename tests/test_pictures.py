@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from conformance import cli, pictures
+from conformance.adapt.selection import SelectionError
+from conformance.calls.status import Status
 from conformance.pictures import files
-from conformance.selection import SelectionError
-from conformance.status import Status
 from refimpl.schemes import SCHEMES
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

@@ -10,14 +10,14 @@ import pytest
 from precision_made import BFLOAT16, FLOAT16, FLOAT32, Round, kept, measured, rotation, subject, task, vectors, widely
 
 from conformance import cli
-from conformance.declarations import operations
+from conformance.adapt.selection import SelectionError
+from conformance.calls.subject import CallRefusedError
 from conformance.pictures import PictureError
 from conformance.pictures import precision as picture
 from conformance.precision import answers, curve, record, screen, slices, survey
 from conformance.precision.curve import Curve, Point
-from conformance.selection import SelectionError
-from conformance.subject import CallRefusedError
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.errors import SpecificationError
 
 ROTATIONS = ["rope.rotate", "position_interpolation.rotate", "yarn.rotate", "longrope.rotate", "longrope.rotate_searched"]

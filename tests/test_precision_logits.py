@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from precision_made import BFLOAT16, rotation, vectors, widely
 
-from conformance.precision import logits, wide
+from conformance.judge import logits
+from conformance.precision import wide
 
 
 def test_the_typical_error_of_a_logit_is_what_draws_have() -> None:

@@ -7,13 +7,14 @@ from typing import Any
 import law_implementations as right
 import pytest
 
-from conformance import Adapter, golden_checks, law_checks, run
-from conformance.evidence.gathered import Gathered
+from conformance import Adapter, run
+from conformance.calls.outcomes import Evidence, HarnessError
+from conformance.calls.status import Status
+from conformance.checks import golden_checks, law_checks
+from conformance.checks.evidence.gathered import Gathered
 from conformance.in_process import InProcess
-from conformance.journal import Task
-from conformance.outcomes import Evidence, HarnessError
-from conformance.session import Session
-from conformance.status import Status
+from conformance.isolate.session import Session
+from conformance.judge.journal import Task
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 

@@ -15,17 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Crashed, Errored, Failed, Reason, Report, TimedOut, Unsupported
+from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.cli import main
-from conformance.limits import Limits
-from conformance.outcomes import Crashed, Errored, Failed, Reason, Report, TimedOut, Unsupported
+from conformance.isolate.session import Session
+from conformance.isolate.targets import COMMAND
 from conformance.protocol import lines
 from conformance.protocol.errors import CommandError, ProtocolError
 from conformance.protocol.program import split
 from conformance.run import check
-from conformance.session import Session
-from conformance.subject import CallFailedError, CallRefusedError
-from conformance.summary import convictions
-from conformance.targets import COMMAND
+from conformance.show.summary import convictions
 
 ROOT = Path(__file__).parents[1]
 LANGUAGES = ROOT / "examples" / "languages"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import main
-from conformance.protocol import lines, replay
+from conformance.commands import replay
+from conformance.protocol import lines
 from conformance.protocol.errors import ProgramEndedError
 from conformance.protocol.program import Program
 

@@ -14,10 +14,10 @@ import yaml
 from hypothesis import given, settings
 
 from conformance import Adapter, Unsupported, assert_conforms, strategies
-from conformance.declarations import operations
 from conformance.in_process import InProcess
-from conformance.targets import TargetError
-from conformance.vectors import load
+from conformance.isolate.targets import TargetError
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import load
 from refimpl.schemes import alibi, rope
 
 ROOT = Path(__file__).parents[1]

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance import vectors
-from conformance.frameworks import narrowed
-from conformance.vectors import Vector, load
+from conformance.adapt.frameworks import narrowed
+from conformance.spec import vectors
+from conformance.spec.vectors import Vector, load
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES, operations, rope, sinusoidal
 from tools import gpu
@@ -108,7 +108,7 @@ def run(program: str, *arguments: str) -> str:
 JAX_WITH_FLOAT64 = """
 import jax
 jax.config.update("jax_enable_x64", True)
-from conformance.vectors import load
+from conformance.spec.vectors import load
 from tools import gpu
 backend = gpu.jax_on(jax.devices("cpu")[0])
 chosen = {v.operation: v for v in reversed(load()) if v.error is None and sum(a.size for a in v.inputs.values()) < 100}

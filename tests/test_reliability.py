@@ -13,16 +13,16 @@ import numpy as np
 import psutil
 import pytest
 
-from conformance import control_group
-from conformance.control_group import ControlGroup
-from conformance.limits import MIB, Limits
-from conformance.orchestrator import AFTERWARDS
-from conformance.outcomes import Crashed, Exhausted
+from conformance.calls.limits import MIB, Limits
+from conformance.calls.outcomes import Crashed, Exhausted
+from conformance.calls.subject import CallFailedError
+from conformance.isolate import control_group
+from conformance.isolate.control_group import ControlGroup
+from conformance.isolate.session import Session
+from conformance.isolate.tree import runs
 from conformance.reports import lines
 from conformance.run import check
-from conformance.session import Session
-from conformance.subject import CallFailedError
-from conformance.tree import runs
+from conformance.run.orchestrator import AFTERWARDS
 from tools import reliability
 from tools.faults.fault import Fault
 from tools.reliability import DOCUMENT, FAULTS, Told

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from conformance import record, report, terminal
-from conformance.outcomes import (
+from conformance.calls.outcomes import (
     Advisory,
     Crashed,
     Diagnosis,
@@ -25,9 +24,10 @@ from conformance.outcomes import (
     Unsupported,
     Waived,
 )
+from conformance.calls.status import ORDER, Status
 from conformance.reports import badge, lines, markdown, page
-from conformance.status import ORDER, Status
-from conformance.summary import convictions, precision, verdict
+from conformance.show import record, report, terminal
+from conformance.show.summary import convictions, precision, verdict
 from refimpl.spec import Law
 
 DIAGNOSIS = Diagnosis(

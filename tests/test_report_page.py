@@ -12,7 +12,7 @@ import pytest
 from test_report import DIAGNOSIS, a_report, right, wrong
 from test_reports import HOSTILE, everything
 
-from conformance.outcomes import Errored, Report
+from conformance.calls.outcomes import Errored, Report
 from conformance.reports import curve, page
 
 VOID = {"meta", "input", "wbr", "circle", "line", "polyline", "br"}

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_report import DIAGNOSIS, a_report, enough, result, right, wrong
 
-from conformance.cli import main
-from conformance.outcomes import (
+from conformance.calls.outcomes import (
     Advisory,
     Crashed,
     Errored,
@@ -31,6 +30,7 @@ from conformance.outcomes import (
     Unsupported,
     Waived,
 )
+from conformance.cli import main
 from conformance.reports import badge, changes, files, junit, lines, markdown
 
 OUTCOMES: tuple[Outcome, ...] = (

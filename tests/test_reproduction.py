@@ -6,11 +6,12 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from conformance import reproduction, session
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
+from conformance.calls.manner import PLAIN, SWAPPED, Manner
 from conformance.in_process import InProcess
-from conformance.journal import Call, Task
-from conformance.manner import PLAIN, SWAPPED, Manner
+from conformance.isolate import session
+from conformance.judge import reproduction
+from conformance.judge.journal import Call, Task
 
 WIDTH = 80 - 4  # the screen moves every line by four
 X = np.linspace(-2.0, 2.0, 24).reshape(1, 2, 3, 4) / 3

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.diagnose import HANDFUL, Observation, diagnose, explain
+from conformance.calls.outcomes import Diagnosis
 from conformance.diagnosis.candidates import pairs_of_mistakes
+from conformance.diagnosis.diagnose import HANDFUL, Observation, diagnose, explain
 from conformance.diagnosis.undeclared import Raised
 from conformance.mutants import MUTANTS
-from conformance.outcomes import Diagnosis
-from conformance.vectors import Vector, load
+from conformance.spec.vectors import Vector, load
 from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, t5
 from tests import wide_code
@@ -128,7 +128,7 @@ def test_exceptions_that_have_nothing_to_do_with_parameters_name_nothing(words: 
 
 def test_a_name_is_not_given_where_many_known_mistakes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = only(observe("rope.rotate", MUTANTS["rope.rotate/not-turned"].function), layout="interleaved")[:1]
-    monkeypatch.setattr("conformance.diagnose.HANDFUL", 1)
+    monkeypatch.setattr("conformance.diagnosis.diagnose.HANDFUL", 1)
 
     found = explain("rope.rotate", seen, "float32")
 

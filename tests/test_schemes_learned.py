@@ -8,7 +8,7 @@ import pytest
 from law_subjects import findings, subject
 
 from conformance import run
-from conformance.outcomes import Advisory, Failed, Reason, Report
+from conformance.calls.outcomes import Advisory, Failed, Reason, Report
 from refimpl.errors import SpecificationError
 from refimpl.schemes import learned
 
@@ -93,8 +93,8 @@ def told(function: Look, **settings: object) -> str | None:
 
 def raising(function: Look) -> Look:
     """Return the function as a session calls it: an exception is a call without a result."""
-    from conformance.outcomes import Errored
-    from conformance.subject import CallFailedError
+    from conformance.calls.outcomes import Errored
+    from conformance.calls.subject import CallFailedError
 
     def call(*arrays: np.ndarray, **parameters: object) -> np.ndarray:
         try:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from law_subjects import OPERATIONS, changed, convicting, findings, subject
 
-from conformance.arguments import Arguments
+from conformance.spec.arguments import Arguments
 from refimpl.errors import SpecificationError
 from refimpl.schemes import longrope as scheme
 from refimpl.schemes import rope

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from law_subjects import altered, convicting
 
-from conformance.arguments import Arguments
+from conformance.spec.arguments import Arguments
 from refimpl.schemes import sinusoidal
 
 

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conformance.adapter import Adapter, Unsupported
+from conformance.adapt.adapter import Adapter, Unsupported
 from conformance.in_process import InProcess
 from conformance.mutants.building import altered
 from tools import seeds

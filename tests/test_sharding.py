@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from conformance.adapt.selection import SelectionError
+from conformance.calls.outcomes import Report, Result
 from conformance.cli import main
-from conformance.outcomes import Report, Result
 from conformance.reports import lines
 from conformance.run import check
-from conformance.selection import SelectionError
-from conformance.sharding import Shard, merged, parse
+from conformance.run.sharding import Shard, merged, parse
 
 ROOT = Path(__file__).parents[1]
 SCHEMES = ("alibi", "t5")

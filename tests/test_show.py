@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from conformance import show, terminal
 from conformance.laws import UNIVERSAL
 from conformance.mutants import MUTANTS
+from conformance.show import declaration as show
+from conformance.show import terminal
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Number, Parameter
 

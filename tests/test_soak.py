@@ -11,14 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from conformance import vectors
-from conformance.baseline import BaselineError
-from conformance.baseline import read as read_baseline
 from conformance.protocol import lines as protocol
 from conformance.protocol.errors import ProtocolError
 from conformance.reports import lines as records
-from conformance.vector_cases import attested, generated
-from conformance.vectors import VectorError
+from conformance.show.baseline import BaselineError
+from conformance.show.baseline import read as read_baseline
+from conformance.spec import vectors
+from conformance.spec.vector_cases import attested, generated
+from conformance.spec.vectors import VectorError
 from tools.soak import __main__ as soak
 from tools.soak import kills, moments, subjects
 from tools.soak.fuzz import batch, one

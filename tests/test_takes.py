@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from conformance import Adapter, assert_conforms
-from conformance.adapter import AdapterError
-from conformance.declarations import operations
+from conformance.adapt.adapter import AdapterError
+from conformance.calls.outcomes import Failed, NotJudged, Passed, Result, Unsupported
 from conformance.in_process import InProcess
-from conformance.one_by_one import Judge
-from conformance.outcomes import Failed, NotJudged, Passed, Result, Unsupported
+from conformance.run.one_by_one import Judge
+from conformance.spec.declarations import operations
 from refimpl.schemes import alibi, rope, t5
 
 Function = Callable[..., Any]

@@ -2,7 +2,7 @@
 
 import warnings
 
-from conformance.traces import changed, state
+from conformance.isolate.traces import changed, state
 
 
 class OwnWarning(UserWarning):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from conformance import run
-from conformance.outcomes import Report, Unsupported
-from conformance.selection import SelectionError
-from conformance.session import Session
+from conformance.adapt.selection import SelectionError
+from conformance.calls.outcomes import Report, Unsupported
+from conformance.isolate.session import Session
 
 ADAPTER = """
 import torch
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 
 adapter = Adapter("under", framework="torch", dtypes=DTYPES)
 SAYS = {"layout": "half", "direction": "positive"}

@@ -14,12 +14,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import vectors
-from conformance.arguments import is_position
-from conformance.document import MAXIMUM_BYTES, DocumentError, contents, read
-from conformance.profiles import PROFILES
-from conformance.vector_cases import attested, generated
-from conformance.vectors import VectorError, load, load_attested, vectors_directory, verify
+from conformance.spec import vectors
+from conformance.spec.arguments import is_position
+from conformance.spec.document import MAXIMUM_BYTES, DocumentError, contents, read
+from conformance.spec.profiles import PROFILES
+from conformance.spec.vector_cases import attested, generated
+from conformance.spec.vectors import VectorError, load, load_attested, vectors_directory, verify
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Operation, bind
 
@@ -172,7 +172,7 @@ def test_our_reader_and_pyyaml_see_the_same(copy: Path) -> None:
 def test_the_reader_does_without_the_c_library(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (copy / FILE).read_bytes()
     fast = read(text)
-    monkeypatch.setattr("conformance.document._Loader", yaml.SafeLoader)
+    monkeypatch.setattr("conformance.spec.document._Loader", yaml.SafeLoader)
     assert read(text) == fast
 
 

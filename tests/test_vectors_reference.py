@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conformance.vectors import Vector, load, load_attested
+from conformance.spec.vectors import Vector, load, load_attested
 from refimpl.errors import SpecificationError
 from refimpl.schemes import operations
 

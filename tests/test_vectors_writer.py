@@ -9,7 +9,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.document import DocumentError, read
+from conformance.spec.document import DocumentError, read
 from tools.generate.writer import scalar, write
 
 LEAVES = st.none() | st.booleans() | st.integers(min_value=-(2**63), max_value=2**63 - 1) | st.floats(allow_nan=False) | st.text()

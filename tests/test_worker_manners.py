@@ -8,14 +8,14 @@ import law_implementations as right
 import numpy as np
 import pytest
 
-from conformance import law_checks
-from conformance.adapter import Adapter, Unsupported
-from conformance.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.adapt.adapter import Adapter, Unsupported
+from conformance.adapt.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.calls.manner import PLAIN, SWAPPED, Manner
+from conformance.calls.outcomes import Reason
+from conformance.calls.subject import CallRefusedError, Reply, Subject
+from conformance.checks import law_checks
 from conformance.in_process import InProcess
-from conformance.journal import Task
-from conformance.manner import PLAIN, SWAPPED, Manner
-from conformance.outcomes import Reason
-from conformance.subject import CallRefusedError, Reply, Subject
+from conformance.judge.journal import Task
 
 ARRAYS = (np.arange(1.0, 25.0).reshape(1, 2, 3, 4) / 16, np.array([3, 9, 4]))
 PARAMETERS = {"head_dim": 4, "base": 100.0, "layout": "half", "direction": "positive"}

@@ -7,14 +7,15 @@ import pytest
 from unlike_styles import RIGHT
 from wrong_kernels import KERNELS, Kernel
 
-from conformance import Adapter, golden_checks, law_checks
-from conformance.evidence.gathered import Gathered
+from conformance import Adapter
+from conformance.calls.outcomes import Passed
+from conformance.checks import golden_checks, law_checks
+from conformance.checks.evidence.gathered import Gathered
+from conformance.checks.vector_checks import Checked
 from conformance.golden import answers
 from conformance.in_process import InProcess
-from conformance.orchestrator import Selection
-from conformance.outcomes import Passed
-from conformance.vector_checks import Checked
-from conformance.vectors import Vector
+from conformance.run.orchestrator import Selection
+from conformance.spec.vectors import Vector
 
 SEEDS = (0, 1)
 ASKED: dict[Any, Vector] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from conformance.bench import measure
+from conformance.show.bench import measure
 from refimpl.schemes import rope
 
 ROOT = Path(__file__).resolve().parent.parent

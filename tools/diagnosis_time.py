@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from conformance import diagnose
-from conformance.declarations import operations
+from conformance.diagnosis import diagnose
 from conformance.diagnosis.candidates import answer
 from conformance.mutants import for_operation
-from conformance.vectors import Vector, load
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector, load
 
 PROFILE = "float32"
 SMALL = 50.0

@@ -95,8 +95,8 @@ class Comparison:
 
 def comparisons(backend: Backend) -> Iterator[Comparison]:
     """Compare the reference on a backend with every vector that the dtype holds exactly."""
-    from conformance.judge import exact_in
-    from conformance.vectors import load
+    from conformance.judge.judge import exact_in
+    from conformance.spec.vectors import load
 
     for vector in load():
         for dtype in DTYPES:
@@ -106,8 +106,8 @@ def comparisons(backend: Backend) -> Iterator[Comparison]:
 
 def compared(backend: Backend, vector: Any, dtype: str) -> Comparison:
     """Run one vector; a result must be right, stay on its device, and leave the inputs alone."""
-    from conformance.judge import compare
-    from conformance.outcomes import Failed
+    from conformance.calls.outcomes import Failed
+    from conformance.judge.judge import compare
 
     arrays = [backend.put(values, dtype if values.dtype.kind == "f" else "int64") for values in vector.inputs.values()]
     before = [backend.get(array).copy() for array in arrays]
@@ -132,7 +132,7 @@ def _results(backend: Backend, vector: Any, dtype: str, arrays: Sequence[Any]) -
 def _reply(backend: Backend, vector: Any, results: Sequence[Any]) -> Any:
     import numpy as np
 
-    from conformance.subject import Reply
+    from conformance.calls.subject import Reply
 
     host = [np.asarray(result if isinstance(result, float) else backend.get(result)) for result in results]
     names = list(vector.expected)

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from conformance import report
 from conformance.laws import UNIVERSAL
 from conformance.run import check
+from conformance.show import report
 from refimpl.schemes import SCHEMES, operations
 from refimpl.spec import Scheme
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 
 from conformance import run
-from conformance.outcomes import Advisory, NotJudged, Outcome, Passed, Result
-from conformance.record import outcome
-from conformance.report import clean, message
+from conformance.calls.outcomes import Advisory, NotJudged, Outcome, Passed, Result
+from conformance.isolate.targets import TargetError
 from conformance.reports.markdown import plain
-from conformance.targets import TargetError
+from conformance.show.record import outcome
+from conformance.show.report import clean, message
 from tools.faults.ending import ENDING
 from tools.faults.fault import LASTING, Fault
 from tools.faults.leaving import LEAVING

@@ -12,13 +12,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from conformance import golden_checks, law_checks, orchestrator, run
-from conformance.evidence.gathered import Gathered
-from conformance.journal import Task
-from conformance.orchestrator import Selection
-from conformance.outcomes import Evidence, Report, Result
-from conformance.session import Session
-from conformance.vector_checks import Checked
+from conformance import run
+from conformance.calls.outcomes import Evidence, Report, Result
+from conformance.checks import golden_checks, law_checks
+from conformance.checks.evidence.gathered import Gathered
+from conformance.checks.vector_checks import Checked
+from conformance.isolate.session import Session
+from conformance.judge.journal import Task
+from conformance.run import orchestrator
+from conformance.run.orchestrator import Selection
 
 
 def conviction(result: Result) -> str:

@@ -3,7 +3,7 @@
 import array_api_strict
 from array_api_strict import Device
 
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 from conformance.adapters.through_reference import connect
 
 DEVICE = "device1"

@@ -3,7 +3,7 @@
 import equinox
 import jax
 
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 
 SUPPORTED = "0.13.8"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 
 SUPPORTED = "1.5.1"
 FLOAT32, INT32 = 0, 26

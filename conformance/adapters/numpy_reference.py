@@ -4,7 +4,7 @@ import importlib.util
 
 import numpy as np
 
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 from conformance.adapters.through_reference import connect
 
 BFLOAT16 = ("bfloat16",) if importlib.util.find_spec("ml_dtypes") else ()

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from conformance.adapter import Adapter, Unsupported
+from conformance.adapt.adapter import Adapter, Unsupported
 
 #: The last position of which the modules are asked to build the table of all pairs.
 HIGHEST = 255

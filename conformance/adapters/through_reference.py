@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 from refimpl.arrays import Array, array_namespace
 from refimpl.schemes import operations
 from refimpl.spec import Operation

@@ -2,8 +2,8 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from conformance.adapter import Adapter
-from conformance.targets import LibraryMissing
+from conformance.adapt.adapter import Adapter
+from conformance.isolate.targets import LibraryMissing
 
 NEEDED = "4.57"
 

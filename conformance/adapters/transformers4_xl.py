@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from transformers.models.deprecated.transfo_xl.modeling_transfo_xl import PositionalEmbedding, RelPartialLearnableMultiHeadAttn
 
-from conformance.adapter import Unsupported
+from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers4_adapter import adapter
 
 #: The layer attends over every position between the first and the last.

@@ -3,7 +3,7 @@
 import torch
 import transformers
 
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 
 SUPPORTED = "5.23.0"
 

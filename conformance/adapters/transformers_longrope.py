@@ -8,7 +8,7 @@ from transformers import Phi3Config
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.phi3 import modeling_phi3 as phi3
 
-from conformance.adapter import Unsupported
+from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, batched, embedding
 

@@ -25,8 +25,8 @@ def identify(
 
     Exit status: 0 if every function is an operation that posenc knows, 1 if not.
     """
+    from conformance.calls.status import Status
     from conformance.identify import identify as identified
-    from conformance.status import Status
 
     told = []
     for each in identified(target, call=call, given=dict(map(_setting, given)), framework=framework, only=only):
@@ -50,8 +50,8 @@ def _setting(text: str) -> tuple[str, object]:
 
 
 def _write(told: "Told") -> None:
-    from conformance import terminal
     from conformance.identify import screen
+    from conformance.show import terminal
 
     found = list(screen.lines(told))
     prose = [(style, line) for style, line in found if style != "code"]

@@ -14,8 +14,8 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on a line.")
 def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: Path | None, as_json: bool) -> None:
     """Show TARGET's error over the allowed error by position, where weaker arithmetic shows, and what it does to attention logits."""
-    from conformance import terminal
     from conformance.precision import record, screen, survey
+    from conformance.show import terminal
 
     progress = terminal.Progress(target)
     try:

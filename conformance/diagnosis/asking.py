@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from conformance import embedding, golden_checks
-from conformance.arguments import Arguments
-from conformance.declarations import operations
+from conformance.adapt import embedding
+from conformance.adapt.frameworks import MalformedError
+from conformance.calls.outcomes import FATAL, Failed, Passed, Reason
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.takes import PLACES, Takes
+from conformance.checks import golden_checks
+from conformance.checks.evidence.known import answer, difference, unaltered
 from conformance.diagnosis.ways import AS_DECLARED, SQUARE, Way
-from conformance.evidence.known import answer, difference, unaltered
-from conformance.frameworks import MalformedError
-from conformance.journal import Task
-from conformance.outcomes import FATAL, Failed, Passed, Reason
-from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.takes import PLACES, Takes
-from conformance.traces import equal
+from conformance.isolate.traces import equal
+from conformance.judge.journal import Task
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.

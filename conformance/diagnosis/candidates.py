@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.mutant import Kind, Mutant
 from conformance.mutants import for_operation
 from conformance.mutants.building import Function, declaring
 from conformance.mutants.composing import composed
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.mutant import Kind, Mutant
+from conformance.spec.vectors import Vector
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
 from conformance.diagnosis.seen import Element, Observation, Seen, seen
-from conformance.profiles import PROFILES
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import PROFILES
 from refimpl.spec import axis_names
 
 SHOWN = 6

@@ -6,9 +6,9 @@ from itertools import chain
 from math import comb
 from typing import Any
 
-from conformance.arguments import rows_of_their_own
-from conformance.declarations import operations
-from conformance.vectors import Vector
+from conformance.spec.arguments import rows_of_their_own
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.spec import axis_names
 
 #: So many are told: with more, one or two failing cases would have everything in common.

@@ -6,16 +6,16 @@ from functools import cached_property
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.diagnosis import knobs
 from conformance.diagnosis.candidates import Candidate, answer
 from conformance.diagnosis.grading import grade
 from conformance.diagnosis.knobs import Knob
 from conformance.diagnosis.links import TIMES, Link, links, used
+from conformance.diagnosis.search import Differences, minima, polished, within
 from conformance.diagnosis.seen import Seen
 from conformance.mutants.building import Function, declaring, shown
 from conformance.mutants.composing import composed
-from conformance.search import Differences, minima, polished, within
+from conformance.spec.declarations import operations
 
 
 @dataclass(frozen=True)

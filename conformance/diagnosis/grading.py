@@ -7,8 +7,8 @@ from enum import IntEnum
 import numpy as np
 
 from conformance.diagnosis.seen import FAR, Element, Seen
-from conformance.profiles import FORMATS
-from conformance.vectors import Vector
+from conformance.spec.profiles import FORMATS
+from conformance.spec.vectors import Vector
 
 #: What a candidate returns for one vector, or nothing where it can't answer.
 Answer = Callable[[Vector], Mapping[str, np.ndarray] | None]

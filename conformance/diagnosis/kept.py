@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
+from conformance.calls.outcomes import Diagnosis
+from conformance.calls.subject import Reply
 from conformance.diagnosis.candidates import results
 from conformance.diagnosis.grading import ALLOWANCES
 from conformance.diagnosis.seen import FAR
-from conformance.journal import Call
-from conformance.judge import half_ulp
+from conformance.judge.journal import Call
+from conformance.judge.judge import half_ulp
 from conformance.mutants.building import Function, right
 from conformance.mutants.habits import HABITS
-from conformance.outcomes import Diagnosis
-from conformance.profiles import FORMATS
-from conformance.subject import Reply
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import FORMATS
 
 #: How far, relative to the largest, numbers may be off where no right answer says how exact the implementation is.
 COARSE = 2.0**-8

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import features, operations
 from conformance.mutants.building import Function, altered, right
 from conformance.mutants.rotary import Rotary, form_of
+from conformance.spec.declarations import features, operations
 from refimpl.spec import Operation, Parameter
 
 #: A number as an implementation works it out from the parameters of a call.

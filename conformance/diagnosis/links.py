@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.diagnosis.knobs import Chosen, Given, Knob
-from conformance.vectors import Vector
+from conformance.spec.vectors import Vector
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from conformance.arguments import farthest
-from conformance.declarations import operations
-from conformance.judge import PLACES
-from conformance.vectors import Vector
+from conformance.judge.judge import PLACES
+from conformance.spec.arguments import farthest
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 
 
 def positions(vector: Vector, axes: tuple[str, ...], shape: tuple[int, ...]) -> np.ndarray | None:

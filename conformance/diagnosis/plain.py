@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.diagnosis.candidates import Candidate
 from conformance.diagnosis.seen import Seen
 from conformance.mutants.building import Function, altered
+from conformance.spec.declarations import operations
 
 FIX = "check that what is computed is what is returned"
 #: So many different right numbers tell a constant from a number that happens to be another.

@@ -6,7 +6,7 @@ import numpy as np
 
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.seen import FAR, Element
-from conformance.vectors import Vector
+from conformance.spec.vectors import Vector
 
 #: A wrong result, the names of its axes, and the vector that it belongs to.
 Wrong = tuple[Element, tuple[str, ...], Vector]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.judge import half_ulp, hidden_places
-from conformance.profiles import FORMATS, LARGEST
-from conformance.vectors import Vector
+from conformance.judge.judge import half_ulp, hidden_places
+from conformance.spec.profiles import FORMATS, LARGEST
+from conformance.spec.vectors import Vector
 
 ROUNDINGS = 2.0
 FAR = 10.0

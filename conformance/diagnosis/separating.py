@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.diagnosis.candidates import Candidate
 from conformance.diagnosis.seen import Seen
-from conformance.vectors import Vector, load
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector, load
 from refimpl.errors import SpecificationError
 
 MOST = 3

@@ -9,15 +9,15 @@ from dataclasses import replace
 from itertools import chain, islice, product
 from typing import Any
 
-from conformance.choices import candidates
+from conformance.calls.outcomes import Diagnosis, Errored, Passed
+from conformance.calls.takes import PLACES, Positions, Takes, misplaced, nonsense
+from conformance.checks.evidence.bounds import written
+from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import FEW, Asking, Declaration
-from conformance.diagnosis.bounds import written
 from conformance.diagnosis.ways import AS_DECLARED, ways
-from conformance.golden.ranges import VALUES
 from conformance.mutants.building import shown
-from conformance.outcomes import Diagnosis, Errored, Passed
-from conformance.takes import PLACES, Positions, Takes, misplaced, nonsense
-from conformance.vector_checks import Checked
+from conformance.spec.choices import candidates
+from conformance.spec.ranges import VALUES
 from refimpl.spec import Operation, Parameter
 
 #: So many drawn calls must be right of the narrowest declaration, and so many where a saying is left out, or one is told.

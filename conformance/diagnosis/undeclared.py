@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from conformance.declarations import operations
-from conformance.diagnosis.bounds import telling, written
+from conformance.calls.outcomes import Diagnosis
+from conformance.checks.evidence.bounds import telling, written
 from conformance.mutants.building import declaring, shown
-from conformance.outcomes import Diagnosis
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.spec import Parameter
 
 #: A call that raised, and the exception in words.

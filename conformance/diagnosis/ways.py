@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.takes import PLACES, is_bias
+from conformance.calls.takes import PLACES, is_bias
 from refimpl.spec import Operation, axis_names
 
 HEADS = {"head", "query_head", "key_head"}

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from conformance import oracle
-from conformance.arguments import Arguments
-from conformance.declarations import operations
-from conformance.vector_cases import Vector
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import operations
+from conformance.spec.vector_cases import Vector
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Case, Operation
 

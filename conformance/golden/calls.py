@@ -8,14 +8,14 @@ from itertools import cycle, product
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters, is_position, on_every_axis
+from conformance.calls.takes import Takes
 from conformance.golden import features, places
 from conformance.golden.places import Pattern, Room
-from conformance.golden.ranges import KERNELS, SATURATIONS
 from conformance.golden.settings import Settings, dealt, settings
 from conformance.golden.sizes import ROWS, SCENES, Sizes, Sizing
-from conformance.suited import suited
-from conformance.takes import Takes
+from conformance.spec.arguments import Arguments, Parameters, is_position, on_every_axis
+from conformance.spec.ranges import KERNELS, SATURATIONS
+from conformance.spec.suited import suited
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Law, Operation, axis_names, fixed_size
 

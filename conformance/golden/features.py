@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.profiles import FORMATS
+from conformance.spec.profiles import FORMATS
 
 #: ``2^83`` is 9.7e24: its square ends float32, it itself doesn't; float16 ends at ``2^16``.
 HUGE = {"float64": 83, "float32": 83, "bfloat16": 83, "float16": 9}

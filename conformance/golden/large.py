@@ -7,13 +7,13 @@ from itertools import islice
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters, is_position, result_shape
-from conformance.choices import candidates
+from conformance.calls.takes import Takes
 from conformance.golden import features, places, sampling
-from conformance.golden.ranges import WIDTHS
 from conformance.golden.settings import MODEL_EVERY, settings
-from conformance.suited import suited
-from conformance.takes import Takes
+from conformance.spec.arguments import Arguments, Parameters, is_position, result_shape
+from conformance.spec.choices import candidates
+from conformance.spec.ranges import WIDTHS
+from conformance.spec.suited import suited
 from refimpl.spec import Operation, axis_names, fixed_size
 
 Generator = np.random.Generator

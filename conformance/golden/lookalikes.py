@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position, on_every_axis
-from conformance.declarations import features
+from conformance.calls.takes import Takes
 from conformance.golden.places import Room, room
-from conformance.takes import Takes
+from conformance.spec.arguments import Arguments, is_position, on_every_axis
+from conformance.spec.declarations import features
 from refimpl.spec import Operation, bind
 
 QUERIES, KEYS = "query_positions", "key_positions"

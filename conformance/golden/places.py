@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.arguments import Parameters
-from conformance.golden.ranges import BESIDE, EDGES, FARTHEST
-from conformance.takes import Takes
+from conformance.calls.takes import Takes
+from conformance.spec.arguments import Parameters
+from conformance.spec.ranges import BESIDE, EDGES, FARTHEST
 
 Generator = np.random.Generator
 #: Positions below it are taken for far: tables of negative distances end at 512 (DeBERTa).

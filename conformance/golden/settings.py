@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from conformance.choices import agree, candidates, obeys
-from conformance.golden.ranges import TOGETHER, VALUES
-from conformance.takes import WHEN
+from conformance.calls.takes import WHEN
+from conformance.spec.choices import agree, candidates, obeys
+from conformance.spec.ranges import TOGETHER, VALUES
 from refimpl.spec import Operation
 
 Item = TypeVar("Item")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.arguments import Parameters
-from conformance.golden.ranges import SIZES
-from conformance.takes import Takes
+from conformance.calls.takes import Takes
+from conformance.spec.arguments import Parameters
+from conformance.spec.ranges import SIZES
 from refimpl.spec import Operation, fixed_size
 
 Generator = np.random.Generator

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments, is_position, on_every_axis, result_shape
-from conformance.choices import candidates
+from conformance.calls.takes import Takes
 from conformance.golden import features, places, sampling
 from conformance.golden.calls import generator, longest
 from conformance.golden.large import Large
 from conformance.golden.settings import Settings, settings
-from conformance.suited import suited
-from conformance.takes import Takes
+from conformance.spec.arguments import Arguments, is_position, on_every_axis, result_shape
+from conformance.spec.choices import candidates
+from conformance.spec.suited import suited
 from refimpl.spec import Operation, axis_names, fixed_size
 
 #: What is narrow in a sweep, and far enough, where the declaration leaves it open.

@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from conformance.adapter import near_miss
-from conformance.identify import plans, words
+from conformance.adapt import words
+from conformance.adapt.adapter import near_miss
+from conformance.adapt.selection import SelectionError
+from conformance.calls.limits import Limits
+from conformance.identify import plans
 from conformance.identify.asking import Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.following import settings
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
-from conformance.limits import Limits
-from conformance.selection import SelectionError
-from conformance.targets import TargetError
+from conformance.isolate.targets import TargetError
 
 FEW = 3
 #: What an exception names where arrays of one library came to code for another.

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import FATAL, Outcome
+from conformance.calls.subject import CallFailedError
 from conformance.identify.inside import SEPARATOR
-from conformance.limits import Limits
-from conformance.outcomes import FATAL, Outcome
-from conformance.process import Process
-from conformance.session import Session
-from conformance.subject import CallFailedError
+from conformance.isolate.process import Process
+from conformance.isolate.session import Session
 
 #: What Python says of a call whose arguments aren't the function's.
 ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from conformance.diagnosis.search import roundest
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.rules import taking
-from conformance.search import roundest
 
 #: How near a logarithm must be to a whole number for rounding to decide.
 TIE = 1e-5

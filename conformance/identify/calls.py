@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.embedding import FARTHEST
+from conformance.adapt.embedding import FARTHEST
+from conformance.calls.takes import PLACES, Positions, Queries, Takes
 from conformance.identify import reach
 from conformance.identify.additive import Encoding
 from conformance.identify.asking import Refused
 from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
 from conformance.identify.turns import Turns
-from conformance.takes import PLACES, Positions, Queries, Takes
+from conformance.spec.declarations import operations
 
 View = Turns | Encoding | Bias
 #: The last token of a square bias that is built: a million pairs of a query and a key.

@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.declarations import operations
 from conformance.identify.additive import Encoding
 from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
@@ -12,7 +11,8 @@ from conformance.identify.findings import Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.probe import Probe
 from conformance.identify.turns import Turns
-from conformance.reproduction import wrapped
+from conformance.judge.reproduction import wrapped
+from conformance.spec.declarations import operations
 
 #: Where stacking, broadcasting and padding are, in each library.
 MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy", "array_api_strict": "array_api_strict"}

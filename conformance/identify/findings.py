@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from conformance.search import shortest
+from conformance.diagnosis.search import shortest
 
 
 class Confidence(Enum):

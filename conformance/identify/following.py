@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.declarations import operations
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.kinds import look
 from conformance.identify.plans import SPELLED
 from conformance.identify.probe import Exchange, Probe, other
+from conformance.spec.declarations import operations
 
 #: How many calls must be answered alike for a setting to change nothing.
 REPLAYED = 3

@@ -6,7 +6,7 @@ from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
-from conformance.suited import suited
+from conformance.spec.suited import suited
 
 TOLERANCE = 2e-5
 #: Where tokens stand, queries and keys apart, and what is learned of three heads.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance import targets, worker
-from conformance.adapter import FRAMEWORKS as NAMES
-from conformance.adapter import Adapter, Implementation, near_miss
-from conformance.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
+from conformance.adapt.adapter import FRAMEWORKS as NAMES
+from conformance.adapt.adapter import Adapter, Implementation, near_miss
+from conformance.adapt.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
+from conformance.isolate import targets, worker
 
 Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: Libraries whose arrays a function takes if its module imports them, the likeliest first; numpy if none.

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.identify import additive, biases, given, grids, lookups, numbers, rotary, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen
 from conformance.identify.probe import Probe
 from conformance.identify.rules import sibling
+from conformance.spec.declarations import operations
 
 #: A number of heads that is no power of two.
 UNEVEN_HEADS = 12

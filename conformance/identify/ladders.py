@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.choices import obeys
 from conformance.identify.findings import Seen
 from conformance.identify.rules import Fit, Rule, Values, identified
+from conformance.spec.choices import obeys
 from refimpl.spec import Operation
 
 #: What a running product of float32 numbers may be off by for each factor.

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from conformance.declarations import operations
+from conformance.adapt.selection import SelectionError
+from conformance.adapt.words import PROBED, SETTINGS, roles
 from conformance.identify.asking import Signature
-from conformance.identify.words import PROBED, SETTINGS, roles
-from conformance.selection import SelectionError
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 #: What a function that takes these arrays can be.

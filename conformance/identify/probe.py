@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.choices import TYPICAL, candidates
-from conformance.declarations import operations
+from conformance.adapt.words import SETTINGS
 from conformance.identify.asking import Refused, Signature, Strangers
 from conformance.identify.plans import SPELLED, Plan
-from conformance.identify.words import SETTINGS
+from conformance.spec.choices import TYPICAL, candidates
+from conformance.spec.declarations import operations
 
 #: What settings are first, where a call needs them and the declared default, or the first value that is usual, wouldn't show much.
 FIRST: Mapping[str, object] = {

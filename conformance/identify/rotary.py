@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
@@ -15,6 +14,7 @@ from conformance.identify.ladders import Ladder, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, identified, taking
 from conformance.identify.turns import Turns
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 BASE = 10_000.0

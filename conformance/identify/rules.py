@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.choices import ENDS, TYPICAL, obeys
-from conformance.declarations import operations
+from conformance.diagnosis.search import cost, digits, ends, minima, polished, roundest, shortest
 from conformance.identify.findings import Confidence, Seen
 from conformance.identify.plans import SPELLED
-from conformance.search import cost, digits, ends, minima, polished, roundest, shortest
+from conformance.spec.choices import ENDS, TYPICAL, obeys
+from conformance.spec.declarations import operations
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, Parameter
 

@@ -8,7 +8,7 @@ from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.following import Setting, restrictions
 from conformance.identify.recognise import Found
 from conformance.identify.turns import Turns
-from conformance.report import Line
+from conformance.show.report import Line
 
 #: How many calls that were refused are shown.
 FEW = 4

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
+from conformance.calls.takes import Positions
 from conformance.identify.asking import Refused
 from conformance.identify.probe import Probe
-from conformance.takes import Positions
 
 #: Orders of axes; ``row`` is batch and head in one.
 ORDERS = ("batch head token dim", "batch token head dim", "row token dim", "token row dim", "token dim")

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from conformance.calls.outcomes import Reason
+from conformance.calls.subject import Subject
 from conformance.laws import (
     additive,
     attention,
@@ -21,8 +23,6 @@ from conformance.laws import (
 from conformance.laws.judging import Check
 from conformance.laws.running import Finding, run_checks
 from conformance.laws.trial import Checker
-from conformance.outcomes import Reason
-from conformance.subject import Subject
 from refimpl.spec import Law, Operation
 
 __all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "checks", "law_name", "run"]

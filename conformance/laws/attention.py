@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
-from conformance.draw import seen_by_all
+from conformance.laws.draw import seen_by_all
 from conformance.laws.trial import Checker, Sides, Trial, exactly, same
+from conformance.spec.arguments import Arguments
 from refimpl.spec import Law
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
 from conformance.laws.trial import Checker, Sides, Trial, exactly
+from conformance.spec.arguments import Arguments
 from refimpl.spec import Law
 
 #: How many codes are asked for in a row.

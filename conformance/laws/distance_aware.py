@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
 from conformance.laws.roles import at_origin, meeting
 from conformance.laws.trial import Checker, Sides, Trial, at_most, same
+from conformance.spec.arguments import Arguments
 from refimpl.spec import Law
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
-from conformance.declarations import plain
+from conformance.calls.subject import CallRefusedError
 from conformance.laws.inexact import Inexact, exact
 from conformance.laws.roles import POSITIONS, at_origin, distances, meeting, placed, real, shifted
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
-from conformance.subject import CallRefusedError
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import plain
 from refimpl.spec import Law
 
 #: Forms of a bias whose later keys have other numbers than earlier ones at the same distance.

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from conformance import draw
-from conformance.arguments import Arguments, is_position
+from conformance.calls.subject import Subject
+from conformance.calls.takes import is_bias
+from conformance.laws import draw
 from conformance.laws.trial import Example
-from conformance.subject import Subject
-from conformance.takes import is_bias
+from conformance.spec.arguments import Arguments, is_position
 
 SCALARS = ((1, 1), (1, -1), (2, -1), (-1, 2), (2, 2), (-2, 1))
 FRACTION = st.binary(min_size=1, max_size=1)

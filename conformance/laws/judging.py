@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from conformance.calls.outcomes import Outcome, Reason
+from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.laws.trial import Checker, Sides, Trial, Violation
-from conformance.outcomes import Outcome, Reason
-from conformance.subject import CallFailedError, CallRefusedError
 
 
 @dataclass(frozen=True)

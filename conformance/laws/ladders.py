@@ -6,13 +6,13 @@ from itertools import chain
 
 import numpy as np
 
-from conformance.arguments import Arguments
-from conformance.choices import ENDS, agree
-from conformance.declarations import plain
+from conformance.calls.subject import CallRefusedError
 from conformance.laws.inexact import Inexact
 from conformance.laws.roles import placed, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
-from conformance.subject import CallRefusedError
+from conformance.spec.arguments import Arguments
+from conformance.spec.choices import ENDS, agree
+from conformance.spec.declarations import plain
 from refimpl.spec import Law
 
 #: Parameters that say where frequencies are stretched.

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
-from conformance.choices import candidates
+from conformance.calls.outcomes import Errored, Reason
+from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.laws.trial import Checker, Sides, Trial, Violation, exactly
-from conformance.outcomes import Errored, Reason
-from conformance.subject import CallFailedError, CallRefusedError
+from conformance.spec.arguments import Arguments
+from conformance.spec.choices import candidates
 from refimpl.spec import Law
 
 #: Rows beyond the offset that keep the last row, the first and the one before the offset apart.

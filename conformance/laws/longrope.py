@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
 from conformance.laws.inexact import Inexact
 from conformance.laws.roles import unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, same
+from conformance.spec.arguments import Arguments
 from refimpl.spec import Law
 
 

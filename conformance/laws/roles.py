@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.arguments import Arguments, farthest
-from conformance.declarations import operations
-from conformance.judge import PLACES
+from conformance.judge.judge import PLACES
 from conformance.laws.inexact import Inexact, exact
 from conformance.laws.trial import Trial
+from conformance.spec.arguments import Arguments, farthest
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 POSITIONS = ("query_positions", "key_positions")

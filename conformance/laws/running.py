@@ -10,13 +10,13 @@ from hypothesis import Phase, given
 from hypothesis import seed as seeded
 from hypothesis.errors import Unsatisfiable
 
-from conformance.arguments import Arguments
+from conformance.calls.outcomes import FATAL, Outcome, Reason
+from conformance.calls.subject import Subject
 from conformance.laws.examples import by_seed_alone, example_for, leaving_nothing, silent
 from conformance.laws.judging import Check, Verdict, judge
 from conformance.laws.shrinking import smallest
 from conformance.laws.trial import Example, Patience, Trial
-from conformance.outcomes import FATAL, Outcome, Reason
-from conformance.subject import Subject
+from conformance.spec.arguments import Arguments
 
 #: After these there is nothing to compare.
 UNUSABLE = (Reason.MALFORMED, Reason.SHAPE)

@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import Phase, find
 from hypothesis.errors import HypothesisException
 
+from conformance.calls.subject import Subject
 from conformance.laws.examples import example_for, silent
 from conformance.laws.judging import Check, judge
 from conformance.laws.trial import Example, Trial
-from conformance.subject import Subject
 
 #: How many smaller examples are tried for a law that is broken.
 ATTEMPTS = 100

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments
-from conformance.draw import seen_by_all
+from conformance.laws.draw import seen_by_all
 from conformance.laws.trial import Checker, Sides, Trial
 from conformance.laws.universal import equal_but_for_noise
+from conformance.spec.arguments import Arguments
 from refimpl.spec import Law, axis_names, bind
 
 #: The axes along which steps follow one another.

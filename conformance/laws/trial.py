@@ -6,16 +6,16 @@ from typing import Protocol
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters, result_shape
-from conformance.declarations import operations
+from conformance.calls.manner import PLAIN, Manner
+from conformance.calls.outcomes import Reason
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.golden import answers
-from conformance.judge import allowance, holds
+from conformance.judge.judge import allowance, holds
 from conformance.laws.inexact import OWN, Inexact, exact
-from conformance.manner import PLAIN, Manner
-from conformance.outcomes import Reason
-from conformance.profiles import FORMATS
-from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.vectors import Vector
+from conformance.spec.arguments import Arguments, Parameters, result_shape
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import FORMATS
+from conformance.spec.vectors import Vector
 from refimpl.spec import Operation
 
 

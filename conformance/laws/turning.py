@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from conformance.arguments import Arguments, Parameters
+from conformance.calls.subject import CallRefusedError
 from conformance.laws.inexact import Inexact, exact, norm
 from conformance.laws.roles import combined, factor, far, from_origin, shifted, steps, turned, with_others
 from conformance.laws.trial import Checker, Sides, Trial, exactly, same
-from conformance.subject import CallRefusedError
+from conformance.spec.arguments import Arguments, Parameters
 from refimpl.spec import Law
 
 #: Cosine and sine of the turns that a call with tables of its own is turned further by.

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.arguments import Arguments
-from conformance.choices import agree
-from conformance.draw import seen_by_all
+from conformance.calls.manner import OFTEN
+from conformance.calls.outcomes import Reason
+from conformance.calls.subject import CallRefusedError, Reply
+from conformance.isolate.traces import difference
+from conformance.laws.draw import seen_by_all
 from conformance.laws.trial import Sides, Trial, Violation
-from conformance.manner import OFTEN
-from conformance.outcomes import Reason
-from conformance.profiles import FORMATS
-from conformance.subject import CallRefusedError, Reply
-from conformance.suited import suited
-from conformance.traces import difference
+from conformance.spec.arguments import Arguments
+from conformance.spec.choices import agree
+from conformance.spec.profiles import FORMATS
+from conformance.spec.suited import suited
 from refimpl.spec import axis_names
 
 SIZES = ("head_dim", "axes", "dim", "num_heads", "num_buckets")

@@ -1,6 +1,5 @@
 """Known mistakes, runnable: what a suite must convict, and what a diagnosis can name."""
 
-from conformance.mutant import Mutant
 from conformance.mutants import (
     alibi,
     axial_rope,
@@ -26,6 +25,7 @@ from conformance.mutants import (
     transformer_xl,
     yarn,
 )
+from conformance.spec.mutant import Mutant
 
 FAMILIES = (
     rope,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.bias import Pieces, ignored, met
 from conformance.mutants.building import Mistake
 from conformance.mutants.rounding import to
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import alibi
 

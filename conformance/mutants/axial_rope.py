@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
 from conformance.mutants.rotary import Rotary, cut, spectrum
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.parted import Part
 from refimpl.schemes import axial_rope

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import OPERATIONS, Function, Mistake, altered, convention, forcing, moving
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
 from conformance.mutants.rounding import to
+from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms.bias import Bias, Biased, Weighed

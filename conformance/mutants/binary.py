@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
 from conformance.mutants.positions import frozen, index, run
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
 ENCODE = "binary.encode"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.arguments import on_every_axis
-from conformance.mutant import Kind, Mutant
+from conformance.spec.arguments import on_every_axis
+from conformance.spec.mutant import Kind, Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import operations
 

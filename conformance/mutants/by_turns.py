@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants import yarn
 from conformance.mutants.building import Mistake, forcing
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.stretched import Ladder, inherited, of_ladder
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
 #: The names of the two ends of the blend, and what both are unless said, by scheme.

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Arrays, Mistake, Parameters, altered
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
+from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 

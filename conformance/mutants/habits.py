@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Habit
 from conformance.mutants.building import altered
 from conformance.mutants.rotary import spectrum
 from conformance.mutants.rounding import rounded
+from conformance.spec.mutant import Habit
 from refimpl.arrays import Array
 from refimpl.schemes import longrope, rope
 

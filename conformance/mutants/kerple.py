@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.bias import Pieces
 from conformance.mutants.building import Arrays, Function, Mistake, Parameters, altered
 from conformance.mutants.rounding import to
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import kerple
 

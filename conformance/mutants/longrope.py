@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered
 from conformance.mutants.composing import assembled
 from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES, Choice, right_list
@@ -14,6 +13,7 @@ from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
 from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, continued, searched
 from conformance.mutants.rope import ANGLE_MISTAKES, TURN_MISTAKES, half_mistakes
 from conformance.mutants.rotary import Rotary
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import longrope
 

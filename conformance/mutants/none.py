@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Arrays, Function, Mistake, Parameters, altered
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
+from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.schemes import rope, sinusoidal

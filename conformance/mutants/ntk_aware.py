@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
 from conformance.mutants.rotary import spectrum
 from conformance.mutants.stretched import Ladder, inherited, of_ladder
+from conformance.spec.mutant import Mutant
 
 SCHEME = "ntk_aware"
 DYNAMIC = ("https://github.com/vllm-project/vllm/issues/5093",)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
 from conformance.mutants.rotary import Rotary, cut
 from conformance.mutants.rounding import to
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.parted import Part
 from refimpl.schemes import partial_rope

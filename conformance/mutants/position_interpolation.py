@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
 from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.rounding import to
 from conformance.mutants.stretched import FACTOR_MISTAKES
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
 FREQUENCIES, ROTATE = "position_interpolation.frequencies", "position_interpolation.rotate"

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, moving
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
 Change = Callable[[Array], Array]

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import OPERATIONS, Mistake, Parameters, altered, conventions, forcing
 from conformance.mutants.positions import MISTAKES, RELATIVE_SLUGS, position_mutants
 from conformance.mutants.rotary import Rotary, form_of
 from conformance.mutants.rounding import rounded, to
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.rotary import join_pairs, split_pairs
 from refimpl.schemes import rope

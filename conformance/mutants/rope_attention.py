@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Arrays, Mistake, Parameters, altered
 from conformance.mutants.rotary import Rotary
+from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.schemes import rope

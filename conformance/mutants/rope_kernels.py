@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Arrays, Mistake, Parameters, altered, moving
 from conformance.mutants.rotary import Rotary
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import rope
 

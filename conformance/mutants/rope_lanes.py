@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.rounding import rounded, to
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import rope
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from conformance.profiles import FORMATS
+from conformance.spec.profiles import FORMATS
 from refimpl.arrays import Array
 
 LARGEST = {"float16": 65_504.0, "bfloat16": float.fromhex("0x1.fep127")}

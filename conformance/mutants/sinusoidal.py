@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, conventions, forcing, moving
 from conformance.mutants.composing import assembled
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope import BASE_IGNORED, BASE_OFF
 from conformance.mutants.rounding import to
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import sinusoidal
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from conformance.mutant import Mutant
 from conformance.mutants import bias, rotary
 from conformance.mutants.building import OPERATIONS
 from conformance.mutants.rope import operation_mutants
+from conformance.spec.mutant import Mutant
 from refimpl.schemes import rope
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import OPERATIONS, Mistake
 from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.rounding import rounded
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
 #: Frequencies from the parameters of an operation.

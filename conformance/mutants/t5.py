@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.bias import Pieces, ignored, met
 from conformance.mutants.building import Mistake, forcing, moving
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import t5
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants import transformer_xl_shift
 from conformance.mutants.building import Mistake, altered, conventions, moving
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
 from conformance.mutants.recurrence import Recurrent, Sides, four, scaled_once
 from conformance.mutants.recurrence_distances import DISTANCE_MISTAKES, PRECISION, WAVE_MISTAKES
 from conformance.mutants.rope_attention import MASK_MISTAKES
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes.transformer_xl import Terms
 

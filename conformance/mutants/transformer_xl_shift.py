@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import transformer_xl
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutant import Mutant
 from conformance.mutants.building import Mistake, altered, convention, forcing
 from conformance.mutants.composing import assembled
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, factor_function
+from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import rope, yarn
 

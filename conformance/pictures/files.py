@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from conformance.selection import SelectionError
+from conformance.adapt.selection import SelectionError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

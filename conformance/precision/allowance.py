@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from conformance.judge import half_ulp
-from conformance.precision import logits
-from conformance.vectors import Vector
+from conformance.judge import logits
+from conformance.judge.judge import half_ulp
+from conformance.spec.vectors import Vector
 
 
 def by_position(vector: Vector, profile: str, required: str, dtype: str) -> dict[int, float]:

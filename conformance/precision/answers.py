@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.journal import Task
-from conformance.judge import compare, exact_in
-from conformance.outcomes import Failed
-from conformance.precision import logits, slices
-from conformance.report import message
-from conformance.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.vectors import Vector
+from conformance.calls.outcomes import Failed
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.judge import logits
+from conformance.judge.journal import Task
+from conformance.judge.judge import compare, exact_in
+from conformance.precision import slices
+from conformance.show.report import message
+from conformance.spec.vectors import Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from conformance.journal import Task
-from conformance.judge import came, compare
-from conformance.outcomes import Failed
-from conformance.precision import allowance, logits
+from conformance.calls.outcomes import Failed
+from conformance.calls.subject import Reply
+from conformance.judge import logits
+from conformance.judge.journal import Task
+from conformance.judge.judge import came, compare
+from conformance.precision import allowance
 from conformance.precision.answers import Answer
-from conformance.profiles import LARGEST, PROFILES, attainable
-from conformance.report import message
-from conformance.subject import Reply
-from conformance.vectors import Vector
+from conformance.show.report import message
+from conformance.spec.profiles import LARGEST, PROFILES, attainable
+from conformance.spec.vectors import Vector
 
 #: The farthest position that is asked about.
 FARTHEST = 1 << 20

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.precision import logits
+from conformance.judge import logits
 from conformance.precision.curve import Curve, Point
-from conformance.profiles import PROFILES
-from conformance.record import finite
+from conformance.show.record import finite
+from conformance.spec.profiles import PROFILES
 
 FORMAT = 1
 

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from conformance.precision import logits
+from conformance.judge import logits
 from conformance.precision.curve import Curve, Point
-from conformance.precision.words import WORDS
-from conformance.profiles import PROFILES
-from conformance.report import Line, clean
+from conformance.show.precision import WORDS
+from conformance.show.report import Line, clean
+from conformance.spec.profiles import PROFILES
 
 #: Every profile in at most eight letters.
 COLUMNS = {

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.spec import axis_names
 
 

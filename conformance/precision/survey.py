@@ -3,17 +3,18 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from conformance.adapter import near_miss
-from conformance.declarations import operations
-from conformance.journal import Task
-from conformance.limits import Limits
-from conformance.orchestrator import Selection
-from conformance.precision import answers, curve, logits, wide
+from conformance.adapt.adapter import near_miss
+from conformance.adapt.selection import SelectionError
+from conformance.calls.limits import Limits
+from conformance.isolate.session import Session
+from conformance.isolate.targets import TargetError
+from conformance.judge import logits
+from conformance.judge.journal import Task
+from conformance.precision import answers, curve, wide
 from conformance.precision.curve import Curve
-from conformance.selection import SelectionError
-from conformance.session import Session
-from conformance.targets import TargetError
-from conformance.vectors import Vector, load
+from conformance.run.orchestrator import Selection
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector, load
 
 Progress = Callable[[int, int, str], None]
 NARROWEST, WIDEST = 2, 4_096

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.journal import Task
-from conformance.precision import logits, slices
+from conformance.calls.subject import CallFailedError, CallRefusedError, Subject
+from conformance.isolate.session import Session
+from conformance.judge import logits
+from conformance.judge.journal import Task
+from conformance.precision import slices
 from conformance.precision.curve import FARTHEST, Wide
-from conformance.session import Session
-from conformance.subject import CallFailedError, CallRefusedError, Subject
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.spec import axis_names
 
 #: The target that is the reference, and its dtype.

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapter import Adapter, Unsupported
-from conformance.declarations import operations
-from conformance.frameworks import MalformedError
+from conformance.adapt.adapter import Adapter, Unsupported
+from conformance.adapt.frameworks import MalformedError
 from conformance.protocol import lines
 from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 #: The device of a program that doesn't say where it computes.

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from conformance.outcomes import Report
-from conformance.status import ORDER, Status
-from conformance.summary import judged, verdict
+from conformance.calls.outcomes import Report
+from conformance.calls.status import ORDER, Status
+from conformance.show.summary import judged, verdict
 
 COLOURS = {Status.CONFORMS: "#2c7a2c", Status.DIFFERS: "#b3261e"}
 GREY = "#6b6b6b"

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from conformance.evidence.told import counted
-from conformance.outcomes import Evidence, HarnessError, NotJudged, Passed, Report, Result, Unsupported
-from conformance.report import Line, clean, message
+from conformance.calls.outcomes import Evidence, HarnessError, NotJudged, Passed, Report, Result, Unsupported
+from conformance.checks.evidence.told import counted
 from conformance.reports.lines import RecordError
+from conformance.show.report import Line, clean, message
 
 Key = tuple[str, str, str, str, str]
 #: What is no failure, and worse than to pass.

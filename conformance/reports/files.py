@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from conformance import files
-from conformance.outcomes import Report
+from conformance.calls.outcomes import Report
 from conformance.reports import badge, junit, lines, markdown, page
+from conformance.spec import files
 
 #: What a report can be rendered as, and the file that it becomes.
 FORMATS: Mapping[str, tuple[str, Callable[[Sequence[Report]], str]]] = {

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from conformance.evidence.told import told
-from conformance.outcomes import Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
-from conformance.report import message
+from conformance.calls.outcomes import Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
+from conformance.checks.evidence.told import told
+from conformance.show.report import message
 
 #: What XML 1.0 can't hold, not even escaped.
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

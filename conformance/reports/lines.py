@@ -12,9 +12,9 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from conformance.outcomes import Diagnosis, Evidence, Failed, Outcome, Reason, Report, Result
-from conformance.record import finite, outcome
-from conformance.summary import verdict
+from conformance.calls.outcomes import Diagnosis, Evidence, Failed, Outcome, Reason, Report, Result
+from conformance.show.record import finite, outcome
+from conformance.show.summary import verdict
 
 FORMAT = 1
 INFINITE = "infinite"

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from conformance.evidence.told import told
-from conformance.outcomes import Report
-from conformance.report import clean, message
-from conformance.status import Status
-from conformance.summary import Conviction, convictions, counts, precision, verdict
+from conformance.calls.outcomes import Report
+from conformance.calls.status import Status
+from conformance.checks.evidence.told import told
+from conformance.show.report import clean, message
+from conformance.show.summary import Conviction, convictions, counts, precision, verdict
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 THREADS = 3

@@ -5,11 +5,11 @@ import math
 from collections.abc import Iterator, Sequence
 from importlib import resources
 
-from conformance.evidence.told import told
-from conformance.outcomes import Failed, HarnessError, NotJudged, Passed, Report, Result, Unsupported, Waived
-from conformance.report import clean, message
+from conformance.calls.outcomes import Failed, HarnessError, NotJudged, Passed, Report, Result, Unsupported, Waived
+from conformance.checks.evidence.told import told
 from conformance.reports import curve
-from conformance.summary import Conviction, convictions, counts, precision, verdict
+from conformance.show.report import clean, message
+from conformance.show.summary import Conviction, convictions, counts, precision, verdict
 
 MARKS = {"passed": "✓", "failed": "✗", "unsupported": "-", "not judged": "?", "waived": "~", "note": "i", "harness": "!"}
 PRECISION = ("implementation", "operation", "dtype", "profile met", "error / allowed", "by position")

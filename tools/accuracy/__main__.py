@@ -9,11 +9,11 @@ from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
-from conformance.adapter import near_miss
-from conformance.declarations import operations
-from conformance.files import write
+from conformance.adapt.adapter import near_miss
 from conformance.mutants import for_operation
-from conformance.terminal import Progress
+from conformance.show.terminal import Progress
+from conformance.spec.declarations import operations
+from conformance.spec.files import write
 from tools.accuracy import answers, beside, between_calls, score
 from tools.accuracy.answers import Answer, Answered
 from tools.accuracy.held_out import held_out

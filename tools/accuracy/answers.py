@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.judge import compare
-from conformance.mutant import Mutant
+from conformance.calls.outcomes import Diagnosis, Failed
+from conformance.calls.subject import Reply
+from conformance.judge.judge import compare
 from conformance.mutants import MUTANTS
-from conformance.outcomes import Diagnosis, Failed
-from conformance.profiles import REQUIRED
-from conformance.subject import Reply
-from conformance.vectors import Vector
+from conformance.spec.declarations import operations
+from conformance.spec.mutant import Mutant
+from conformance.spec.profiles import REQUIRED
+from conformance.spec.vectors import Vector
 from tools.accuracy.hidden import Exhibit, Function, Verdict, asked, judge, lowered, quietly
 from tools.accuracy.trials import Trial
 

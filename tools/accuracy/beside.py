@@ -7,11 +7,12 @@ import numpy as np
 from hypothesis import Phase, given
 from hypothesis import seed as seeded
 
-from conformance import diagnose, draw
-from conformance.arguments import Arguments
-from conformance.declarations import operations
+from conformance.diagnosis import diagnose
+from conformance.laws import draw
 from conformance.laws.examples import by_seed_alone, silent
-from conformance.profiles import REQUIRED
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import REQUIRED
 from tools.accuracy.answers import HELD_OUT, Answer, Answered, names, results, unnamed
 from tools.accuracy.held_out import held_out
 from tools.accuracy.hidden import Exhibit, Function, asked, judge, lowered, quietly

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance import run
+from conformance.calls.outcomes import Report
 from conformance.mutants.habits import HABITS
-from conformance.outcomes import Report
 from tools.accuracy.answers import AMONG, Answer, Answered, names
 from tools.accuracy.trials import DTYPES, Trial
 
 KIND = "between calls"
 ADAPTER = """\
-from conformance.adapter import Adapter
+from conformance.adapt.adapter import Adapter
 from conformance.mutants.habits import HABITS
 
 adapter = Adapter("hidden", dtypes=({dtype!r},))

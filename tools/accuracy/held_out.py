@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
 from conformance.mutants import for_operation
 from conformance.mutants.building import Arrays, altered
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation, Parameter
 from tools.accuracy.hidden import Function, lowered
 

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from conformance import diagnose, law_checks, laws, vector_checks
-from conformance.adapter import Adapter
-from conformance.declarations import operations
-from conformance.frameworks import NumPy
+from conformance import laws
+from conformance.adapt.adapter import Adapter
+from conformance.adapt.frameworks import NumPy
+from conformance.calls.outcomes import Diagnosis, Failed
+from conformance.calls.subject import Subject
+from conformance.checks import law_checks, vector_checks
+from conformance.diagnosis import diagnose
 from conformance.in_process import InProcess
-from conformance.journal import Task
+from conformance.judge.journal import Task
 from conformance.laws.running import run_checks
-from conformance.orchestrator import DIAGNOSED, EXAMPLES
-from conformance.outcomes import Diagnosis, Failed
-from conformance.subject import Subject
-from conformance.vectors import Vector, load
+from conformance.run.orchestrator import DIAGNOSED, EXAMPLES
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector, load
 
 Function = Callable[..., Any]
 #: What the hidden function is called, whatever it is.

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from conformance.declarations import operations
-from conformance.mutant import Mutant
 from conformance.mutants import for_operation
+from conformance.spec.declarations import operations
+from conformance.spec.mutant import Mutant
 from refimpl.spec import Parameter
 from tools.accuracy.hidden import asked
 

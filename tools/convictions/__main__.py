@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from conformance import files
-from conformance.declarations import operations
+from conformance.spec import files
+from conformance.spec.declarations import operations
 from tools.convictions import lock
 from tools.convictions.computed import convicting, vectors
 from tools.convictions.lock import Lock, LockError

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.evidence.known import reply
-from conformance.judge import compare
-from conformance.mutant import Mutant
+from conformance.calls.outcomes import Failed
+from conformance.calls.subject import Reply
+from conformance.checks.evidence.known import reply
+from conformance.judge.judge import compare
 from conformance.mutants import for_operation
-from conformance.outcomes import Failed
-from conformance.subject import Reply
-from conformance.vectors import Vector, load
+from conformance.spec.declarations import operations
+from conformance.spec.mutant import Mutant
+from conformance.spec.vectors import Vector, load
 from refimpl.errors import SpecificationError
 
 

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Mapping
 
-from conformance import document
+from conformance.spec import document
 from tools.convictions.lock import PATH
 
 

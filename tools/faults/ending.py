@@ -1,6 +1,6 @@
 """Faults that end the process, never end, raise, or use too much."""
 
-from conformance.limits import Limits
+from conformance.calls.limits import Limits
 from tools.faults.fault import Fault
 
 SMALL = Limits(startup_seconds=30.0, call_seconds=20.0, memory=600, processes=24)

@@ -4,7 +4,7 @@ import importlib.util
 import textwrap
 from dataclasses import dataclass
 
-from conformance.limits import Limits
+from conformance.calls.limits import Limits
 
 #: Short, so that a hang costs little, and long enough for a busy machine.
 QUICK = Limits(startup_seconds=30.0, call_seconds=2.0, memory=1024, processes=24)

@@ -51,7 +51,7 @@ LEAVING = (
         "a reply must be to call",
         outside=CHANNEL,
         inside="""
-        from conformance.channel import Channel
+        from conformance.isolate.channel import Channel
         Channel(socket.socket(fileno=os.dup(channel()))).send({"status": "ok", "results": [], "dtypes": {}, "modified": [], "left": []})
     """,
     ),

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from conformance import files
+from conformance.spec import files
 from refimpl.schemes import SCHEMES
 from tools.mistakes.index import FOLDER, index, reports
 from tools.mistakes.known import mistakes

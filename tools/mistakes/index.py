@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from conformance.catalogue import Entry, load, named
+from conformance.mutants.catalogue import Entry, load, named
 from refimpl.schemes import SCHEMES
 from tools.mistakes.known import Mistake, mistakes, slug
 from tools.mistakes.page import CALLED, NOTICE, anchor

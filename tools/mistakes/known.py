@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.catalogue import KNOWN
-from conformance.mutant import Habit, Mutant
+from conformance.mutants.catalogue import KNOWN
+from conformance.spec.mutant import Habit, Mutant
 from tools.convictions import laws, lock
 
 HALF = re.compile(r"^b?float16-")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from conformance import files
-from conformance.terminal import Progress
-from conformance.vectors import Vector, load
+from conformance.show.terminal import Progress
+from conformance.spec import files
+from conformance.spec.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 from tools.mutation import equivalents, record
 from tools.mutation.equivalents import Equivalents

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.document import read
+from conformance.spec.document import read
 from tools.mutation.plan import Mutant
 
 LIST = Path(__file__).with_name("equivalent.yaml")

@@ -7,14 +7,14 @@ from hypothesis import Phase, given
 from hypothesis import seed as seeded
 
 from conformance import laws
-from conformance.judge import compare, exact_in
-from conformance.law_checks import declared
+from conformance.calls.outcomes import CONVICTIONS
+from conformance.calls.subject import CallFailedError, Subject
+from conformance.checks.law_checks import declared
+from conformance.judge.judge import compare, exact_in
 from conformance.laws.examples import by_seed_alone, example_for, silent
 from conformance.laws.judging import Check, judge
 from conformance.laws.trial import Example, Trial
-from conformance.outcomes import CONVICTIONS
-from conformance.subject import CallFailedError, Subject
-from conformance.vectors import Vector
+from conformance.spec.vectors import Vector
 
 #: What level core puts to every law.
 EXAMPLES = 20

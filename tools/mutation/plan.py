@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.vectors import Vector
+from conformance.spec.vectors import Vector
 from refimpl.schemes import SCHEMES
 from tools.mutation.mutations import Mutation, of
 from tools.mutation.sites import Site, read

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 
 import psutil
 
-from conformance.subject import Subject
-from conformance.vectors import Vector
+from conformance.calls.subject import Subject
+from conformance.spec.vectors import Vector
 from tools.mutation.equivalents import Equivalents
 from tools.mutation.judging import EXACT, STILLBORN, SURVIVED, UNTOUCHED, Verdict, by_laws, by_vectors
 from tools.mutation.plan import Mutant

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.declarations import operations
-from conformance.outcomes import Errored
-from conformance.subject import CallFailedError, Reply, Subject
+from conformance.calls.outcomes import Errored
+from conformance.calls.subject import CallFailedError, Reply, Subject
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 from tools.mutation.mutations import Mutation
 from tools.mutation.precision import ROUND, Rounding

@@ -10,9 +10,9 @@ from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
-from conformance.declarations import operations
-from conformance.files import write
-from conformance.terminal import Progress
+from conformance.show.terminal import Progress
+from conformance.spec.declarations import operations
+from conformance.spec.files import write
 from tools.narrow import record
 from tools.narrow.declaring import Declaration, declarations
 from tools.narrow.judging import Judged, Outcome, judge

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from conformance import golden_checks
-from conformance.choices import candidates
-from conformance.declarations import operations
+from conformance.calls.takes import PLACES, Takes, misplaced
+from conformance.checks import golden_checks
 from conformance.golden.calls import generator
-from conformance.golden.ranges import VALUES
-from conformance.journal import Task
-from conformance.profiles import FORMATS, REQUIRED
-from conformance.session import Descriptor
-from conformance.takes import PLACES, Takes, misplaced
+from conformance.isolate.session import Descriptor
+from conformance.judge.journal import Task
+from conformance.spec.choices import candidates
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import FORMATS, REQUIRED
+from conformance.spec.ranges import VALUES
 from refimpl.spec import Operation
 
 #: How many parameters are declared at most.

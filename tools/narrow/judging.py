@@ -9,20 +9,20 @@ from itertools import islice
 
 import numpy as np
 
-from conformance import golden_checks, vector_checks
-from conformance.arguments import Arguments
-from conformance.declarations import operations
-from conformance.evidence import gathered, known
-from conformance.evidence.gathered import Gathered
-from conformance.evidence.known import Answer
-from conformance.journal import Task
-from conformance.judge import half_ulp
-from conformance.mutant import Mutant
+from conformance.calls.outcomes import Errored, Evidence
+from conformance.calls.subject import CallFailedError, Reply, Subject
+from conformance.checks import golden_checks, vector_checks
+from conformance.checks.evidence import gathered, known
+from conformance.checks.evidence.gathered import Gathered
+from conformance.checks.evidence.known import Answer
+from conformance.checks.vector_checks import Checked
+from conformance.judge.journal import Task
+from conformance.judge.judge import half_ulp
 from conformance.mutants import for_operation
 from conformance.mutants.building import Function
-from conformance.outcomes import Errored, Evidence
-from conformance.subject import CallFailedError, Reply, Subject
-from conformance.vector_checks import Checked
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import operations
+from conformance.spec.mutant import Mutant
 from tools.accuracy.trials import conforms
 from tools.narrow.declaring import Declaration
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conformance.declarations import operations
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation, Scheme
 
 

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Mapping
 
 from conformance.laws import UNIVERSAL
-from conformance.show import counts
+from conformance.show.declaration import counts
 from refimpl.spec import Scheme
 from tools.pages.gaps import contracts
 from tools.pages.markdown import code, escaped, joined, link, section, table

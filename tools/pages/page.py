@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.laws import law_name
-from conformance.mutant import Mutant
 from conformance.mutants import for_operation
-from conformance.show import counts, rule
+from conformance.show.declaration import counts, rule
+from conformance.spec.mutant import Mutant
 from refimpl.spec import Case, Law, Operation, Scheme
 from tools.pages.gaps import choices_of, contracts
 from tools.pages.markdown import code, escaped, joined, link, section, sentence, table

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
-from conformance.files import write
+from conformance.spec.files import write
 from conformance.version import __version__
 from tools.soak.fuzz import MEMORY, PATIENCE, Tally, fuzz
 from tools.soak.kills import COMMANDS, Killed, kill

@@ -15,9 +15,10 @@ from xml.etree import ElementTree as ET
 
 import psutil
 
-from conformance import baseline, vectors
 from conformance.reports import lines
-from conformance.vectors import vectors_directory, verify
+from conformance.show import baseline
+from conformance.spec import vectors
+from conformance.spec.vectors import vectors_directory, verify
 from tools.generate.writer import write
 from tools.soak import stopping
 from tools.soak.moments import WHILE_WRITING, Lengths, end, stop_while_writing, stops

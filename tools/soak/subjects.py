@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 import yaml
 
-from conformance import baseline, document, outcomes, vectors
-from conformance.baseline import BaselineError
-from conformance.outcomes import Diagnosis, Failed, Reason, Report, Result
+from conformance.calls import outcomes
+from conformance.calls.outcomes import Diagnosis, Failed, Reason, Report, Result
 from conformance.protocol import lines as protocol
 from conformance.protocol.errors import ProtocolError
 from conformance.reports import lines as records
 from conformance.reports.files import FORMATS
 from conformance.reports.lines import RecordError
-from conformance.vectors import VectorError
+from conformance.show import baseline
+from conformance.show.baseline import BaselineError
+from conformance.spec import document, vectors
+from conformance.spec.vectors import VectorError
 from tools.generate.writer import write
 from tools.soak.mutations import changed, damaged
 

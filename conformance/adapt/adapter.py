@@ -1,0 +1,167 @@
+"""The few lines that connect an implementation: ``Adapter`` and ``implements``."""
+
+import difflib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from conformance.calls.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
+from conformance.spec.choices import as_several
+from conformance.spec.profiles import FORMATS, PROFILES, REQUIRED
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+#: What others call a dtype.
+DTYPES = {
+    **dict.fromkeys(("double", "fp64", "f64"), "float64"),
+    **dict.fromkeys(("single", "float", "fp32", "f32"), "float32"),
+    **dict.fromkeys(("half", "fp16", "f16"), "float16"),
+    "bf16": "bfloat16",
+}
+FRAMEWORKS = ("numpy", "torch", "jax", "tensorflow", "mlx", "paddle", "cupy", "array_api_strict")
+
+
+class Unsupported(Exception):  # noqa: N818  an answer, not an error
+    """Raise this inside an implementation to say that a case is out of its range, and why."""
+
+
+class AdapterError(Exception):
+    """The adapter itself is wrong: unknown operation, parameter, framework, profile."""
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """One function that offers one operation, with what restricts it."""
+
+    label: str
+    operation: str
+    function: Callable[..., Any]
+    restrictions: Mapping[str, object]
+    when: Callable[[Mapping[str, object]], bool] | None
+    dtypes: tuple[str, ...]
+    profile: Mapping[str, str]
+    takes: Takes
+    modifies_inputs: bool
+
+    @property
+    def by_predicate(self) -> bool:
+        """Whether code says which parameters are declared, which no data can say."""
+        return self.when is not None or any(map(callable, self.restrictions.values()))
+
+    def refuses(self, parameters: Mapping[str, object]) -> str | None:
+        """Return why the parameters are out of the declared range, or ``None``."""
+        for name, allowed in self.restrictions.items():
+            value = parameters.get(name)
+            if callable(allowed):
+                if not allowed(value):
+                    return f"{name}={value!r} is out of its declared range"
+            elif isinstance(value, tuple) and isinstance(allowed, list | tuple):
+                if value not in map(tuple, as_several(allowed)):
+                    return f"{name}={value!r}; it declares {allowed!r}"
+            elif isinstance(allowed, set | frozenset | list | tuple):
+                if value not in allowed:
+                    return f"{name}={value!r}; it declares {', '.join(map(repr, sorted(allowed, key=repr)))}"
+            elif value != allowed:
+                return f"{name}={value!r}; it declares {allowed!r}"
+        if self.when is not None and not self.when(parameters):
+            return "its own predicate refuses these parameters"
+        return None
+
+
+@dataclass
+class Adapter:
+    """An implementation under test: its name, its framework, and the operations that it offers."""
+
+    name: str
+    framework: str = "numpy"
+    dtypes: str | tuple[str, ...] = ("float32",)
+    device: str | None = None
+    profile: str | Mapping[str, str] | None = None
+    positions: Positions = "any"
+    modifies_inputs: bool = False
+    version: str | None = None
+    rejects_bad_input: bool = False
+    implementations: list[Implementation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse a framework, dtype or profile that doesn't exist."""
+        _one_of("framework", self.framework, FRAMEWORKS)
+        _profiles(_dtypes(self.dtypes), self.profile)
+
+    def implements(
+        self,
+        operation: str,
+        *,
+        label: str | None = None,
+        when: Callable[[Mapping[str, object]], bool] | None = None,
+        dtypes: str | tuple[str, ...] | None = None,
+        profile: str | Mapping[str, str] | None = None,
+        positions: Positions | None = None,
+        queries: Queries = "any",
+        rows: Rows = "any",
+        lowest: int | None = None,
+        highest: int | None = None,
+        masked: bool = False,
+        contiguous: bool = False,
+        modifies_inputs: bool | None = None,
+        **restrictions: object,
+    ) -> Callable[[Function], Function]:
+        """Say that the decorated function offers an operation, restricted to the given parameter values and calls (``Takes``)."""
+        accepted = _dtypes(self.dtypes if dtypes is None else dtypes)
+        profiles = _profiles(accepted, self.profile if profile is None else profile)
+        takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
+        _takes(takes, operation)
+
+        def connect(function: Function) -> Function:
+            self.implementations.append(
+                Implementation(
+                    label=label or self.name,
+                    operation=operation,
+                    function=function,
+                    restrictions=restrictions,
+                    when=when,
+                    dtypes=accepted,
+                    profile=profiles,
+                    takes=takes,
+                    modifies_inputs=self.modifies_inputs if modifies_inputs is None else modifies_inputs,
+                )
+            )
+            return function
+
+        return connect
+
+
+def near_miss(name: str, known: Collection[str]) -> str:
+    """Return `` (did you mean X?)`` where a known name is close, else nothing."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _one_of(thing: str, value: str, known: Collection[str]) -> None:
+    if not isinstance(value, str) or value not in known:
+        message = f"{thing} must be one of {', '.join(known)}, got {value!r}{near_miss(DTYPES.get(value, value), known)}"
+        raise AdapterError(message)
+
+
+def _takes(takes: Takes, operation: str) -> None:
+    # Imported here because it takes long, and the pytest plugin must import nothing heavy.
+    from conformance.spec.declarations import operations
+
+    wrong = list(nonsense(takes)) or (list(misplaced(takes, operations()[operation])) if operation in operations() else [])
+    if wrong:
+        message = f"{operation}: {wrong[0]}"
+        raise AdapterError(message)
+
+
+def _dtypes(dtypes: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return dtypes that exist; a string is the only one."""
+    several = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
+    for dtype in several:
+        _one_of("dtype", dtype, tuple(FORMATS))
+    return several
+
+
+def _profiles(dtypes: tuple[str, ...], profile: str | Mapping[str, str] | None) -> dict[str, str]:
+    declared = dict.fromkeys(dtypes, profile) if isinstance(profile, str) else dict(profile or {})
+    for name in declared.values():
+        _one_of("profile", name, PROFILES)
+    return {dtype: declared.get(dtype, REQUIRED[dtype]) for dtype in dtypes}

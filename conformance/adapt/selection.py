@@ -1,0 +1,45 @@
+"""Check the names that a person types against what exists, and say the near miss."""
+
+import re
+from collections.abc import Collection, Sequence
+
+from conformance.adapt.adapter import near_miss
+from conformance.spec.declarations import operations as declared
+from conformance.spec.profiles import PROFILES
+from refimpl.schemes import SCHEMES
+
+#: What drawn cases are called.
+DRAWN = re.compile(r"(drawn|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+(-[0-9]+)?)?")
+
+
+class SelectionError(Exception):
+    """A name that doesn't exist."""
+
+
+def case_ids() -> dict[str, str]:
+    """Return what every case exposes, by its id."""
+    return {f"{scheme.name}.{case.name}": case.exposes for scheme in SCHEMES.values() for case in scheme.cases}
+
+
+def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[str], profile: str | None) -> None:
+    """Raise ``SelectionError`` at the first name that doesn't exist."""
+    verify_names("scheme", schemes, SCHEMES)
+    verify_names("operation", operations, declared())
+    verify_names("case", [case for case in cases if not is_drawn(case)], case_ids() if cases else ())
+    verify_names("profile", [profile] if profile else [], PROFILES)
+
+
+def is_drawn(case: str) -> bool:
+    """Whether a case is one that a run draws (``rope.rotate/drawn-7``): which one that is depends on the run's seed."""
+    operation, _, rest = case.partition("/")
+    return operation in declared() and DRAWN.fullmatch(rest) is not None
+
+
+def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> None:
+    """Raise ``SelectionError`` at the first name that isn't known."""
+    for name in names:
+        if name not in known:
+            message = f"{thing} must be one that `posenc list` names, got {name!r}{near_miss(name, known)}"
+            if thing == "profile":
+                message = f"profile must be one of {', '.join(known)}, got {name!r}{near_miss(name, known)}"
+            raise SelectionError(message)

@@ -1,0 +1,70 @@
+"""What arguments are usually called: from a parameter's name to the roles that it may have."""
+
+from collections.abc import Iterable, Mapping
+
+from conformance.spec.declarations import operations
+
+#: Arrays and counts that probing fills, with the names that code gives them.
+ARRAYS: Mapping[str, str] = {
+    "x": "x t hidden_states inputs input tensor states embeddings emb u features",
+    "q": "q query queries xq query_states q_embed",
+    "k": "k key keys xk key_states",
+    "positions": "positions position_ids pos position input_pos p t pid idx indices timesteps seq times",
+    "offset": "offset start_pos start past_length past_key_values_length input_offset start_index",
+    "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
+    "key_positions": "key_positions k_positions k_pos key_position positions_k memory_position kpos key_pos",
+    "relative_positions": "relative_positions relative_position rel rel_pos relative distances distance",
+    "cos": "cos cosine cosines",
+    "sin": "sin sine sines",
+    "cotangent": "cotangent grad grad_output dy g",
+    "table": "table weight weights embedding_table embedding",
+    "short_factors": "short_factors short_factor",
+    "long_factors": "long_factors long_factor",
+    "factors": "factors freq_factors rescale_factors",
+    "distance_weight": "distance_weight w",
+    "saturation": "saturation v",
+    "first": "first r1",
+    "second": "second r2",
+    "tokens": "length seq_len seqlen num_positions max_len n end num_tokens max_seq_len seq_length max_position tokens size",
+    "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m seq_q",
+    "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n seq_k kv_len",
+}
+
+#: Settings to which code gives other names, with all of them.
+NUMBERS: Mapping[str, str] = {
+    "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
+    "width": "head_dim dim d d_model d_head hidden_size embedding_dim embed_dim dims channels d_k rotary_dim width n_dims num_dims D",
+    "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
+    "factor": "factor scaling_factor interpolation_factor scale_factor",
+    "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
+    "attention_factor": "attention_factor attn_factor",
+    "length": "length seq_len current_length",
+    "num_heads": "num_heads n_heads heads nheads h n_head head_count num_attention_heads n H",
+    "max_bias": "max_bias alibi_bias_max",
+    "num_buckets": "num_buckets n_buckets buckets",
+    "max_distance": "max_distance max_dist",
+    "bits": "bits num_bits n_bits",
+    "shift": "offset",
+}
+
+
+def _also(named: Mapping[str, str], declared: Iterable[str]) -> Mapping[str, str]:
+    """Return what is named with what operations declare under a name that stands for nothing yet."""
+    taken = {word for words in (*ARRAYS.values(), *NUMBERS.values()) for word in words.split()}
+    return {**named, **{name: name for name in declared if name not in taken}}
+
+
+PROBED = _also(ARRAYS, (name for one in operations().values() for name, axes in one.arrays.items() if axes == "head"))
+SETTINGS = _also(NUMBERS, (name for one in operations().values() for name in one.parameters))
+
+
+def roles(name: str) -> tuple[str, ...]:
+    """Return the roles that an argument of this name may have, the likeliest first."""
+    known = {**PROBED, **SETTINGS}
+    plain = name.strip("_")
+    return tuple(role for role, names in known.items() if plain in names.split())
+
+
+def alike(name: str, other: str) -> bool:
+    """Whether two names of settings stand for the same."""
+    return not {*roles(name)}.isdisjoint({*roles(other)} & {*SETTINGS})

@@ -1,0 +1,1 @@
+"""What a call is, what code takes, and how a call can end."""

@@ -1,0 +1,263 @@
+"""What can come out of one check: every outcome is a type, and nothing is a boolean."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from conformance.calls.status import Status
+
+
+class Reason(Enum):
+    """Why a check failed."""
+
+    MALFORMED = "not a result"
+    SHAPE = "wrong shape"
+    DTYPE = "wrong dtype"
+    VALUE = "wrong value"
+    NOT_FINITE = "not finite"
+    INPUT_MODIFIED = "modifies its input"
+    HISTORY = "depends on what was called before"
+    NOT_DETERMINISTIC = "not deterministic"
+    LAW = "breaks a law"
+    ACCEPTED_BAD_INPUT = "accepts bad input"
+    STALE = "is no known deviation any more"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Right, within the allowance of the required profile."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Wrong, and how: what, where, how bad."""
+
+    reason: Reason
+    message: str
+
+
+@dataclass(frozen=True)
+class Errored:
+    """Raised an exception on an input that it said it supports."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Crashed:
+    """Ended its process, or sent garbage."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """Gave no answer in time; ``message`` says what else is known, where the same call was answered another time."""
+
+    seconds: float
+    message: str = ""
+
+    def words(self) -> str:
+        """Return how long was waited."""
+        return f"no answer within {self.seconds:g} s" + (f"; {self.message}" if self.message else "")
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """Used more memory (in MiB) or ran more processes than it may, with everything that it started."""
+
+    resource: str
+    limit: int
+
+    def words(self) -> str:
+        """Return what was used, and the limit."""
+        memory = self.resource == "memory"
+        return f"used more than {self.limit} MiB of memory" if memory else f"ran more than {self.limit} {self.resource} at once"
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """Not taken: out of the declared range, or (``raised``) refused by the code itself inside of it."""
+
+    reason: str
+    raised: bool = False
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """The allowance is too wide to say anything at this profile."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Advisory:
+    """Worth knowing, outside the verdict."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Waived:
+    """Wrong in a way that is known: why, where it is told, and what came out."""
+
+    reason: str
+    link: str
+    message: str
+
+
+@dataclass(frozen=True)
+class HarnessError:
+    """Our own fault."""
+
+    message: str
+
+
+Outcome = Passed | Failed | Errored | Crashed | TimedOut | Exhausted | Unsupported | NotJudged | Advisory | Waived | HarnessError
+#: What ends the process of an implementation.
+FATAL = (Crashed, TimedOut, Exhausted)
+CONVICTIONS = (Failed, Errored, *FATAL)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The known mistake, or convention, whose output matches what the implementation returned; without a name, what is known of it.
+
+    ``separate`` says of what also fits which input would tell it from the first; ``numbers`` are those that code takes for parameters,
+    whatever is asked for.
+    """
+
+    mutants: tuple[str, ...]
+    does: str
+    should: str
+    fix: str
+    threads: tuple[str, ...] = ()
+    also_fits: tuple[str, ...] = ()
+    kind: str = "mistake"
+    separate: tuple[str, ...] = ()
+    description: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def named(self) -> bool:
+        """Whether it is a mistake that has a name."""
+        return bool(self.mutants)
+
+    @property
+    def name(self) -> str:
+        """All its names in one."""
+        return " + ".join(self.mutants)
+
+    @property
+    def label(self) -> str:
+        """What a report calls it: a convention that wasn't declared, a format that is too small, or a mistake."""
+        return self.kind if self.kind in ("convention", "precision") else "mistake"
+
+    def others(self, most: int | None = None) -> str:
+        """Return what also fits in one line, or the first few and how many more."""
+        rest = "" if most is None or len(self.also_fits) <= most else f" and {len(self.also_fits) - most} more"
+        return ", ".join(self.also_fits[:most]) + rest
+
+
+@dataclass(frozen=True)
+class Result:
+    """One check of one implementation, with all that the report says about it.
+
+    ``size`` counts the numbers in its inputs; ``logits`` says by position what the error is in attention logits, where the check can tell;
+    ``call`` describes a call that fails and is too long to be pasted.
+    """
+
+    implementation: str
+    operation: str
+    check: str
+    kind: str
+    dtype: str
+    profile: str
+    outcome: Outcome
+    ratio: float | None = None
+    profile_met: str | None = None
+    farthest: int | None = None
+    examples: int = 1
+    exposes: str = ""
+    reproduction: str | None = None
+    earlier: str | None = None
+    seconds: float = 0.0
+    errors_by_position: tuple[tuple[int, float], ...] = ()
+    size: int = 0
+    logits: tuple[tuple[int, float], ...] = ()
+    call: str | None = None
+
+    @property
+    def convicts(self) -> bool:
+        """Whether this result alone makes the implementation non-conforming."""
+        return isinstance(self.outcome, CONVICTIONS)
+
+
+#: What is missing where nothing was drawn at all.
+NOTHING_DRAWN = "no golden case was drawn: the stored vectors alone never suffice"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a verdict on one operation of one implementation at one dtype rests on.
+
+    ``golden`` counts the drawn cases that were judged by golden values, ``values`` their elements; ``refused`` counts calls inside the
+    declaration that the code refused. ``excluded`` and ``not_excluded`` name the known mistakes that these cases would have convicted,
+    and those that they would not; ``alike`` are those of the latter that show nothing within the declaration, as far as was looked.
+    ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough and how to widen the
+    declaration; nothing where it is enough.
+    """
+
+    implementation: str
+    operation: str
+    dtype: str
+    golden: int
+    values: int
+    refused: int = 0
+    excluded: tuple[str, ...] = ()
+    not_excluded: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+    covered: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything one run found: the header says what was run with, the results what came out, the evidence what that rests on."""
+
+    target: str
+    header: dict[str, object]
+    results: tuple[Result, ...]
+    diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
+    complete: bool = True
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def status(self) -> Status:
+        """What the run came to."""
+        if not self.complete:
+            return Status.INTERRUPTED
+        outcomes = [result.outcome for result in self.results if not isinstance(result.outcome, Advisory)]
+        if any(isinstance(outcome, HarnessError) for outcome in outcomes):
+            return Status.HARNESS_FAILED
+        if any(result.convicts for result in self.results):
+            return Status.DIFFERS
+        if any(isinstance(outcome, Passed) for outcome in outcomes):
+            return Status.NOT_JUDGED if self.lacking else Status.CONFORMS
+        return Status.NOT_JUDGED if outcomes else Status.NOTHING_RAN
+
+    @property
+    def selected(self) -> bool:
+        """Whether single cases were asked for by their names: these are answered, and no evidence is asked for."""
+        return "cases" in self.header
+
+    @property
+    def lacking(self) -> tuple[Evidence, ...]:
+        """The evidence that isn't enough for a verdict, also of what passed checks without any."""
+        if self.selected:
+            return ()
+        known = {(each.implementation, each.operation): each for each in self.evidence}
+        passed = (result for result in self.results if isinstance(result.outcome, Passed))
+        bare = {(r.implementation, r.operation): r.dtype for r in passed if (r.implementation, r.operation) not in known}
+        without = (Evidence(*names, dtype, golden=0, values=0, missing=(NOTHING_DRAWN,)) for names, dtype in bare.items())
+        return (*(each for each in self.evidence if each.missing), *without)

@@ -1,0 +1,86 @@
+"""An implementation as laws and vectors see it: something to call with NumPy arrays."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from conformance.calls.manner import PLAIN, Manner
+from conformance.calls.outcomes import Outcome
+from conformance.calls.takes import Takes, is_bias
+from refimpl.spec import Operation
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was.
+
+    ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
+    gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that it changed.
+    """
+
+    values: Mapping[str, np.ndarray]
+    dtypes: Mapping[str, str]
+    modified: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    repeats: int = 0
+    unlike: str = ""
+    overwritten: tuple[str, ...] = ()
+
+
+class CallRefusedError(Exception):
+    """The implementation doesn't take this call: it is out of its declaration, or (not ``declared``) it raised ``Unsupported`` inside."""
+
+    def __init__(self, reason: str = "", *, declared: bool = False) -> None:
+        """Carry the reason, and whether the declaration already says so."""
+        super().__init__(reason)
+        self.declared = declared
+
+
+class CallFailedError(Exception):
+    """The call gave no result: exception, crash, time-out or malformed answer."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        """Carry the outcome."""
+        super().__init__(str(outcome))
+        self.outcome = outcome
+
+
+Call = Callable[[Sequence[np.ndarray], Mapping[str, object]], Reply]
+CallInManner = Callable[[Sequence[np.ndarray], Mapping[str, object], Manner], Reply]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One implementation of one operation at one dtype.
+
+    ``call`` takes arrays in the declared order (float64 for floats, exact in ``dtype``; int64 for integers) and the
+    parameters; it raises ``CallRefusedError`` or ``CallFailedError``. ``restrictions`` narrow what is drawn. ``manners`` name how else
+    ``call_in`` can call: ``repeated``, ``strided``, ``refilled``, ``differentiated``.
+    """
+
+    operation: Operation
+    dtype: str
+    profile: str
+    call: Call
+    restrictions: Mapping[str, object] = field(default_factory=dict)
+    takes: Takes = field(default_factory=Takes)
+    label: str = ""
+    call_in: CallInManner | None = None
+    manners: frozenset[str] = frozenset()
+
+    def ask(self, arrays: Sequence[np.ndarray], parameters: Mapping[str, object], manner: Manner) -> Reply:
+        """Make a call in a manner; plainly where there is no other."""
+        if manner is PLAIN or self.call_in is None:
+            return self.call(arrays, parameters)
+        return self.call_in(arrays, parameters, manner)
+
+    def always(self, manner: Manner) -> "Subject":
+        """Return the subject with every call made in a manner."""
+        return replace(self, call=lambda arrays, parameters: self.ask(arrays, parameters, manner))
+
+    @property
+    def counted(self) -> bool:
+        """Whether it takes positions that count up and no others; of a bias, rows and columns are picked."""
+        return self.takes.counted and not is_bias(self.operation)

@@ -1,0 +1,43 @@
+"""Which positions code doesn't take, as a declaration says it: real ones, or those below or beyond an end."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from conformance.spec.arguments import is_position
+from conformance.spec.vectors import Vector
+
+
+def telling(taken: Sequence[Vector], refused: Sequence[Vector]) -> dict[str, object]:
+    """Return the declaration of positions that tells calls which were refused from those that were taken, or nothing."""
+    highest, lowest = max(map(_highest, taken), default=0.0), min(map(_lowest, taken), default=0.0)
+    if not any(map(_real, taken)) and all(map(_real, refused)):
+        return {"positions": "whole"}
+    if all(_highest(one) > highest for one in refused):
+        return {"highest": int(highest)}
+    if all(_lowest(one) < lowest for one in refused):
+        return {"lowest": 0 if all(_lowest(one) < 0 <= lowest for one in refused) else int(lowest)}
+    return {}
+
+
+def written(declared: object) -> str:
+    """Return what is declared as it is typed."""
+    return f'"{declared}"' if isinstance(declared, str) else str(declared) if isinstance(declared, bool) else f"{declared:_}"
+
+
+def _places(vector: Vector) -> np.ndarray:
+    found = [array.ravel().astype(np.float64) for name, array in vector.inputs.items() if is_position(name)]
+    return np.concatenate([np.zeros(0), *found])
+
+
+def _real(vector: Vector) -> bool:
+    places = _places(vector)
+    return bool(np.any(places != np.floor(places)))
+
+
+def _highest(vector: Vector) -> float:
+    return float(_places(vector).max(initial=-np.inf))
+
+
+def _lowest(vector: Vector) -> float:
+    return float(_places(vector).min(initial=np.inf))

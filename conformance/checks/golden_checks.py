@@ -1,0 +1,182 @@
+"""Judge one implementation by golden cases drawn inside its declaration: it is called, then compared with what the oracle proves."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from conformance.calls.manner import OFTEN, PLAIN, SWAPPED, TWICE, Manner
+from conformance.calls.outcomes import NotJudged, Unsupported
+from conformance.calls.subject import Subject
+from conformance.checks import manner_checks, vector_checks
+from conformance.checks.evidence.gathered import CHEAP, Gathered
+from conformance.checks.vector_checks import Checked, asked, judged
+from conformance.golden import answers, calls, large, lookalikes, sweep
+from conformance.judge.journal import Task
+from conformance.judge.judge import Judgement
+from conformance.spec.arguments import Arguments, is_position
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
+
+#: How many drawn cases are judged of an implementation's first dtype, and of each further one.
+ENOUGH = {"smoke": 6, "core": 24, "full": 200}
+FURTHER = {"smoke": 4, "core": 4, "full": 50}
+#: Where an implementation refuses what is drawn, so many times more are tried.
+PATIENCE = 4
+#: How far a case that is asked for by name is looked for.
+FARTHEST = 2_000
+#: The first large call of tokens whose gradient is asked for, with many of these, and the one after the last, with many heads.
+MANY = (4, 6)
+TIMES = {"once": PLAIN, "twice": TWICE, "often": OFTEN}
+
+Numbered = tuple[int, Arguments]
+
+
+def drawn(task: Task, seed: int) -> Iterator[Numbered]:
+    """Yield the drawn calls of a task without end, each with its number."""
+    yield from enumerate(calls.drawn(**_inside(task), seed=seed), start=1)
+
+
+def named(task: Task, seed: int, cases: Collection[str]) -> Iterator[Numbered]:
+    """Yield the drawn calls that are asked for by their names (``rope.rotate/drawn-7``)."""
+    numbers = {int(case.split("-")[1]) for case in cases if case.startswith(f"{task.operation}/drawn-")}
+    if numbers:
+        yield from (each for each in islice(drawn(task, seed), min(max(numbers), FARTHEST)) if each[0] in numbers)
+
+
+def name(task: Task, number: int, kind: str = "drawn") -> str:
+    """Return what a drawn case is called."""
+    return f"{task.operation}/{kind}-{number}"
+
+
+def enough(task: Task, level: str) -> int:
+    """Return how many drawn cases a level judges of a task."""
+    return (ENOUGH if task.first else FURTHER)[level]
+
+
+def thorough(task: Task, level: str) -> bool:
+    """Whether an implementation is asked for all that makes a difference: above level smoke, at its first dtype."""
+    return level != "smoke" and task.first
+
+
+def run(subject: Subject, task: Task, stream: Iterator[Numbered], *, enough: int) -> Iterator[Checked]:
+    """Yield the judgement of drawn calls until enough were judged, or so many refused that more would only waste time."""
+    left = enough
+    for number, arguments in islice(stream, PATIENCE * enough):
+        checked = check(subject, task, name(task, number), arguments)
+        yield checked
+        left -= not isinstance(checked.judgement.outcome, Unsupported | NotJudged)
+        if left == 0:
+            return
+
+
+def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered, *, seed: int, level: str) -> Iterator[Checked]:
+    """Yield every golden judgement of a task; each is to be gathered before the next is asked for.
+
+    What is called by ``subject`` is written down, to be blamed later; large calls are made by ``plain``.
+    """
+    stream = drawn(task, seed)
+    yield from run(subject, task, stream, enough=enough(task, level))
+    for number, arguments in gathered.further(stream):
+        yield check(subject, task, name(task, number), arguments)
+    if thorough(task, level):
+        yield from (other for each in longest(gathered.checked) for other in alike(subject, task, each))
+        yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed))
+    yield from at_real_sizes(plain, task, seed, level)
+
+
+def otherwise(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
+    """Yield the judgement of some drawn calls that passed, made with views and in arrays used again, and of their gradients."""
+    yield from manner_checks.strided(subject, task, checked)
+    yield from manner_checks.refilled(subject, task, checked)
+    yield from manner_checks.gradients(subject, task, checked, seed)
+
+
+def gradients(subject: Subject, task: Task, seed: int) -> Iterator[Checked]:
+    """Yield the judgement of gradients of large calls, by elements that were chosen."""
+    every = enumerate(large.large(**_inside(task), seed=seed, level="core"), start=1)
+    named = ((name(task, number, "large"), each) for number, each in islice(every, *MANY))
+    yield from (each if each.failed else _slim(each) for each in manner_checks.large_gradients(subject, task, named, seed))
+
+
+def longest(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the call that was judged with the longest row of positions, if any was: between its ends others can be exchanged."""
+    lengths = {id(each): max((a.shape[-1] for n, a in each.vector.inputs.items() if is_position(n)), default=0) for each in checked}
+    return sorted((each for each in checked if each.reply is not None), key=lambda each: lengths[id(each)])[-1:]
+
+
+def _inside(task: Task) -> dict[str, Any]:
+    """Return what calls are drawn inside of."""
+    descriptor = task.descriptor
+    operation = operations()[task.operation]
+    return {"operation": operation, "restrictions": descriptor.inside, "takes": descriptor.takes, "dtype": task.dtype}
+
+
+def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[str], *, seed: int, level: str) -> Iterator[Checked]:
+    """Yield the judgement of the drawn cases that are asked for by their names."""
+    for number, arguments in named(task, seed, cases):
+        whole = check(subject, task, name(task, number), arguments)
+        others = (*alike(subject, task, whole), *otherwise(subject, task, [whole], seed))
+        yield from (each for each in (whole, *others) if each.vector.id in cases)
+    yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed), cases)
+    yield from at_real_sizes(plain, task, seed, level, cases)
+    if any("large" in case and "gradient" in case for case in cases):
+        yield from (each for each in gradients(plain, task, seed) if each.vector.id in cases)
+
+
+def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
+    """Yield the judgement of calls that a careless cache takes for one that was judged, made right after it."""
+    arguments = Arguments(checked.vector.inputs, checked.vector.parameters)
+    others = lookalikes.lookalikes(operations()[task.operation], arguments, takes=task.descriptor.takes)
+    for number, other in enumerate(others, start=1):
+        yield check(subject, task, f"{checked.vector.id}-alike-{number}", other)
+
+
+def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:
+    """Yield the judgement of large calls, by the elements that were chosen of each; of those that pass the arrays are let go."""
+    wanted = level if task.first else "smoke"
+    yield from large_ones(subject, task, "large", large.large(**_inside(task), seed=seed, level=wanted), cases)
+
+
+def large_ones(
+    subject: Subject, task: Task, kind: str, every: Iterator[large.Large], cases: Collection[str] | None = None
+) -> Iterator[Checked]:
+    """Yield the judgement of calls of which chosen elements are judged; where some are asked for, of these."""
+    for number, each in enumerate(every, start=1):
+        identity = name(task, number, kind)
+        if cases is None or identity in cases:
+            manner = replace(TIMES[each.times], views=SWAPPED if each.strided and "strided" in subject.manners else "")
+            checked = check(subject, task, identity, each.arguments, each.at, manner=manner)
+            if checked.failed and manner.views:
+                plainly = vector_checks.check(subject, task, checked.vector, replace(manner, views=""))
+                checked = plainly if plainly.failed else checked
+            small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
+            yield checked if small or checked.failed else _slim(checked)
+
+
+def _slim(checked: Checked) -> Checked:
+    """Return a check whose real arrays have the same shapes, but hold one number only."""
+    arrays = checked.vector.inputs.items()
+    inputs = {name: np.broadcast_to(array.flat[0], array.shape) if array.dtype.kind == "f" else array for name, array in arrays}
+    return replace(checked, vector=replace(checked.vector, inputs=inputs), reply=None)
+
+
+def check(
+    subject: Subject, task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None = None, manner: Manner = PLAIN
+) -> Checked:
+    """Judge one drawn call, or the chosen elements of its results; the oracle is not asked where the implementation doesn't take it."""
+    came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters, manner)
+    if isinstance(came, Unsupported):
+        return Checked(task, unanswered(task, identity, arguments), Judgement(came))
+    try:
+        vector = answers.golden(task.operation, arguments, identity=identity, exposes="", profiles=(task.profile,), at=at)
+    except answers.UnprovableError as error:
+        return Checked(task, unanswered(task, identity, arguments), Judgement(NotJudged(str(error))))
+    return judged(task, vector, came, seconds, manner)
+
+
+def unanswered(task: Task, identity: str, arguments: Arguments) -> Vector:
+    """Return a vector of a call to which no golden values were computed."""
+    return Vector(identity, task.operation, "", parameters=arguments.parameters, inputs=arguments.arrays, drawn=True)

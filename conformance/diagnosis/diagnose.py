@@ -1,0 +1,222 @@
+"""Name the known mistake, or the convention, whose output matches what an implementation returned; else say what is known of it.
+
+``docs/diagnosis.md`` says how it is decided. A single mistake is looked for first, then what no scheme has (zeros, the input as it was),
+then a number that is wrong, then both under a convention that wasn't declared, then two mistakes; the search ends with the first of these
+rounds in which something fits.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.calls.outcomes import Diagnosis, Errored, Failed, Passed
+from conformance.calls.subject import Subject
+from conformance.checks.evidence.known import answer, convicted
+from conformance.checks.vector_checks import Checked
+from conformance.diagnosis.asking import Asking
+from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
+from conformance.diagnosis.clues import clues
+from conformance.diagnosis.conditions import conditions
+from conformance.diagnosis.fits import fitted
+from conformance.diagnosis.grading import Grade, grade
+from conformance.diagnosis.partly import partly
+from conformance.diagnosis.plain import plain
+from conformance.diagnosis.seen import Observation, Seen, seen
+from conformance.diagnosis.separating import separating, splitting
+from conformance.diagnosis.taken import taken
+from conformance.diagnosis.undeclared import Raised, joined, undeclared
+from conformance.mutants import for_operation
+from conformance.spec.vectors import Vector
+
+#: How many explanations of the same rank a reader is ready to weigh. At most five fitted in any of 401 trials of
+#: ``tools/accuracy``, which answer all vectors; what more than that explain was seen by too few calls, and the first would be a guess.
+HANDFUL = 5
+#: So many cases must show two mistakes: of thousands of pairs, one fits fewer by chance.
+ENOUGH = 4
+#: How well something fits, and what.
+Fit = tuple[Grade, Candidate]
+
+__all__ = ["Observation", "diagnose", "explain", "explanations", "of_checks"]
+
+
+def diagnose(operation: str, observations: Sequence[Observation], profile: str) -> Diagnosis | None:
+    """Return the known mistake that explains all that was observed, or ``None``; so many that fit equally well are none."""
+    with np.errstate(all="ignore"):
+        everything = seen(observations, profile)
+        return _named(operation, _found(operation, everything), everything)
+
+
+def explanations(operation: str, observations: Sequence[Observation], profile: str) -> list[Candidate]:
+    """Return everything that explains all that was observed, best first."""
+    with np.errstate(all="ignore"):
+        return _explained(_found(operation, seen(observations, profile)))
+
+
+def explain(
+    operation: str,
+    observations: Sequence[Observation],
+    profile: str,
+    raised: Sequence[Raised] = (),
+    answered: Sequence[Vector] | None = None,
+) -> Diagnosis | None:
+    """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is.
+
+    ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
+    that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told.
+    """
+    with np.errstate(all="ignore"):
+        everything = seen(observations, profile)
+        found = _found(operation, everything)
+        why = undeclared(operation, [one.vector for one in observations] if answered is None else answered, raised)
+        named = _named(operation, found, everything)
+        if named is not None or not any(one.shows for one in everything):
+            named = joined(named, why)
+        if named is not None:
+            return named
+        taken_only = [] if why is None else [f"it {why.does}; {why.fix}"]
+        known_of_it = (
+            *taken_only,
+            *(_in_common(everything) if answered is None else ()),
+            *_undecided(operation, found, everything),
+            *partly(operation, everything),
+            *clues(observations, profile),
+        )
+    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
+
+
+def of_checks(checked: Sequence[Checked], subject: Subject | None = None) -> Diagnosis | None:
+    """Return what is known of the checks of one implementation that failed; where it can be asked again, also what to declare of it."""
+    found = _of_checks(checked)
+    if subject is None or (found is not None and found.named and found.kind != "mistake"):
+        return found
+    if found is None or not found.named:
+        return taken(Asking(subject, checked[0].task), checked) or found
+    declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
+    if declared is None:
+        return found
+    return replace(found, fix=f"{found.fix}; or, where it shall do no more, {declared.fix}")
+
+
+def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
+    """Return what the checks that failed show; without a name, also what these have in common.
+
+    Stored vectors are asked first: they were made to show mistakes, where drawn ones may amplify what rounding makes of a mistake.
+    """
+    asked = [one for one in checked if one.vector.error is None]
+    stored = [one for one in asked if not one.vector.drawn]
+    found = None
+    for told in (stored, asked) if any(one.failed for one in stored) else (asked,):
+        found = _explained_by(told, asked)
+        if found is not None and found.named:
+            if not _contradicted(found, asked):
+                return found
+            found = None
+    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
+    common = conditions(passed, [one.vector for one in asked if one.failed])
+    known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
+    return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
+
+
+def _contradicted(found: Diagnosis, asked: Sequence[Checked]) -> bool:
+    """Whether a drawn call passed in which the mistake that is named would have been convicted; roundings differ from call to call."""
+    task = asked[0].task
+    mutants = [mutant for mutant in for_operation(task.operation) if (mutant.name,) == found.mutants and mutant.kind != "precision"]
+    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed) and one.vector.drawn and one.reply is not None]
+    pairs = ((vector, answer(task.operation, mutant.function, vector.inputs, vector.parameters)) for mutant in mutants for vector in passed)
+    return any(given is not None and convicted(vector, given, task) for vector, given in pairs)
+
+
+def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:
+    """Return what the answers to some vectors show, and which of all that was asked gave none."""
+    raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
+    answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
+    task, masked = asked[0].task, asked[0].task.descriptor.takes.masked
+    observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype, masked) for one in told if one.reply is not None]
+    return explain(task.operation, observed, task.profile, raised, answered)
+
+
+def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:
+    passed, failed = ([one.vector for one in everything if one.wrong is wrong] for wrong in (False, True))
+    return conditions(passed, failed)
+
+
+def _named(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Diagnosis | None:
+    """Return the best of what fits with what also does; nothing where it is one of many."""
+    if not found or _many(found):
+        return None
+    explained = _explained(found)
+    return _diagnosis(explained, separating(operation, explained, everything))
+
+
+def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen]) -> Iterator[str]:
+    """Yield how many known mistakes fit equally well, and what would tell them apart, where these are too many to name one."""
+    alike = _many(found)
+    if alike:
+        names = [candidate.name for candidate in alike]
+        yield f"it can't be told which: {len(names)} known mistakes give this, {', '.join(names[:HANDFUL])} and {len(names) - HANDFUL} more"
+        yield splitting(operation, alike, everything)
+
+
+def _found(operation: str, everything: Sequence[Seen]) -> list[Fit]:
+    """Return what fits in the first round in which something does, best first."""
+    if not any(one.shows for one in everything):
+        return []
+    return next(filter(None, (_fitting(candidates, everything) for candidates in _rounds(operation, everything))), [])
+
+
+def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Candidate]]:
+    singles = known(operation)
+    conventions = [candidate for candidate in singles if candidate.kind == "convention"]
+    yield singles
+    yield plain(operation, everything)
+    yield fitted(operation, everything)
+    yield [*pairs_of_conventions(operation), *with_conventions(operation, [one for one in singles if one.kind != "convention"])]
+    yield (candidate for convention in conventions for candidate in fitted(operation, everything, convention))
+    if sum(one.shows for one in everything) >= ENOUGH:
+        yield pairs_of_mistakes(operation)
+
+
+def _fitting(candidates: Iterable[Candidate], everything: Sequence[Seen]) -> list[Fit]:
+    """Return what fits, best first; of what fits equally well a mistake goes before a convention that would silence it."""
+    graded = ((_grade(candidate, everything), candidate) for candidate in candidates)
+    fits = [(found, candidate) for found, candidate in graded if found is not None]
+    return sorted(fits, key=lambda fit: (fit[0], fit[1].precision, _silences(fit[1], everything)))
+
+
+def _silences(candidate: Candidate, everything: Sequence[Seen]) -> bool:
+    """Whether it is a convention that nobody asked for: declared, it would make any mistake pass that looks like it."""
+    asked = (one.vector.parameters for one in everything)
+    return bool(candidate.forces) and not any(candidate.forces.items() <= parameters.items() for parameters in asked)
+
+
+def _many(found: Sequence[Fit]) -> list[Candidate]:
+    """Return what fits as well as the best, where that is more than a handful."""
+    alike = {candidate.name: candidate for grade, candidate in found if grade == found[0][0]}
+    return list(alike.values()) if len(alike) > HANDFUL else []
+
+
+def _explained(found: Sequence[Fit]) -> list[Candidate]:
+    """Return what is worth a word: what fits worse than one that fits exactly isn't."""
+    best = found[0][0] if found else Grade.EXACT
+    return [candidate for grade, candidate in found if grade == best or best != Grade.EXACT]
+
+
+def _grade(candidate: Candidate, everything: Sequence[Seen]) -> Grade | None:
+    unrounded = candidate.before_rounding if candidate.unrounded is not None else None
+    return grade(candidate.answer, everything, precision=candidate.precision, unrounded=unrounded)
+
+
+def _diagnosis(candidates: Sequence[Candidate], separate: tuple[str, ...]) -> Diagnosis:
+    best = candidates[0]
+    return Diagnosis(
+        mutants=best.names,
+        does=best.does,
+        should=best.should,
+        fix=best.fix,
+        threads=best.threads,
+        also_fits=tuple(dict.fromkeys(other.name for other in candidates[1:])),
+        kind=best.kind,
+        separate=separate,
+        numbers=best.numbers,
+    )

@@ -1,0 +1,1 @@
+"""The process of the implementation, and what keeps it apart."""

@@ -1,0 +1,243 @@
+"""From what a person types to an adapter: a bundled name, a file, ``file:object`` or ``module:object``."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from conformance.adapt.adapter import Adapter, AdapterError, Implementation, near_miss
+from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS, NumPy
+from conformance.adapt.wording import told
+from conformance.protocol.errors import CommandError, ProgramEndedError
+from conformance.spec.declarations import operations
+from refimpl.spec import Operation, Parameter
+
+#: Bundled adapters by name; a module must not be called like the library that it adapts.
+BUNDLED = {
+    "numpy": "conformance.adapters.numpy_reference",
+    "array_api_strict": "conformance.adapters.array_api_strict_reference",
+    "ggml": "conformance.adapters.ggml_kernels",
+    "transformers": "conformance.adapters.transformers_models",
+    "transformers4": "conformance.adapters.transformers4_models",
+    "equinox": "conformance.adapters.equinox_layers",
+}
+
+#: What a target that is a program starts with.
+COMMAND = "command:"
+
+
+class TargetError(Exception):
+    """The target can't be used, and why, in one line."""
+
+
+class LibraryMissing(TargetError):  # noqa: N818  a circumstance, not a mistake
+    """The target needs a library that isn't installed."""
+
+
+def load(target: str) -> Adapter:
+    """Return the adapter that the target names, checked against the operations that exist."""
+    adapter = _adapter(target)
+    if not adapter.implementations:
+        message = f"{target} must offer at least one operation, got an adapter without implementations"
+        raise TargetError(message)
+    verify(adapter)
+    return adapter
+
+
+def verify(adapter: Adapter) -> None:
+    """Raise ``TargetError`` where an adapter names an operation, parameter or value that doesn't exist."""
+    for implementation in adapter.implementations:
+        _check(implementation)
+
+
+def framework(adapter: Adapter) -> NumPy:
+    """Return the adapter's array library, or raise ``LibraryMissing``."""
+    try:
+        return FRAMEWORKS[adapter.framework](adapter.device)
+    except ModuleNotFoundError as error:
+        raise LibraryMissing(_needs(adapter.framework, error)) from error
+
+
+def _adapter(target: str) -> Adapter:
+    if target in BUNDLED:
+        return _named(target, _imported(target, lambda: importlib.import_module(BUNDLED[target])), "adapter")
+    if target.startswith(COMMAND):
+        return _program(target.removeprefix(COMMAND))
+    if target.endswith(".py") or Path(target).is_file():
+        return _only(target, _imported(target, lambda: _execute(Path(target))))
+    place, colon, name = target.rpartition(":")
+    if colon and place and name:
+        return _named(target, module(place), name)
+    known = f"a file, file:object, module:object or one of {', '.join(BUNDLED)}"
+    message = f"target must be {known}, got {target!r}{near_miss(target, BUNDLED)}"
+    raise TargetError(message)
+
+
+def module(name: str) -> ModuleType:
+    """Return the module that a file or a dotted name holds, or raise ``TargetError``."""
+    if name.endswith(".py") or Path(name).is_file():
+        return _imported(name, lambda: _execute(Path(name)))
+    _search_here()
+    return _imported(name, lambda: importlib.import_module(name))
+
+
+def _program(words: str) -> Adapter:
+    from conformance.protocol import command
+
+    try:
+        return command.adapter(words)
+    except (AdapterError, CommandError) as error:
+        raise TargetError(str(error)) from error
+    except ProgramEndedError as error:
+        message = f"command {words!r} must answer describe, got nothing usable: {error}"
+        raise TargetError(message) from error
+
+
+def _execute(path: Path) -> ModuleType:
+    if not path.is_file():
+        message = f"target must be a file that exists, got {path}"
+        raise TargetError(message)
+    sys.path.insert(0, str(path.resolve().parent))
+    name = f"posenc_target_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        message = f"target must be a Python file, got {path}"
+        raise TargetError(message)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _search_here() -> None:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+
+
+def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
+    try:
+        return action()
+    except TargetError:
+        raise
+    except AdapterError as error:
+        message = f"{target}: {error}"
+        raise TargetError(message) from error
+    except ModuleNotFoundError as error:
+        if target not in BUNDLED and target == error.name:
+            message = f"target must name a module that exists, got {target!r}"
+            raise TargetError(message) from error
+        raise LibraryMissing(_needs(target, error)) from error
+    except ImportError as error:
+        kind = LibraryMissing if target in BUNDLED else TargetError
+        raise kind(_broken(target, error)) from error
+    except (Exception, SystemExit) as error:
+        raise TargetError(_broken(target, error)) from error
+
+
+def _needs(who: str, error: ModuleNotFoundError) -> str:
+    missing = (error.name or who).split(".", 1)[0]
+    return f"{who} needs {missing}: pip install {DISTRIBUTIONS.get(missing, missing)}"
+
+
+def _broken(target: str, error: BaseException) -> str:
+    return f"{target} can't be imported: {told(error)}"
+
+
+def _named(target: str, module: ModuleType, name: str) -> Adapter:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            message = f"{target} must name an object that exists, got no {part!r}{near_miss(part, dir(found))}"
+            raise TargetError(message)
+        found = getattr(found, part)
+    if not isinstance(found, Adapter):
+        hint = f": `posenc identify {target}` says what it is, and writes its adapter" if callable(found) else ""
+        message = f"{target} must be a conformance.Adapter, got {type(found).__name__}{hint}"
+        raise TargetError(message)
+    return found
+
+
+def _only(target: str, module: ModuleType) -> Adapter:
+    if isinstance(getattr(module, "adapter", None), Adapter):
+        return _named(target, module, "adapter")
+    found = {id(value): name for name, value in vars(module).items() if isinstance(value, Adapter)}
+    if not found:
+        hint = f"`posenc identify {target}:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"
+        message = f"{target} must define adapter = Adapter(...), got none: {hint}"
+        raise TargetError(message)
+    if len(found) > 1:
+        names = sorted(found.values())
+        message = f"{target} must define one Adapter, or one named adapter, got {', '.join(names)}: take one as {target}:{names[0]}"
+        raise TargetError(message)
+    return _named(target, module, next(iter(found.values())))
+
+
+def _check(implementation: Implementation) -> None:
+    name = implementation.operation
+    if name not in operations():
+        message = f"operation must be one of those that 'posenc list' shows, got {name!r}{near_miss(name, operations())}"
+        raise TargetError(message)
+    operation = operations()[name]
+    for parameter, allowed in implementation.restrictions.items():
+        if parameter not in operation.parameters:
+            known = operation.parameters
+            wrong = ", ".join(f"{each!r}{_meant(each, known)}" for each in implementation.restrictions if each not in known)
+            message = f"{name} must be restricted by {', '.join(known)}, got {wrong}"
+            raise TargetError(message)
+        _check_values(operation, operation.parameters[parameter], allowed)
+    _check_keywords(operation, implementation.function)
+
+
+def _check_keywords(operation: Operation, function: Callable[..., Any]) -> None:
+    """Raise where every call must fail: a parameter has no keyword, or what is required is no parameter."""
+    try:
+        arguments = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+    except (TypeError, ValueError):
+        return
+    kinds = inspect.Parameter
+    first = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)][: len(operation.arrays)]
+    named = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
+    rest = {each.name: each for each in arguments if each.kind in named and each not in first}
+    lacking = [name for name in operation.parameters if name not in rest]
+    required = {name for name, each in rest.items() if each.default is kinds.empty} - {*operation.parameters, "dtype"}
+    if not required and (not lacking or any(each.kind is kinds.VAR_KEYWORD for each in arguments)):
+        return
+    known = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
+    got = ", ".join(name if name in operation.parameters else f"{name}{_meant(name, lacking)}" for name in rest) or "none"
+    arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
+    message = f"{operation.name} must be a function of {arrays}{known}, got {got}"
+    raise TargetError(message)
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    """Return the known name that means the same, else one that is close."""
+    from conformance.adapt.words import alike
+
+    same = next((other for other in known if alike(name, other)), None)
+    return f" (did you mean {same}?)" if same else near_miss(name, known)
+
+
+def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
+    if callable(allowed):
+        return
+    for value in allowed if isinstance(allowed, set | frozenset | list | tuple) else (allowed,):
+        try:
+            parameter.check(value)
+        except ValueError as error:
+            hint = near_miss(value, parameter.choices) if isinstance(value, str) else ""
+            message = f"{operation.name}: {error}{hint}"
+            raise TargetError(message) from error
+
+
+def plain_restrictions(restrictions: Mapping[str, object]) -> dict[str, object]:
+    """Return the restrictions that data can say: values and collections of values, no predicates."""
+    return {
+        name: sorted(allowed, key=repr) if isinstance(allowed, set | frozenset | list | tuple) else allowed
+        for name, allowed in restrictions.items()
+        if not callable(allowed)
+    }

@@ -1,0 +1,148 @@
+"""What a call leaves changed in its process: the state that all code there shares."""
+
+import ctypes
+import os
+import random
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from conformance.adapt.frameworks import NumPy, exact
+
+#: Results beyond this size aren't looked at a second time.
+LARGEST = 1 << 20
+#: Of so many results it is seen whether they are written to later: buffers are used again after a few calls.
+REMEMBERED = 6
+#: The bytes of NumPy's usual generator: 624 words, and the place in them.
+MERSENNE_TWISTER = 4 * 625
+SIGNALS = ("SIGALRM", "SIGCHLD", "SIGINT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
+LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_STACK")
+
+State = Mapping[str, object]
+
+
+def state() -> State:
+    """Return all that is looked at: by name, as something that compares."""
+    return {name: _quietly(look) for name, look in LOOKS.items()}
+
+
+def changed(before: State) -> Iterator[str]:
+    """Yield in words what differs from then."""
+    now = state()
+    names = [name for name, value in before.items() if name != THREADS and now[name] != value]
+    if names:
+        yield f"changes global state: {', '.join(names)}"
+    if not _as_threads(now[THREADS]) <= _as_threads(before[THREADS]):
+        yield "leaves a thread running"
+
+
+class Kept:
+    """The results of the last calls, to see whether they still are what they were."""
+
+    def __init__(self, framework: NumPy) -> None:
+        """Keep nothing yet."""
+        self.framework = framework
+        self.results: list[tuple[object, np.ndarray]] = []
+        self.overwritten = False
+
+    def keep(self, returned: list[object], values: list[np.ndarray]) -> None:
+        """Look at what was kept, then keep what was returned beside what it held then, unless that can't change or is large."""
+        self.overwritten = self.overwritten or any(not equal(exact(result, self.framework)[0], value) for result, value in self.results)
+        small = sum(value.size for value in values) <= LARGEST
+        kept = [*self.results, *zip(returned, values, strict=True)][-REMEMBERED:] if self.framework.mutable and small else []
+        self.results = kept if sum(value.size for _, value in kept) <= LARGEST else kept[-len(values) :]
+
+    def changes(self) -> Iterator[str]:
+        """Yield in words that a result had been written to when the next one came."""
+        if self.overwritten:
+            yield "changes a result after it was returned"
+
+
+def equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays hold the same numbers, NaN being one."""
+    return np.array_equal(one, other) or bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+
+
+def difference(name: str, one: np.ndarray, other: np.ndarray) -> str:
+    """Return in words that a result came out unequal, and where first."""
+    if one.shape != other.shape:
+        return f"{name} must be the same for the same call, got shapes {one.shape} and {other.shape}"
+    where = tuple(int(i) for i in np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))[0])
+    return f"{name} must be the same for the same call, got {one[where]} and then {other[where]} at {where}"
+
+
+def _quietly(look: Callable[[], object]) -> object:
+    try:
+        return look()
+    except (AttributeError, OSError, TypeError, ValueError) as error:
+        return type(error).__name__
+
+
+def _environment() -> object:
+    """Return a copy of the environment as it is kept: its own copy decodes every name and value."""
+    return dict(getattr(os.environ, "_data", os.environ))
+
+
+def _filters() -> object:
+    """Return the filters of warnings that are anybody's: libraries add those of their own when they are imported, be it for a gradient."""
+    return [each for each in warnings.filters if each[2].__module__ == "builtins"]
+
+
+def _numpy_random() -> object:
+    """Return the state of the legacy generator, which is the global one: of the usual kind as bytes, since an array of it takes long."""
+    library: Any = np.random
+    generator = library.get_bit_generator()
+    if isinstance(generator, np.random.MT19937):
+        return ctypes.string_at(generator.ctypes.state_address, MERSENNE_TWISTER)
+    return str(generator.state)
+
+
+def _library(name: str, look: Callable[..., object]) -> Callable[[], object]:
+    """Return what looks at a library where it has been imported, and doesn't import it."""
+    return lambda: look(sys.modules[name]) if name in sys.modules else None
+
+
+def _signals() -> object:
+    handlers = [signal.getsignal(getattr(signal, name)) for name in SIGNALS if hasattr(signal, name)]
+    return handlers, signal.getitimer(signal.ITIMER_REAL)[0] > 0
+
+
+def _resources() -> object:
+    import resource
+
+    return [resource.getrlimit(getattr(resource, name)) for name in LIMITS if hasattr(resource, name)]
+
+
+def _threads() -> frozenset[int]:
+    return frozenset(id(thread) for thread in threading.enumerate())
+
+
+def _as_threads(value: object) -> frozenset[int]:
+    return value if isinstance(value, frozenset) else frozenset()
+
+
+THREADS = "threads"
+LOOKS: Mapping[str, Callable[[], object]] = {
+    "the working directory": os.getcwd,
+    "the environment": _environment,
+    "where modules are searched": lambda: list(sys.path),
+    "the warnings filters": _filters,
+    "the random numbers of Python": random.getstate,
+    "the random numbers of NumPy": _numpy_random,
+    "NumPy's error handling": np.geterr,
+    "NumPy's print options": np.get_printoptions,
+    "torch's default dtype": _library("torch", lambda torch: str(torch.get_default_dtype())),
+    "torch's default device": _library("torch", lambda torch: str(torch.get_default_device())),
+    "torch's seed": _library("torch", lambda torch: torch.initial_seed()),
+    "torch's deterministic algorithms": _library("torch", lambda torch: torch.are_deterministic_algorithms_enabled()),
+    "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
+    "signal handlers or timers": _signals,
+    "resource limits": _resources,
+    "standard output or error": lambda: (id(sys.stdout), id(sys.stderr)),
+    THREADS: _threads,
+}

@@ -1,0 +1,360 @@
+"""The process in which an implementation runs: load the target, describe it, answer calls until the channel closes."""
+
+import functools
+import inspect
+import os
+import platform
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from conformance.adapt import embedding
+from conformance.adapt.adapter import Adapter, Implementation, Unsupported
+from conformance.adapt.frameworks import MalformedError, NumPy, exact, version
+from conformance.adapt.wording import told, told_with_place
+from conformance.calls.manner import Manner
+from conformance.isolate import allocation, targets, traces
+from conformance.isolate.channel import Channel, ChannelClosedError
+from conformance.protocol.errors import ProgramEndedError
+from conformance.spec.declarations import features, operations
+from refimpl.spec import Operation
+
+Answer = tuple[dict[str, Any], list[np.ndarray]]
+#: The exit status of a worker whose program is gone (EX_SOFTWARE), and of one that can't reach the harness (EX_IOERR).
+PROGRAM_ENDED = 70
+CUT_OFF = 74
+#: Linux: make this process the parent of orphans below it.
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Runner:
+    """One implementation, ready to be called."""
+
+    implementation: Implementation
+    operation: Operation
+    framework: NumPy
+    takes_dtype: bool
+    kept: traces.Kept = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep no result yet."""
+        object.__setattr__(self, "kept", traces.Kept(self.framework))
+
+    def run(
+        self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner
+    ) -> Answer:
+        """Return the reply's header and its arrays; ``under`` names a circumstance of the framework."""
+        refusal = self.implementation.refuses(parameters)
+        if refusal is not None:
+            return {"status": "unsupported", "reason": refusal, "declared": True}, []
+        call = _Call(self, parameters, dtype, under, manner)
+        before = traces.state()
+        values, repeats, unlike = _repeatedly(functools.partial(self._values, call, arrays), manner)
+        header = {
+            "status": "ok",
+            "results": list(values),
+            "dtypes": call.dtypes,
+            "modified": sorted(call.modified),
+            "left": [*traces.changed(before), *self.kept.changes()],
+            "aliases": sorted(call.aliases),
+            "repeats": repeats,
+            "unlike": unlike,
+            "overwritten": sorted(call.overwritten),
+        }
+        return header, list(values.values())
+
+    def _values(self, call: "_Call", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        if call.manner.cotangents:
+            return call.gradient(list(arrays.values()))
+        return embedding.answer(self.operation, arrays, self.implementation.takes, call)
+
+
+class _Call:
+    """One call, or several for embedded positions: what it was given, what it returned, what it changed."""
+
+    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner) -> None:
+        self.runner = runner
+        self.manner = manner
+        self.dtype = dtype
+        self.under = under
+        self.keywords = dict(parameters)
+        if runner.takes_dtype:
+            self.keywords["dtype"] = runner.framework.dtype(dtype)
+        self.dtypes: dict[str, str] = {}
+        self.modified: set[str] = set()
+        self.aliases: set[str] = set()
+        self.earlier: list[tuple[str, Any, np.ndarray]] = []
+        self.overwritten: set[str] = set()
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        given = self._refilled(arrays) if self.manner.before else self._given(arrays)
+        parts = self._parts(given)
+        values = self._results(parts)
+        self.overwritten.update(name for name, part, was in self.earlier if not traces.equal(exact(part, self.runner.framework)[0], was))
+        if self.runner.framework.mutable:
+            self.aliases.update(self._shared(parts, given))
+            self._compare(arrays, given)
+        return values
+
+    def gradient(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the gradient in the features, under the name of the first result."""
+        framework, operation = self.runner.framework, self.runner.operation
+        made = (framework.expanded(framework.floats(values, self.dtype)) for values in self.manner.cotangents)
+        cotangents = [self._viewed(array, self.manner.way(index)) for index, array in enumerate(made, start=len(arrays))]
+        was = [exact(cotangent, framework)[0] for cotangent in cotangents]
+        gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
+        if not all(traces.equal(exact(cotangent, framework)[0], before) for cotangent, before in zip(cotangents, was, strict=True)):
+            self.modified.add("cotangent")
+        owner, result = features(operation), next(iter(operation.results))
+        gradient = dict(zip(operation.arrays, gradients, strict=True)).get(owner or "")
+        if gradient is None:
+            message = f"no gradient reaches {owner}"
+            raise Unsupported(message)
+        value, self.dtypes[result] = exact(gradient, framework)
+        return {result: value}
+
+    def _given(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        named = enumerate(zip(self.runner.operation.arrays, arrays, strict=True))
+        return [self._array(name, values, self.manner.way(index)) for index, (name, values) in named]
+
+    def _refilled(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+        """Return the arrays of an earlier call, into which others' numbers were written since."""
+        framework, given = self.runner.framework, self._given(self.manner.before)
+        parts = self._parts(given)
+        for array, values in zip(given, self._given(arrays), strict=True):
+            framework.refill(array, values)
+        own = [not any(framework.owns(part) and framework.shares(part, array) for array in given) for part in parts]
+        named = zip(self.runner.operation.results, parts, own, strict=True)
+        self.earlier = [(name, part, exact(part, framework)[0]) for name, part, mine in named if mine]
+        return given
+
+    def _array(self, name: str, values: np.ndarray, way: str) -> Any:
+        framework = self.runner.framework
+        if values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
+            array = framework.integers(values)
+        else:
+            array = framework.floats(values, self.dtype)
+        return self._viewed(array, way)
+
+    def _viewed(self, array: Any, way: str) -> Any:
+        return self.runner.framework.view(array, way) if way else array
+
+    def _parts(self, given: Sequence[Any]) -> list[Any]:
+        """Call the function; return its results as it gave them."""
+        framework = self.runner.framework
+        with framework.under(self.under, self.dtype) if self.under else nullcontext():
+            returned = self.runner.implementation.function(*given, **self.keywords)
+        names = list(self.runner.operation.results)
+        parts = list(returned) if isinstance(returned, tuple | list) else [returned]
+        if len(parts) != len(names):
+            message = f"must return {len(names)} results ({', '.join(names)}), got {len(parts)}"
+            raise MalformedError(message)
+        return parts
+
+    def _results(self, parts: list[Any]) -> dict[str, np.ndarray]:
+        values = {}
+        for name, part in zip(self.runner.operation.results, parts, strict=True):
+            values[name], self.dtypes[name] = exact(part, self.runner.framework)
+        self.runner.kept.keep(parts, list(values.values()))
+        return values
+
+    def _shared(self, parts: Sequence[Any], given: Sequence[Any]) -> Iterator[str]:
+        """Yield in words which results share memory with which arrays."""
+        framework, operation = self.runner.framework, self.runner.operation
+        for name, part in zip(operation.results, parts, strict=True):
+            for array, value in zip(operation.arrays, given, strict=True):
+                if framework.owns(part) and framework.shares(part, value):
+                    yield f"{name} shares memory with {array}"
+
+    def _compare(self, arrays: Sequence[np.ndarray], given: Sequence[Any]) -> None:
+        framework = self.runner.framework
+        for name, original, array in zip(self.runner.operation.arrays, arrays, given, strict=True):
+            now = exact(array, framework)[0]
+            if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original, ""), framework)[0]):
+                self.modified.add(name)
+
+
+def _repeatedly(make: Callable[[], dict[str, np.ndarray]], manner: Manner) -> tuple[dict[str, np.ndarray], int, str]:
+    """Return what a call gives, how often it was repeated, and in words where other bits came."""
+    first, count = make(), 0
+    until = time.monotonic() + manner.seconds
+    while count < manner.repeats and time.monotonic() < until:
+        again, count = make(), count + 1
+        unlike = next((name for name, value in first.items() if not traces.equal(value, again[name])), None)
+        if unlike is not None:
+            return first, count, f"{traces.difference(unlike, first[unlike], again[unlike])} when repeated {count} times"
+    return first, count, ""
+
+
+class UnreachableError(Exception):
+    """The harness can't be reached any more."""
+
+
+class Worker:
+    """Answer requests over a channel."""
+
+    def __init__(self, adapter: Adapter, framework: NumPy) -> None:
+        """Make every implementation of the adapter ready."""
+        self.adapter = adapter
+        self.framework = framework
+        self.runners = [_runner(implementation, framework) for implementation in adapter.implementations]
+
+    def describe(self) -> dict[str, object]:
+        """Return what the harness needs to know: versions, and every implementation."""
+        return {
+            "status": "ready",
+            "adapter": self.adapter.name,
+            "rejects_bad_input": self.adapter.rejects_bad_input,
+            "versions": _versions(self.adapter),
+            "device": self.framework.place,
+            "circumstances": self.framework.circumstances,
+            "manners": self.framework.manners,
+            "implementations": [_description(runner) for runner in self.runners],
+        }
+
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+        """Return the reply to one call."""
+        runner: Runner = self.runners[request["index"]]
+        parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in request["parameters"].items()}
+        if request.get("admits"):
+            return {"status": "ok", "refusal": runner.implementation.refuses(parameters)}, []
+        named = dict(zip(runner.operation.arrays, arrays, strict=False))
+        manner = Manner.of(request, arrays[len(named) :])
+        try:
+            return runner.run(named, parameters, request["dtype"], request.get("under"), manner)
+        except ProgramEndedError:
+            raise
+        except Unsupported as refusal:
+            declared = isinstance(refusal, embedding.OutsideError)
+            return {"status": "unsupported", "reason": str(refusal), "declared": declared}, []
+        except MalformedError as error:
+            return {"status": "malformed", "message": str(error)}, []
+        except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
+            return {"status": "error", "message": told_with_place(error)}, []
+
+
+class Answering(Protocol):
+    """What a worker process is asked for."""
+
+    def describe(self) -> dict[str, object]:
+        """Return what the harness needs to know before it calls."""
+
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+        """Return the reply to one call."""
+
+
+def declared(target: str) -> Answering:
+    """Return what answers for a target that declares what it implements."""
+    adapter = targets.load(target)
+    return Worker(adapter, targets.framework(adapter))
+
+
+def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> None:
+    """Load the target and answer until the harness closes the channel."""
+    ours = os.getpid()
+    try:
+        worker = load(target)
+    except targets.TargetError as error:
+        kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
+        channel.send({"status": kind, "message": str(error)})
+        return
+    except KeyboardInterrupt as error:
+        channel.send({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"})
+        return
+    if os.getpid() != ours:
+        return
+    channel.send(worker.describe())
+    with suppress(ChannelClosedError):
+        while True:
+            request, arrays = channel.receive()
+            header, values = _answer(worker, request, arrays)
+            if os.getpid() != ours:
+                return  # a copy of this process that a fork has left: the original answers
+            _send(channel, {**header, "call": request["call"]}, values)
+
+
+def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarray]) -> None:
+    try:
+        channel.send(header, values)
+    except ChannelClosedError as error:
+        message = "the channel to the harness was closed"
+        raise UnreachableError(message) from error
+
+
+def _answer(worker: Answering, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+    """Return the reply to one call, also where an implementation wants to end the process: that is an exception like any other."""
+    try:
+        return worker.answer(request, arrays)
+    except ProgramEndedError:
+        raise
+    except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception
+        return {"status": "error", "message": told_with_place(error)}, []
+
+
+def main(descriptor: int, target: str, load: Callable[[str], Answering] = declared) -> None:
+    """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
+    os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
+    _adopt_orphans()
+    allocation.keep_freed()
+    status = 1
+    try:
+        serve(Channel(socket.socket(fileno=descriptor)), target, load)
+        status = 0
+    except (ProgramEndedError, UnreachableError) as error:
+        status = PROGRAM_ENDED if isinstance(error, ProgramEndedError) else CUT_OFF
+        _say(f"{error}\n")
+    except BaseException as error:  # noqa: BLE001  our own fault: say so on the log
+        _say(f"the worker failed: {told_with_place(error)}\n")
+    finally:
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
+        os._exit(status)
+
+
+def _say(words: str) -> None:
+    with suppress(OSError):
+        os.write(2, words.encode(errors="replace"))
+
+
+def _adopt_orphans() -> None:
+    """Have processes whose parents end become children of this one, so that they are found and ended with it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _runner(implementation: Implementation, framework: NumPy) -> Runner:
+    operation = operations()[implementation.operation]
+    takes = "dtype" in inspect.signature(implementation.function).parameters
+    return Runner(implementation, operation, framework, takes and features(operation) is None)
+
+
+def _description(runner: Runner) -> dict[str, object]:
+    implementation = runner.implementation
+    return {
+        "label": implementation.label,
+        "operation": implementation.operation,
+        "dtypes": implementation.dtypes,
+        "profile": dict(implementation.profile),
+        "takes": implementation.takes.as_data(),
+        "modifies_inputs": implementation.modifies_inputs,
+        "restrictions": targets.plain_restrictions(implementation.restrictions),
+        "takes_dtype": runner.takes_dtype,
+        "by_predicate": implementation.by_predicate,
+    }
+
+
+def _versions(adapter: Adapter) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {"python": platform.python_version(), adapter.framework: version(adapter.framework)}
+    if adapter.version is not None:
+        versions[adapter.name] = adapter.version
+    return versions

@@ -1,0 +1,1 @@
+"""The judgement of one value: what came against what is allowed."""

@@ -1,0 +1,130 @@
+"""Python that a person can paste: the call, or the two calls, that show a failure."""
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from conformance.judge.journal import Call
+from conformance.spec.arguments import is_position
+from conformance.spec.declarations import operations
+
+LARGEST = 400
+#: How wide a line is at most; the screen moves it by four.
+COLUMNS = 76
+#: A string that is longer is written as several, one after the other.
+LONG = 48
+OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
+IMPORTS = "import numpy as np\n\nfrom conformance import Session\n"
+
+
+def of_calls(opened: str, calls: Sequence[Call]) -> str | None:
+    """Return a script that makes calls and prints what comes back, or ``None`` where the arrays are too long to read."""
+    if sum(array.size for call in calls for array in call.arrays) > LARGEST:
+        return None
+    prints = "".join(f"    print({_call(call, '    ')})\n" for call in calls)
+    return f"{IMPORTS}\n{_with(opened, 'session')}{prints}"
+
+
+def of_history(opened: str, earlier: Call, call: Call) -> str:
+    """Return a script that makes a call alone, and once more after the earlier one, and prints both answers."""
+    return (
+        f"{IMPORTS}\n\n"
+        f"def earlier(session):\n    return {_call(earlier, '    ')}\n\n\n"
+        f"def call(session):\n    return {_call(call, '    ')}\n\n\n"
+        f"{_with(opened, 'alone', 'after')}"
+        f'    print("alone:", call(alone))\n'
+        f"    earlier(after)\n"
+        f'    print("after:", call(after))\n'
+    )
+
+
+def words(call: Call) -> str:
+    """Return the call in one line."""
+    parameters = ", ".join(f"{name}={value!r}" for name, value in call.parameters.items())
+    places = [f"{name} {array.tolist()}" for name, array in _named(call).items() if array.dtype.kind == "i" and array.size <= 12]
+    return f"{call.task.operation}({parameters}){' at ' + ', '.join(places) if places else ''}"
+
+
+def described(call: Call) -> str:
+    """Return the parameters of a call, and of its arrays the shapes, and where positions lie."""
+    parameters = ", ".join(f"{name}={value!r}" for name, value in call.parameters.items())
+    return f"{parameters}; {', '.join(_extent(name, array) for name, array in _named(call).items())}"
+
+
+def _extent(name: str, array: np.ndarray) -> str:
+    return f"{name} {array.shape}{f' from {array.min():,} to {array.max():,}' if is_position(name) and array.size else ''}"
+
+
+def _call(call: Call, indent: str) -> str:
+    """Return the call over several lines, none wider than a screen."""
+    inner = indent + "    "
+    arrays = ", ".join(_array(array) for array in call.arrays)
+    parameters = ", ".join(f"{name!r}: {value!r}" for name, value in call.parameters.items())
+    parts = [repr(call.task.operation), f"[{arrays}]", f"{{{parameters}}}"]
+    parts += [f"label={call.task.descriptor.label!r}, dtype={call.task.dtype!r}"]
+    parts += [f"views={call.manner.views!r}"] if call.manner.views else []
+    beside = {"cotangents": call.manner.cotangents, "before": call.manner.before}
+    parts += [f"{name}=[{', '.join(map(_array, arrays))}]" for name, arrays in beside.items() if arrays]
+    return "session.call(\n" + "".join(f"{wrapped(f'{part},', inner)}\n" for part in parts) + f"{indent})"
+
+
+def _with(opened: str, *names: str) -> str:
+    """Return the line that opens a session, or some, under their names; over several lines where it is too wide."""
+    every = [f"{opened} as {name}" for name in names]
+    line = f"with {', '.join(every)}:\n"
+    return line if len(line) <= COLUMNS else "with (\n" + "".join(f"{wrapped(f'{each},', '    ')}\n" for each in every) + "):\n"
+
+
+def wrapped(source: str, indent: str, *, further: str = " ", depth: int = 1) -> str:
+    """Break what stands between brackets wherever a space separates two tokens, and between the pieces of long strings.
+
+    ``further`` is how much more further lines are indented; with a ``depth`` of 0 the source stands between no brackets itself.
+    """
+    lines = [indent]
+    for piece in _pieces(source, depth):
+        if len(lines[-1]) + len(piece.rstrip()) > COLUMNS and lines[-1].strip():
+            lines[-1:] = [lines[-1].rstrip(), f"{indent}{further}"]
+        lines[-1] += piece
+    return "\n".join(lines).rstrip()
+
+
+def _pieces(source: str, depth: int) -> Iterator[str]:
+    """Yield what mustn't be broken, each with the space behind it."""
+    piece, end = "", 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.start[1] > end and piece:
+            piece += " "
+            if depth:
+                yield piece
+                piece = ""
+        depth += token.string in OPENING
+        depth -= token.string in CLOSING
+        *whole, last = _shorter(token.string) if token.type == tokenize.STRING else [token.string]
+        for part in whole:
+            yield f"{piece}{part} "
+            piece = ""
+        piece, end = piece + last, token.end[1]
+        if token.type == tokenize.NEWLINE:
+            break
+    yield piece
+
+
+def _shorter(literal: str) -> list[str]:
+    """Return a string literal as several short ones, which Python joins."""
+    text = ast.literal_eval(literal)
+    pieces = [text[start : start + LONG] for start in range(0, len(text), LONG)]
+    return [literal] if len(literal) <= LONG else [repr(piece) for piece in pieces]
+
+
+def _array(array: np.ndarray) -> str:
+    if array.size and not np.isfinite(array).all():
+        return f"np.array([float(x) for x in {' '.join(map(str, array.ravel().tolist()))!r}.split()]).reshape({array.shape})"
+    empty = f", dtype={array.dtype.name!r}).reshape({array.shape}" if array.size == 0 else ""
+    return f"np.array({[] if array.size == 0 else array.tolist()!r}{empty})"
+
+
+def _named(call: Call) -> Mapping[str, np.ndarray]:
+    return dict(zip(operations()[call.task.operation].arrays, call.arrays, strict=True))

@@ -1,0 +1,50 @@
+"""The catalogue: public reports of mistakes and dialects, each with the mutants that repeat it or the reason why none does."""
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Literal
+
+from conformance.mutants import MUTANTS
+from conformance.mutants.habits import HABITS
+from conformance.spec import document
+from conformance.spec.mutant import Habit, Mutant
+
+KNOWN: Mapping[str, Mutant | Habit] = {**MUTANTS, **HABITS}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One public report.
+
+    ``mutants`` are patterns of names (``*/layout=half``). What can't be repeated yet names the scheme that it ``waits_for`` and the
+    reason (``because``); what no scheme will repeat says why it lies ``outside``.
+    """
+
+    id: str
+    url: str
+    nature: Literal["bug", "convention"]
+    says: str
+    related: tuple[str, ...] = ()
+    mutants: tuple[str, ...] = ()
+    waits_for: str = ""
+    because: str = ""
+    outside: str = ""
+
+
+def load() -> list[Entry]:
+    """Return every entry, in the order of the file."""
+    text = resources.files("conformance.mutants").joinpath("catalogue.yaml").read_bytes()
+    return [_entry(entry) for entry in document.read(text)["entries"]]
+
+
+def _entry(written: Mapping[str, Any]) -> Entry:
+    lists = {name: tuple(written.get(name, ())) for name in ("related", "mutants")}
+    return Entry(**{**written, **lists})
+
+
+def named(pattern: str) -> list[Mutant | Habit]:
+    """Return the mutants and habits that a pattern names, and that were met there: inherited ones cite what they were met in."""
+    met = [known for known in KNOWN.values() if isinstance(known, Habit) or known.threads or not known.inherited]
+    return [known for known in met if fnmatch.fnmatchcase(known.name, pattern)]

@@ -1,0 +1,95 @@
+"""Judge a target: start its worker, and only then import all that judges it, since both take their time."""
+
+import contextlib
+import functools
+import os
+import random
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+from conformance.adapt.adapter import near_miss
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Report
+from conformance.isolate.session import Session
+
+if TYPE_CHECKING:
+    from conformance.run.sharding import Shard
+
+LEVELS = ("smoke", "core", "full")
+#: Seeds of runs that were given none: short enough to be typed again.
+SEEDS = 1_000_000
+#: The environment variable by which Hypothesis is told so.
+PLUGINLESS = "HYPOTHESIS_NO_PLUGINS"
+
+Progress = Callable[[int, int, str], None]
+
+
+def check(
+    target: str,
+    *,
+    schemes: Collection[str] | None = None,
+    operations: Collection[str] | None = None,
+    cases: Collection[str] | None = None,
+    profile: str | None = None,
+    level: str = "core",
+    seed: int = 0,
+    shard: "Shard | None" = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
+    under: str | None = None,
+) -> Report:
+    """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete.
+
+    ``under`` names a circumstance of the target's framework in which every call is made (``autocast``, ``cast``).
+    Raises ``SelectionError`` where the framework doesn't have it.
+    """
+    if level not in LEVELS:
+        message = f"level must be one of {', '.join(LEVELS)}, got {level!r}{near_miss(level, LEVELS)}"
+        raise ValueError(message)
+    if jobs > 1 and shard is None:
+        part = functools.partial(
+            check,
+            target,
+            schemes=schemes,
+            operations=operations,
+            cases=cases,
+            profile=profile,
+            level=level,
+            seed=seed,
+            limits=limits,
+            under=under,
+        )
+        from conformance.run import sharding
+
+        return sharding.side_by_side(part, jobs, progress)
+    with Session(target, limits, under=under) as session:
+        session.start()
+        with _without_plugins():
+            from conformance.run import orchestrator
+
+        selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under)
+        return orchestrator.judge(session, selection, progress or _silent)
+
+
+@contextlib.contextmanager
+def _without_plugins() -> Iterator[None]:
+    """Have Hypothesis import no plugins of other packages: what is drawn is no matter of theirs, and some import a test framework."""
+    before = os.environ.get(PLUGINLESS)
+    os.environ[PLUGINLESS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PLUGINLESS]
+        else:
+            os.environ[PLUGINLESS] = before
+
+
+def any_seed() -> int:
+    """Return a seed for a run that was given none."""
+    return random.SystemRandom().randrange(SEEDS)
+
+
+def _silent(done: int, total: int, text: str) -> None:
+    """Show nothing."""

@@ -1,0 +1,385 @@
+"""Tell a wrong answer from an answer that depends on what was called before."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Self
+
+import numpy as np
+
+from conformance.calls.outcomes import Failed, NotJudged, Outcome, Reason, Result, TimedOut
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
+from conformance.checks.vector_checks import Checked
+from conformance.isolate.session import Session
+from conformance.judge import reproduction
+from conformance.judge.journal import Call, Journal, Task
+from conformance.judge.judge import half_ulp
+from conformance.run.growing import growing
+from conformance.spec.declarations import operations
+from conformance.spec.profiles import FORMATS
+
+#: How many vectors of every implementation are asked again, in reverse order, in a fresh worker.
+ASKED_AGAIN = 6
+#: How many workers are started to look for the earlier call, and to clear failures of suspicion.
+SUSPECTS = 10
+FRESH_WORKERS = 30
+ULPS = 16.0
+AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
+RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
+
+Failure = Checked | Found
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An earlier call and a call whose answer it changes: what came of both in this order, and of the call where it was the first."""
+
+    earlier: Call
+    call: Call
+    first: Reply | Outcome
+    after: Reply | Outcome
+    alone: Reply | Outcome
+
+
+@dataclass
+class Case:
+    """All that was found about one implementation at one dtype."""
+
+    task: Task
+    checked: list[Checked] = field(default_factory=list)
+    found: list[Found] = field(default_factory=list)
+    siblings: list[tuple[Call, Reply]] = field(default_factory=list)
+    first: list[Call] = field(default_factory=list)
+    changed: list[Call] = field(default_factory=list)
+    affected: list[Failure] = field(default_factory=list)
+    slow: list[Failure] = field(default_factory=list)
+    late: list[Call] = field(default_factory=list)
+    broken: str | None = None
+    blamed: Result | None = None
+    pair: Pair | None = None
+
+    @property
+    def failures(self) -> list[Failure]:
+        """What convicts, but for answers that the law about history compared: these speak for themselves."""
+        return [check for check in self.checks if check.failed and not (check is self.history and _compared(check))]
+
+    @property
+    def checks(self) -> list[Failure]:
+        """Vectors, then laws."""
+        return [*self.checked, *self.found]
+
+    @property
+    def history(self) -> Found | None:
+        """What falsifying history independence gave."""
+        return self.law(HISTORY)
+
+    @property
+    def random(self) -> bool:
+        """Whether the same call gives different answers in a row: nothing can be said about history then."""
+        return _compared(self.law(DETERMINISM))
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether there is evidence that the history matters."""
+        return bool(self.changed or self.affected) or _compared(self.history)
+
+    @property
+    def fullest(self) -> Checked | None:
+        """The answered vector whose axes are the most unlike, then with the most numbers; none of a real size."""
+        return max(self.answered, key=lambda checked: _fullness(checked.call), default=None)
+
+    @property
+    def answered(self) -> list[Checked]:
+        """The calls, none of a real size, that were made plainly and answered."""
+        asked = [checked for checked in self.checked if not checked.vector.at and not checked.manner.unlike_plain]
+        return [checked for checked in asked if checked.reply is not None and checked.vector.expected is not None]
+
+    def convicted(self, law: str) -> tuple[Call, ...]:
+        """Return the calls that falsify a law; none where nothing does."""
+        found = self.law(law)
+        return found.calls if found is not None and found.failed else ()
+
+    def overruled(self, check: Failure) -> Outcome | None:
+        """Return what a failure really is, where that is something else."""
+        if check in self.affected:
+            return AFFECTED
+        came = _came(check)
+        if check in self.slow and isinstance(came, TimedOut):
+            return once(came)
+        return RANDOM if self.random and check is self.history and check.failed else None
+
+    def law(self, name: str) -> Found | None:
+        """Return what falsifying a law gave."""
+        return next((found for found in self.found if found.finding.law == name), None)
+
+
+def _fullness(call: Call) -> tuple[int, int]:
+    return len({length for array in call.arrays for length in array.shape}), sum(array.size for array in call.arrays)
+
+
+def once(late: TimedOut) -> NotJudged:
+    """Return what a time-out is that doesn't repeat: no sign of history by itself, nor wrong; it is never a pass either."""
+    return NotJudged(f"{late.words()} the first time, passed when repeated in a fresh worker")
+
+
+def _came(check: Failure) -> Outcome | None:
+    """Return the outcome of a check; of a law only where a call gave none of its results."""
+    return check.judgement.outcome if isinstance(check, Checked) else check.finding.outcome
+
+
+def _compared(found: Found | None) -> bool:
+    """Whether a law failed because answers differ, not because one is missing."""
+    return found is not None and found.failed and found.finding.outcome is None
+
+
+def ask_siblings(case: Case, subject: Subject) -> None:
+    """Ask for one answered vector once more with each parameter changed in turn: what a cache with an incomplete key confuses."""
+    for call in _siblings(case.fullest.call) if case.fullest else ():
+        with contextlib.suppress(CallRefusedError, CallFailedError):
+            case.siblings.append((call, subject.call(call.arrays, call.parameters)))
+
+
+def ask_again(session: Session, cases: Sequence[Case]) -> None:
+    """Ask a fresh worker the same in another order, and note whose answers changed, or didn't come in time.
+
+    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others. The next has the
+    implementation's other dtypes, in which a table may be kept. Then come calls that reach farther than they begin, before anything has
+    reached as far; then the farthest, and the others in reverse order.
+    """
+    for case in cases:
+        far = growing(case.answered)
+        if case.siblings and case.fullest is not None:
+            call = (far or [case.fullest])[0].call
+            case.first = [_opposite(call), *(replace(call, task=other) for other in _other_dtypes(case, cases))]
+            for first in case.first:
+                first.outcome(session)
+        _compare(session, case, [(checked.call, checked.reply, checked) for checked in far[:-1]])
+    for case in reversed(cases):
+        vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
+        siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
+        _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
+
+
+def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | None, Checked | None]]) -> None:
+    """Ask calls that were answered, and note those whose answers changed, or didn't come in time."""
+    for call, reply, checked in asked:
+        answer = call.outcome(session)
+        if isinstance(answer, TimedOut):
+            case.late.append(call)
+        elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
+            case.changed.append(call)
+
+
+def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
+    """Whether two answers are the same: to the bit, or to a vector within what both sides are allowed."""
+    return all(_agree(checked, name, one, other) for name in one.values)
+
+
+def settle(session: Session, cases: Sequence[Case]) -> None:
+    """Repeat every failure in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
+    failing = [case for case in cases if case.failures and not case.random]
+    with _Pristine(session) as pristine:
+        for case in failing:
+            pristine.renew()
+            for failure in case.failures:
+                if pristine.passes(case, failure):
+                    (case.slow if isinstance(_came(failure), TimedOut) else case.affected).append(failure)
+
+
+def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
+    """Return the failed law of an implementation whose answers depend on what was called before, or didn't always come in time."""
+    if case.random or not (case.suspicious or case.slow or case.late):
+        return None
+    case.pair = _blame(session, journal, case)
+    if case.pair is not None:
+        case.affected.extend(case.slow)
+        case.slow.clear()
+    elif not case.suspicious:
+        return _late(session, case)
+    return _result(session, case, Failed(Reason.HISTORY, _message(case, case.pair)), case.pair)
+
+
+def _late(session: Session, case: Case) -> Result | None:
+    """Return the law where a call, asked again, wasn't answered in time: it convicts if that repeats and no earlier call makes it so."""
+    if not case.late:
+        return None
+    told = f"to {reproduction.words(case.late[0])}, which was answered when it was first asked"
+    late = TimedOut(session.limits.call_seconds, told)
+    repeats = isinstance(_alone(session, case.late[0]), TimedOut)
+    return _result(session, case, late if repeats else NotJudged(f"{late.words()}, and when it was asked a third time"), None)
+
+
+def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -> Result:
+    return Result(
+        implementation=case.task.descriptor.label,
+        operation=case.task.operation,
+        check=HISTORY,
+        kind="law",
+        dtype=case.task.dtype,
+        profile=case.task.profile,
+        outcome=outcome,
+        examples=case.history.finding.examples if case.history else len(case.checked),
+        reproduction=None if pair is None else reproduction.of_history(session.opened, pair.earlier, pair.call),
+        earlier=None if pair is None else reproduction.words(pair.earlier),
+    )
+
+
+class _Pristine:
+    """Fresh workers for repeating failures, as few as give a sure answer."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session.fresh()
+        self.left = FRESH_WORKERS
+        self.used = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.session.close()
+
+    def renew(self) -> None:
+        """Start over, unless nothing was called or too many workers were started."""
+        if self.used and self.left > 0:
+            self.session.close()
+            self.left -= 1
+            self.used = False
+
+    def passes(self, case: Case, failure: Failure) -> bool:
+        """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call."""
+        before, self.used = self.used, True
+        if failure.again(self._subject(case.task)):
+            return True
+        if not (before and (case.affected or case.suspicious) and self.left > 0):
+            return False
+        self.renew()
+        self.used = True
+        return failure.again(self._subject(case.task))
+
+    def _subject(self, task: Task) -> Subject:
+        return self.session.subject(task.descriptor, task.dtype, task.profile)
+
+
+def _different(checked: Sequence[Checked]) -> list[Checked]:
+    """Return some answered vectors that differ in their parameters as far as possible."""
+    answered = [c for c in checked if c.reply is not None and c.vector.expected is not None]
+    first = {str(sorted(c.vector.parameters.items())): c for c in reversed(answered)}
+    chosen = list(reversed(first.values()))
+    return chosen[:ASKED_AGAIN]
+
+
+def _siblings(call: Call) -> Iterator[Call]:
+    """Yield the call with one undeclared parameter changed at a time."""
+    for name, value in _others(call).items():
+        yield Call(call.task, call.arrays, {**call.parameters, name: value})
+
+
+def _other_dtypes(case: Case, cases: Sequence[Case]) -> Iterator[Task]:
+    """Yield the same implementation of the operation at its other dtypes."""
+    tasks = (other.task for other in cases if other.task.descriptor.index == case.task.descriptor.index)
+    yield from (task for task in tasks if task.dtype != case.task.dtype)
+
+
+def _opposite(call: Call) -> Call:
+    """Return the call with every undeclared parameter changed."""
+    return Call(call.task, call.arrays, {**call.parameters, **_others(call)})
+
+
+def _others(call: Call) -> dict[str, object]:
+    """Return another value of every undeclared parameter that has one whatever the others are."""
+    others: dict[str, object] = {}
+    for name, parameter in operations()[call.task.operation].parameters.items():
+        value = call.parameters.get(name)
+        if name in call.task.descriptor.restrictions:
+            continue
+        if isinstance(value, float):
+            others[name] = 1.5 * value
+        else:
+            others.update([(name, choice) for choice in parameter.choices if choice != value][:1])
+    return others
+
+
+def _agree(checked: Checked | None, name: str, one: Reply, other: Reply) -> bool:
+    a, b = one.values[name], other.values.get(name)
+    if b is None or a.shape != b.shape:
+        return False
+    if np.array_equal(a, b, equal_nan=True):
+        return True
+    if one.dtypes[name] not in FORMATS or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return False
+    return bool(np.all(np.abs(a - b) <= _both_allowed(checked, name, a, one.dtypes[name])))
+
+
+def _both_allowed(checked: Checked | None, name: str, values: np.ndarray, dtype: str) -> np.ndarray:
+    """Return what two right answers may differ by: twice the allowance of a vector, else a few ulps of the largest value."""
+    radius = checked.vector.allowed.get(checked.task.profile, {}).get(name) if checked else None
+    if radius is None or radius.shape != values.shape:
+        return ULPS * half_ulp(np.abs(values).max(initial=0.0, keepdims=True), dtype)
+    return np.asarray(np.where(np.isnan(radius), np.inf, 2 * (radius + half_ulp(np.abs(values) + np.fmax(radius, 0.0), dtype))))
+
+
+def _blame(session: Session, journal: Journal, case: Case) -> Pair | None:
+    """Return an earlier call and a call whose answer it changes, found by trying in fresh workers."""
+    for call, suspects in _candidates(journal, case):
+        alone = _alone(session, call)
+        for earlier in suspects if not isinstance(alone, TimedOut) else ():
+            pair = _changing(session, earlier, call, alone)
+            if pair is not None:
+                return pair
+    return None
+
+
+def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | None:
+    """Return both calls if the earlier one changes an answer; one that doesn't come in time must fail to come twice."""
+    first, after = _after(session, earlier, call)
+    if isinstance(after, TimedOut):
+        first, after = _after(session, earlier, call)
+    return None if _same(alone, after) else Pair(earlier, call, first, after, alone)
+
+
+def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]]]:
+    if case.history is not None and case.history.failed and len(case.history.calls) > 1:
+        calls = case.history.calls
+        yield calls[-1], [call for call in calls[:-1] if call.differing(calls[-1])] or list(calls[:-1])
+    for call in _evidence(case)[:2]:
+        yield call, [*case.first, *islice(journal.suspects(call), SUSPECTS)]
+
+
+def _evidence(case: Case) -> list[Call]:
+    failures = [*case.affected, *case.slow]
+    vectors = [failure.call for failure in failures if isinstance(failure, Checked)]
+    laws = [failure.calls[-1] for failure in failures if isinstance(failure, Found) and failure.calls]
+    return [*vectors, *case.changed, *case.late, *laws]
+
+
+def _alone(session: Session, call: Call) -> Reply | Outcome:
+    with session.fresh() as fresh:
+        return call.outcome(fresh)
+
+
+def _after(session: Session, earlier: Call, call: Call) -> tuple[Reply | Outcome, Reply | Outcome]:
+    with session.fresh() as fresh:
+        return earlier.outcome(fresh), call.outcome(fresh)
+
+
+def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
+    if isinstance(one, Reply) and isinstance(other, Reply):
+        same_names = one.values.keys() == other.values.keys()
+        return same_names and all(np.array_equal(value, other.values[name], equal_nan=True) for name, value in one.values.items())
+    return one == other
+
+
+def _message(case: Case, pair: Pair | None) -> str:
+    count = len(case.affected)
+    others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
+    if pair is None:
+        return f"the answer to the same call changes with what was called before; which earlier call does it was not found{others}"
+    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_differing(pair)}{others}"
+
+
+def _differing(pair: Pair) -> str:
+    alike = pair.call.task.descriptor.index == pair.earlier.task.descriptor.index
+    names = [*pair.call.differing(pair.earlier), *(["dtype"] if pair.call.task.dtype != pair.earlier.task.dtype else [])] if alike else []
+    return f"; they differ in {', '.join(names)}" if names else ""

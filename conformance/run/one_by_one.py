@@ -1,0 +1,204 @@
+"""Judge one check at a time, as a test runner asks; what was found is explained when it is wrong, and not before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from conformance import laws
+from conformance.calls.outcomes import Diagnosis, Failed, NotJudged, Passed, Reason, Result, TimedOut
+from conformance.calls.subject import Subject
+from conformance.checks import golden_checks, law_checks, vector_checks
+from conformance.checks.evidence.gathered import Gathered
+from conformance.isolate.session import Session
+from conformance.judge.journal import Call, Task
+from conformance.laws.running import run_checks
+from conformance.run import history
+from conformance.run.orchestrator import Selection, diagnosable
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
+
+SMOKE = 3
+EVIDENCE = "evidence"
+NOT_REACHED = "the declaration has no more calls, or calls before it kept crashing or hanging"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One vector, one drawn case by number, one law by name, or the evidence of one implementation at one dtype."""
+
+    task: Task
+    vector: Vector | None
+    law: str
+    level: str
+    drawn: int = 0
+
+    @property
+    def check(self) -> str:
+        """What is asked: ``rope.rotate/far``, ``rope.rotate/drawn-3``, ``rope.rotate/law:relative``, ``rope.rotate/evidence``."""
+        if self.vector is not None:
+            return self.vector.id
+        if self.drawn:
+            return golden_checks.name(self.task, self.drawn)
+        law = self.law.replace(" ", "-")
+        return f"{self.task.operation}/{f'law:{law}' if law else EVIDENCE}"
+
+    @property
+    def name(self) -> str:
+        """What it is called: ``my-rope:rope.rotate/far[float32]``."""
+        return f"{self.task.descriptor.label}:{self.check}[{self.task.dtype}]"
+
+    @property
+    def scheme(self) -> str:
+        """The scheme that it is about."""
+        return self.task.operation.split(".", 1)[0]
+
+
+class Golden:
+    """The golden judgements of one task as a run makes them, made as far as they are asked for."""
+
+    def __init__(self, subject: Subject, task: Task, *, seed: int, level: str) -> None:
+        """Judge nothing yet."""
+        self.gathered = Gathered(task, level)
+        self.known: list[vector_checks.Checked] = []
+        self._coming = self._judged(subject, task, seed, level)
+
+    def named(self, identity: str) -> vector_checks.Checked | None:
+        """Return the judgement of a drawn case, or ``None`` where the run doesn't come to it."""
+        return next((checked for checked in self if checked.vector.id == identity), None)
+
+    def __iter__(self) -> Iterator[vector_checks.Checked]:
+        """Yield every judgement, those first that are known."""
+        yield from self.known
+        for checked in self._coming:
+            self.known.append(checked)
+            yield checked
+
+    def _judged(self, subject: Subject, task: Task, seed: int, level: str) -> Iterator[vector_checks.Checked]:
+        for checked in golden_checks.judgements(subject, subject, task, self.gathered, seed=seed, level=level):
+            self.gathered.add(checked)
+            yield checked
+            if vector_checks.futile(self.gathered.checked):
+                return
+        if golden_checks.thorough(task, level):
+            yield from golden_checks.otherwise(subject, task, self.gathered.checked, seed)
+            yield from golden_checks.gradients(subject, task, seed)
+
+
+class Judge:
+    """All questions to one session, answered in any order."""
+
+    def __init__(self, session: Session, *, examples: int, seed: int = 0, level: str = "core") -> None:
+        """Start nothing yet."""
+        self.session = session
+        self.examples = examples
+        self.seed = seed
+        self.level = level
+        self.golden: dict[tuple[int, str], Golden] = {}
+        self.diagnoses: dict[str, Diagnosis | None] = {}
+        self.counterexamples: dict[str, tuple[Call, ...]] = {}
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """Every question, in the order of the adapter and of the vectors."""
+        selection = Selection(None, None, None, None, self.level, self.seed)
+        tasks = selection.tasks(self.session.implementations)
+        vectors = selection.vectors(tasks, bad_input=bool(self.session.about["rejects_bad_input"]))
+        return [question for task in tasks for question in _questions(task, vectors[task.operation], self.level)]
+
+    def answer(self, question: Question) -> Result:
+        """Return what came out of one question."""
+        task = question.task
+        subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+        found: vector_checks.Checked | law_checks.Found
+        if question.vector is not None:
+            found = vector_checks.check(subject, task, question.vector)
+        elif question.drawn:
+            drawn = self._golden(task).named(question.check)
+            if drawn is None:
+                return self._result(question, "drawn", NotJudged(NOT_REACHED))
+            found = drawn
+        elif not question.law:
+            return self._evidence(question)
+        else:
+            (check,) = [check for check in _checks(task) if check.name == question.law]
+            (finding,) = run_checks(
+                subject, [check], examples=self.examples, seed=self.seed, patience=law_checks.patience(task, self.examples)
+            )
+            found = law_checks.Found(task, finding)
+            self.counterexamples[question.name] = found.calls
+        result = found.result(self.session.opened)
+        return self._settled(task, found, result) if found.failed else result
+
+    def _golden(self, task: Task) -> Golden:
+        """Return the golden judgements of a task, each made once."""
+        key = task.descriptor.index, task.dtype
+        if key not in self.golden:
+            subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+            self.golden[key] = Golden(subject, task, seed=self.seed, level=self.level)
+        return self.golden[key]
+
+    def _evidence(self, question: Question) -> Result:
+        """Return whether what was drawn is evidence enough, or the first failure of what was drawn to have enough of it."""
+        wrong = next((found for found in self._beyond(question.task) if found.failed), None)
+        if wrong is not None:
+            return self._settled(question.task, wrong, wrong.result(self.session.opened))
+        missing = self._golden(question.task).gathered.evidence().missing
+        outcome = NotJudged(f"not enough evidence: {'; '.join(missing)}") if missing else Passed()
+        return self._result(question, EVIDENCE, outcome)
+
+    def _beyond(self, task: Task) -> Iterator[vector_checks.Checked | law_checks.Found]:
+        """Yield every golden judgement, and how large results compare with their parts, where a run compares them."""
+        yield from self._golden(task)
+        if golden_checks.thorough(task, self.level):
+            subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+            yield from law_checks.whole_and_parts(subject, task, self.seed)
+
+    def _result(self, question: Question, kind: str, outcome: NotJudged | Passed) -> Result:
+        task = question.task
+        return Result(task.descriptor.label, task.operation, question.check, kind, task.dtype, task.profile, outcome)
+
+    def diagnosis(self, question: Question) -> Diagnosis | None:
+        """Return the known mistake that the implementation's answers show, worked out once; none where they depend on history."""
+        name = _named(question.task)
+        if name not in self.diagnoses:
+            self.diagnoses[name] = self._diagnosed(question.task)
+        return self.diagnoses[name]
+
+    def _settled(self, task: Task, found: vector_checks.Checked | law_checks.Found, result: Result) -> Result:
+        """Return the failure; one that passes in a fresh worker depends on what was called before, or wasn't answered in time."""
+        with self.session.fresh() as fresh:
+            if not found.again(fresh.subject(task.descriptor, task.dtype, task.profile)):
+                return result
+        if isinstance(result.outcome, TimedOut):
+            return replace(result, outcome=history.once(result.outcome))
+        self.diagnoses.setdefault(_named(task), None)  # values that depend on history show no mistake of values
+        message = "the same call passes in a fresh worker: the answer depends on what was called before"
+        return replace(result, outcome=Failed(Reason.HISTORY, message))
+
+    def _diagnosed(self, task: Task) -> Diagnosis | None:
+        from conformance.diagnosis import diagnose
+
+        subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+        vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
+        stored = [vector_checks.check(subject, task, vector) for vector in vectors if vector.expected is not None]
+        checked = [*stored, *(each for each in self._golden(task) if not each.manner.unlike_plain)]
+        return diagnose.of_checks(checked, subject) if any(map(diagnosable, checked)) else None
+
+
+def _named(task: Task) -> str:
+    return f"{task.descriptor.label}:{task.operation}:{task.dtype}"
+
+
+def _questions(task: Task, vectors: list[Vector], level: str) -> Iterator[Question]:
+    own = [vector for vector in vectors if vector.error is None or task.first]
+    for index, vector in enumerate(own):
+        yield Question(task, vector, "", "smoke" if index < SMOKE else "core")
+    for number in range(1, golden_checks.enough(task, level) + 1):
+        yield Question(task, None, "", "smoke" if number <= golden_checks.enough(task, "smoke") else "core", number)
+    for check in _checks(task):
+        yield Question(task, None, check.name, "core")
+    yield Question(task, None, "", "core")
+
+
+def _checks(task: Task) -> list[laws.Check]:
+    return laws.checks(operations()[task.operation], law_checks.declared(task.operation))

@@ -1,0 +1,315 @@
+"""Judge a target: stored vectors, golden cases drawn inside its declarations, laws, history, diagnosis, evidence, one report."""
+
+import functools
+import hashlib
+import math
+import platform
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from hypothesis.errors import HypothesisException
+
+from conformance.adapt.selection import SelectionError, is_drawn
+from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
+from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
+from conformance.checks.evidence.gathered import Gathered
+from conformance.isolate.session import Descriptor, Session
+from conformance.judge.journal import Journal, Task
+from conformance.run import between_calls, history, sharding
+from conformance.run.history import Case
+from conformance.run.sharding import Shard
+from conformance.spec.declarations import features, operations
+from conformance.spec.profiles import CAST, HALVES
+from conformance.spec.vectors import MANIFEST, Vector, load, vectors_directory
+from conformance.version import __version__
+
+#: How many examples each law gets, and how many vectors that it takes each implementation.
+EXAMPLES = {"smoke": 5, "core": 12, "full": 120}
+VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
+#: How many examples are enough for an implementation's further dtypes below level full, and where answers depend on
+#: history, since each failure is repeated in a fresh worker anyway.
+FEW = 4
+#: The check that convicts what ends its worker between two calls.
+AFTERWARDS = "nothing afterwards"
+DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is asked for: which checks, how many, at which profile."""
+
+    schemes: Collection[str] | None
+    operations: Collection[str] | None
+    cases: Collection[str] | None
+    profile: str | None
+    level: str
+    seed: int
+    shard: Shard | None = None
+    under: str | None = None
+
+    def tasks(self, implementations: Sequence[Descriptor]) -> list[Task]:
+        """Return one task per implementation and dtype."""
+        wanted = [descriptor for descriptor in implementations if self._wants(descriptor.operation)]
+        tasks = [task for descriptor in wanted for task in _tasks(descriptor, self.profile, under=self.under)]
+        if self.under == CAST:  # each change of the dtype takes a new worker
+            tasks.sort(key=lambda task: task.dtype)
+        if self.shard is None:
+            return tasks
+        vectors = self.vectors(tasks, bad_input=False)
+        return self.shard.tasks(tasks, lambda task: len(vectors[task.operation]))
+
+    def left_out(self, implementations: Sequence[Descriptor]) -> list[Descriptor]:
+        """Return the implementations that are wanted and can't be judged under the circumstance: they have no half precision."""
+        if self.under is None or (self.shard is not None and self.shard.number > 1):
+            return []
+        return [each for each in implementations if self._wants(each.operation) and not list(_tasks(each, self.profile, under=self.under))]
+
+    def vectors(self, tasks: Sequence[Task], *, bad_input: bool) -> dict[str, list[Vector]]:
+        """Return the vectors of every operation that a task offers."""
+        chosen: dict[str, list[Vector]] = {task.operation: [] for task in tasks}
+        stored = self.cases is None or not all(map(is_drawn, self.cases))
+        for vector in load(list(chosen)) if chosen and stored else []:
+            wanted = self.cases is None or vector.id in self.cases
+            if wanted and (bad_input or vector.error is None):
+                chosen[vector.operation].append(vector)
+        return chosen
+
+    @property
+    def examples(self) -> int:
+        """How many examples each law gets; none where single cases are asked for."""
+        return 0 if self.cases is not None else EXAMPLES[self.level]
+
+    def _wants(self, operation: str) -> bool:
+        scheme = operation.split(".", 1)[0]
+        in_operations = self.operations is None or operation in self.operations
+        in_cases = self.cases is None or any(case.split("/", 1)[0] == operation for case in self.cases)
+        return (self.schemes is None or scheme in self.schemes) and in_operations and in_cases
+
+
+def judge(session: Session, selection: Selection, progress: Progress) -> Report:
+    """Return the report of all that a selection asks of a session; an interruption returns what there is, marked incomplete."""
+    _verify(session)
+    with session.fresh() as again:
+        return _Run(session, again, selection, progress).report()
+
+
+class _Run:
+    """One run over one target."""
+
+    def __init__(self, session: Session, again: Session, selection: Selection, progress: Progress) -> None:
+        self.session = session
+        self.again = again
+        self.selection = selection
+        self.journal = Journal()
+        self.diagnoses: dict[str, Diagnosis] = {}
+        self.gathered: list[Gathered] = []
+        self.isolation = session.isolation
+        self.cases = [Case(task) for task in selection.tasks(session.implementations)]
+        self.vectors = selection.vectors([case.task for case in self.cases], bad_input=bool(session.about["rejects_bad_input"]))
+        self.progress = _Steps(progress, sum(len(_vectors_for(case.task, self.vectors[case.task.operation])) + 2 for case in self.cases))
+
+    def report(self) -> Report:
+        """Run everything and return the report."""
+        complete = True
+        try:
+            self._judge()
+            self._explain()
+        except KeyboardInterrupt:
+            complete = False
+        results = sorted(self._results(), key=sharding.order)
+        evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
+        return Report(self.session.target, self._header(), tuple(results), self.diagnoses, complete, tuple(evidence))
+
+    def _judge(self) -> None:
+        self.again.start()
+        for case in self.cases:
+            self._vectors(case)
+            self._golden(case)
+        self.session.notice()
+        history.ask_again(self.again, self.cases)
+        self.again.close()
+        for case in self.cases:
+            self._laws(case)
+        self.session.notice()
+
+    def _explain(self) -> None:
+        history.settle(self.session, self.cases)
+        for case in self.cases:
+            case.blamed = history.verdict(self.session, self.journal, case)
+            diagnosis = _diagnose(self.session, case)
+            if diagnosis is not None:
+                self.diagnoses[f"{case.task.descriptor.label}:{case.task.operation}:{case.task.dtype}"] = diagnosis
+
+    def _vectors(self, case: Case) -> None:
+        subject = self.journal.subject(self.session, case.task)
+        vectors = _vectors_for(case.task, self.vectors[case.task.operation])
+        for checked in vector_checks.run(subject, case.task, vectors, enough=VECTORS[self.selection.level]):
+            case.checked.append(checked)
+            self.progress.step(checked.vector.id)
+        self.progress.skip(len(vectors) - len(case.checked))
+        if self.selection.cases is None and not vector_checks.futile(case.checked):
+            history.ask_siblings(case, subject)
+
+    def _golden(self, case: Case) -> None:
+        """Judge by drawn cases: as many as the level asks for, and those that show a known mistake which isn't excluded yet."""
+        self.progress.step(f"drawn cases of {case.task.operation}")
+        subject, seed = self.journal.subject(self.session, case.task), self.selection.seed
+        plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
+        if self.selection.cases is not None:
+            asked = golden_checks.asked_for(subject, plain, case.task, self.selection.cases, seed=seed, level=self.selection.level)
+            case.checked.extend(asked)
+            return
+        gathered = Gathered(case.task, self.selection.level)
+        self.gathered.append(gathered)
+        if vector_checks.futile(case.checked):
+            return
+        for checked in golden_checks.judgements(subject, plain, case.task, gathered, seed=seed, level=self.selection.level):
+            case.checked.append(checked)
+            gathered.add(checked)
+            if vector_checks.futile(case.checked):
+                return
+        if golden_checks.thorough(case.task, self.selection.level):
+            case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
+            case.checked.extend(golden_checks.gradients(plain, case.task, seed))
+
+    def _laws(self, case: Case) -> None:
+        self.progress.step(f"laws of {case.task.operation}")
+        if self.selection.examples == 0 or vector_checks.futile(case.checked):
+            return
+        subject = self.journal.subject(self.session, case.task)
+        try:
+            case.found.extend(law_checks.run(subject, case.task, examples=self._examples(case), seed=self.selection.seed))
+            if golden_checks.thorough(case.task, self.selection.level):
+                plain = self.session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
+                case.found.extend(law_checks.whole_and_parts(plain, case.task, self.selection.seed))
+        except (ArithmeticError, AttributeError, HypothesisException, LookupError, TypeError, ValueError) as error:
+            case.broken = f"{type(error).__name__}: {error}"
+
+    def _examples(self, case: Case) -> int:
+        plain = self.selection.level == "full" or case.task.first
+        return self.selection.examples if plain and not case.suspicious else min(self.selection.examples, FEW)
+
+    def _results(self) -> Iterator[Result]:
+        for case in self.cases:
+            for check in case.checks:
+                if check is not case.history or case.blamed is None:
+                    yield check.result(self.session.opened, case.overruled(check))
+            if case.blamed is not None:
+                yield case.blamed
+            yield from vector_checks.advisories(case.checked)
+            yield from manner_checks.aliases(case.task, case.checked)
+            yield from self._afterwards(case)
+            if case.broken is not None:
+                yield law_checks.broken(case.task, case.broken)
+        for left in self.selection.left_out(self.session.implementations):
+            dtype, reason = left.dtypes[0], Unsupported(f"it offers no half precision, in which {self.session.under} is judged")
+            yield Result(left.label, left.operation, f"under {self.session.under}", "law", dtype, left.profile[dtype], reason)
+
+    def _afterwards(self, case: Case) -> Iterator[Result]:
+        """Yield what became of a worker after it had answered, where that isn't nothing."""
+        task = case.task
+        for session in (self.session, self.again):
+            ending = session.late.get((task.descriptor.index, task.dtype))
+            if ending is not None:
+                yield Result(task.descriptor.label, task.operation, AFTERWARDS, "law", task.dtype, task.profile, ending)
+                return
+
+    def _header(self) -> dict[str, object]:
+        about = self.session.about
+        return {
+            "posenc": __version__,
+            "adapter": about["adapter"],
+            **about["versions"],
+            "platform": platform.platform(terse=True),
+            "device": about["device"],
+            "level": self.selection.level,
+            "seed": self.selection.seed,
+            **({} if self.session.under is None else {"under": self.session.under}),
+            **({} if self.selection.cases is None else {"cases": ", ".join(self.selection.cases)}),
+            "limits": self.session.limits.words(),
+            "isolation": self.isolation,
+            **({} if self.selection.shard is None else {"shard": f"{self.selection.shard.number}/{self.selection.shard.of}"}),
+            "vectors": _revision(),
+        }
+
+
+class _Steps:
+    """Count what is done."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self.progress = progress
+        self.total = total
+        self.done = 0
+
+    def step(self, text: str) -> None:
+        """Say what comes next."""
+        self.done += 1
+        self.progress(self.done, self.total, text)
+
+    def skip(self, count: int) -> None:
+        """Count what isn't needed as done."""
+        self.done += count
+
+
+def _revision() -> str:
+    """Return what tells these vectors from others: the start of the manifest's SHA-256."""
+    return hashlib.sha256((vectors_directory() / MANIFEST).read_bytes()).hexdigest()[:12]
+
+
+def _verify(session: Session) -> None:
+    has = session.about["circumstances"]
+    if session.under is not None and session.under not in has:
+        had = f"one that its framework has ({', '.join(has) or 'none'})"
+        message = f"under must be {had}, got {session.under!r} for {session.target}"
+        raise SelectionError(message)
+
+
+def _tasks(descriptor: Descriptor, profile: str | None, *, under: str | None) -> Iterator[Task]:
+    """Yield one task per dtype that makes a difference to the operation; of features under a circumstance, the half ones."""
+    real = features(operations()[descriptor.operation]) is not None
+    for dtype in descriptor.dtypes if real or descriptor.takes_dtype else descriptor.dtypes[:1]:
+        if under is None or not real or dtype in HALVES:
+            yield Task(descriptor, dtype, profile or descriptor.profile[dtype])
+
+
+def _vectors_for(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
+    """Return the vectors for one dtype: bad input is refused whatever the dtype, so the first is enough."""
+    return [vector for vector in vectors if vector.error is None or task.first]
+
+
+def diagnosable(checked: vector_checks.Checked) -> bool:
+    """Whether a diagnosis can say something about a check: it came to wrong values, or to none."""
+    outcome = checked.judgement.outcome if checked.vector.error is None else None
+    return isinstance(outcome, Errored) or (isinstance(outcome, Failed) and outcome.reason in DIAGNOSED)
+
+
+def _diagnose(session: Session, case: Case) -> Diagnosis | None:
+    """Return the diagnosis of wrong values, or of what calls leave behind: a known mistake first, then any name, then any."""
+    ways = [functools.partial(_of_values, session, case), functools.partial(between_calls.diagnosis, session, case)]
+    found = list[Diagnosis]()
+    for diagnose in reversed(ways) if case.random else ways:
+        diagnosis = diagnose()
+        if diagnosis is not None:
+            found.append(diagnosis)
+            if diagnosis.named and _known(diagnosis):
+                break
+    return next((each for each in reversed(found) if each.named), next(iter(found), None))
+
+
+def _known(diagnosis: Diagnosis) -> bool:
+    """Whether all that is named are mistakes, conventions or habits of the catalogue, no number or declaration that was searched for."""
+    from conformance.mutants.catalogue import KNOWN
+
+    return KNOWN.keys() >= set(diagnosis.mutants)
+
+
+def _of_values(session: Session, case: Case) -> Diagnosis | None:
+    """Return the known mistake that a case's wrong values show, if they do."""
+    told = [checked for checked in case.checked if checked not in case.affected and not checked.manner.unlike_plain]
+    if not any(map(diagnosable, told)):
+        return None
+    from conformance.diagnosis import diagnose
+
+    return diagnose.of_checks(told, session.subject(case.task.descriptor, case.task.dtype, case.task.profile))

@@ -1,0 +1,260 @@
+"""What a report says, before it is worded: convictions, precision, counts. Pure functions of ``Report``."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from conformance.calls.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
+from conformance.calls.status import Status
+from conformance.judge.logits import ROTATIONS, family
+from conformance.spec.profiles import PROFILES, REQUIRED
+
+CLEAR = 10.0
+#: What golden values judge: the stored ones, and those computed for this run; the first are repeated more simply.
+GOLDEN = ("vector", "drawn")
+PASSES = "passes the cases that were asked for, which says nothing about others"
+NOT_ENOUGH = "no verdict: not enough evidence"
+VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
+#: What is no matter of how large an error is.
+UNMEASURED = (Reason.SHAPE, Reason.NOT_FINITE)
+
+
+@dataclass(frozen=True)
+class Conviction:
+    """One operation of one implementation that is wrong: what failed, and the known mistake if it is one."""
+
+    implementation: str
+    operation: str
+    dtypes: tuple[str, ...]
+    failures: tuple[Result, ...]
+    judged: int
+    diagnosis: Diagnosis | None
+    description: tuple[str, ...] = ()
+
+    @property
+    def smallest(self) -> Result:
+        """The failure that shows the mistake at the smallest input: vectors first, clear ones first."""
+        return min(self.failures, key=_by_size)
+
+    @property
+    def worst(self) -> Result | None:
+        """The failure that is furthest beyond its allowance, or ``None`` where no error is a multiple of what is allowed."""
+        measured = [failure for failure in self.failures if failure.ratio is not None and math.isfinite(failure.ratio)]
+        return max(measured, key=lambda failure: failure.ratio or 0.0, default=None)
+
+    @property
+    def unmeasured(self) -> Result | None:
+        """The first failure whose results have another shape, or aren't finite, where the smallest is no such."""
+        found = (failure for failure in self.failures if isinstance(failure.outcome, Failed) and failure.outcome.reason in UNMEASURED)
+        first = min(found, key=_by_size, default=None)
+        return None if first is self.smallest else first
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How precise one operation of one implementation is at one dtype, up to which position, and how far off it puts attention logits."""
+
+    implementation: str
+    operation: str
+    dtype: str
+    required: str
+    met: str | None
+    worst: float | None
+    reach: int | None
+    wrong_from: int | None
+    errors_by_position: tuple[tuple[int, float], ...]
+    logits: tuple[int, float] | None = None
+
+    @property
+    def declared(self) -> bool:
+        """Whether the adapter asked for another profile than the one its dtype asks for."""
+        return self.required != REQUIRED[self.dtype]
+
+
+def _by_size(result: Result) -> tuple[int, bool, int]:
+    kind = GOLDEN.index(result.kind) if result.kind in GOLDEN else len(GOLDEN)
+    return kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
+
+
+def _operation(result: Result) -> tuple[str, str]:
+    return result.implementation, result.operation
+
+
+def _dtype(result: Result) -> tuple[str, str, str]:
+    return result.implementation, result.operation, result.dtype
+
+
+def _grouped(results: Iterable[Result], key: object) -> Iterator[tuple[tuple[str, ...], list[Result]]]:
+    ordered = sorted(results, key=key)  # type: ignore[call-overload]  # the key is one of the two functions above
+    for name, group in groupby(ordered, key=key):  # type: ignore[call-overload]  # the same
+        yield name, list(group)
+
+
+def verdict(report: Report) -> str:
+    """Return what the run came to, in words: where nothing could be judged, why; what an interrupted one has found, it has found."""
+    status = report.status
+    if status is Status.CONFORMS:
+        return PASSES if report.selected else f"{status.words}{_qualified(report)}"
+    if status is Status.NOT_JUDGED:
+        enough = not any(isinstance(result.outcome, Passed) for result in report.results)
+        return f"{status.words} ({_reasons(report)})" if enough else NOT_ENOUGH
+    if status is Status.INTERRUPTED and any(result.convicts for result in report.results):
+        return f"{Status.DIFFERS.words} (interrupted before everything was run)"
+    return status.words
+
+
+def _qualified(report: Report) -> str:
+    """Say what a person must know of the word *conforms*: what was waived, and that smoke is a first look."""
+    deviations = sum(isinstance(result.outcome, Waived) for result in report.results)
+    smoke = ["as far as smoke looks"] if report.header.get("level") == "smoke" else []
+    waived = [f"{deviations} known {'deviation' if deviations == 1 else 'deviations'} waived"] if deviations else []
+    return f" ({', '.join(smoke + waived)})" if smoke or waived else ""
+
+
+def _reasons(report: Report) -> str:
+    kinds = {Unsupported: "unsupported", NotJudged: "not judged", Waived: "waived"}
+    found = [words for kind, words in kinds.items() if any(isinstance(result.outcome, kind) for result in report.results)]
+    return f"all {found[0]}" if len(found) == 1 else " or ".join(found)
+
+
+def judged(result: Result) -> bool:
+    """Return whether the check came to a verdict."""
+    return result.convicts or isinstance(result.outcome, Passed)
+
+
+def convictions(report: Report) -> list[Conviction]:
+    """Return what is wrong: diagnosed before undiagnosed, then the worst first."""
+    found = []
+    for (implementation, operation), results in _grouped(report.results, _operation):
+        failures = tuple(result for result in results if result.convicts)
+        if failures:
+            dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
+            known = _diagnoses(report, failures[0], dtypes)
+            found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), *_named_or_described(known)))
+    return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
+
+
+def _diagnoses(report: Report, failure: Result, dtypes: tuple[str, ...]) -> list[Diagnosis]:
+    keys = [f"{failure.implementation}:{failure.operation}:{dtype}" for dtype in dtypes]
+    return [report.diagnoses[key] for key in keys if key in report.diagnoses]
+
+
+def _named_or_described(known: Sequence[Diagnosis]) -> tuple[Diagnosis | None, tuple[str, ...]]:
+    """Return the first diagnosis that has a name, and what the first without one says where none has."""
+    named = next((diagnosis for diagnosis in known if diagnosis.named), None)
+    return named, () if named is not None else next((diagnosis.description for diagnosis in known), ())
+
+
+def precision(report: Report) -> list[Precision]:
+    """Return the strongest profile met, the worst ratio and the reach, per implementation, operation and dtype."""
+    golden = [result for result in report.results if result.kind in GOLDEN and judged(result)]
+    return [_precision(results) for _, results in _grouped(golden, _dtype)]
+
+
+def _precision(results: list[Result]) -> Precision:
+    first = results[0]
+    ratios = [result.ratio for result in results if result.ratio is not None]
+    wrong = min((position for result in results for position in _wrong_positions(result)), default=None)
+    right = [position for result in results if isinstance(result.outcome, Passed) for position in _positions(result)]
+    return Precision(
+        *(first.implementation, first.operation, first.dtype, first.profile),
+        met=_weakest(results),
+        worst=max(ratios, default=None),
+        reach=max((position for position in right if wrong is None or position < wrong), default=None),
+        wrong_from=wrong,
+        errors_by_position=_worst_by_position(results),
+        logits=max((found for result in results for found in result.logits), key=lambda found: found[1], default=None),
+    )
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """What rotations of one dtype in one profile have in common: right how far or wrong from where, and the worst error in logits."""
+
+    dtype: str
+    met: str | None
+    reach: int | None
+    wrong_from: int | None
+    logits: tuple[int, float]
+
+
+def rotations(rows: Iterable[Precision]) -> list[Rotation]:
+    """Return what rotations do to attention logits, right ones by the profile met, then wrong ones."""
+    told = [row for row in rows if row.logits is not None and family(row.operation) in ROTATIONS]
+    ordered = sorted(told, key=_kind_of_rotation)
+    return [_rotation(list(group)) for _, group in groupby(ordered, key=_kind_of_rotation)]
+
+
+def _kind_of_rotation(row: Precision) -> tuple[bool, int, str]:
+    return row.wrong_from is not None, len(PROFILES) if row.met is None else PROFILES.index(row.met), row.dtype
+
+
+def _rotation(rows: list[Precision]) -> Rotation:
+    return Rotation(
+        dtype=rows[0].dtype,
+        met=rows[0].met,
+        reach=max((row.reach for row in rows if row.reach is not None), default=None),
+        wrong_from=min((row.wrong_from for row in rows if row.wrong_from is not None), default=None),
+        logits=max((row.logits for row in rows if row.logits is not None), key=lambda found: found[1]),
+    )
+
+
+def _weakest(results: list[Result]) -> str | None:
+    """Return the strongest profile that all answers meet; a refused bad input, or no answer, says nothing about precision."""
+    met = [result.profile_met for result in results if isinstance(result.outcome, Failed) or result.profile_met is not None]
+    known = [profile for profile in met if profile is not None]
+    return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
+
+
+def _positions(result: Result) -> list[int]:
+    known = [position for position, _ in result.errors_by_position]
+    return known if result.farthest is None else [*known, result.farthest]
+
+
+def _wrong_positions(result: Result) -> list[int]:
+    if not (isinstance(result.outcome, Failed) and result.outcome.reason in VALUE_REASONS):
+        return []
+    return [position for position, ratio in result.errors_by_position if not ratio <= 1.0]
+
+
+def _worst_by_position(results: list[Result]) -> tuple[tuple[int, float], ...]:
+    worst: dict[int, float] = {}
+    for result in results:
+        for position, ratio in result.errors_by_position:
+            worst[position] = max(ratio, worst.get(position, 0.0))
+    return tuple(sorted(worst.items()))
+
+
+def counts(results: Iterable[Result]) -> Counter[str]:
+    """Return how many checks ended in each kind of outcome, under the name of its type."""
+    return Counter(type(result.outcome).__name__ for result in results)
+
+
+def unsupported(report: Report) -> list[tuple[str, int]]:
+    """Return why checks were unsupported, the most frequent reason first."""
+    return Counter(result.outcome.reason for result in report.results if isinstance(result.outcome, Unsupported)).most_common()
+
+
+def not_judged(report: Report) -> list[tuple[str, int]]:
+    """Return why checks were not judged, the most frequent reason first; a law is named."""
+    found = ((result, result.outcome) for result in report.results)
+    reasons = (
+        f"{result.check}: {outcome.reason}" if result.kind == "law" else outcome.reason
+        for result, outcome in found
+        if isinstance(outcome, NotJudged)
+    )
+    return Counter(reasons).most_common()
+
+
+def waived(report: Report) -> list[tuple[str, int]]:
+    """Return why known deviations are waived, the most frequent reason first."""
+    outcomes = [result.outcome for result in report.results if isinstance(result.outcome, Waived)]
+    return Counter(f"{outcome.reason}{f' ({outcome.link})' if outcome.link else ''}" for outcome in outcomes).most_common()
+
+
+def advisories(report: Report) -> list[tuple[str, int]]:
+    """Return what is worth knowing outside the verdict, the most frequent first."""
+    found = (result for result in report.results if isinstance(result.outcome, Advisory))
+    return Counter(f"{result.implementation}, {result.operation}: {result.outcome.message}" for result in found).most_common()  # type: ignore[union-attr]  # filtered to Advisory

@@ -1,0 +1,1 @@
+"""What is specified: declarations, vectors, profiles, and which values suit a parameter."""

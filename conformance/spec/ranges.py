@@ -1,0 +1,120 @@
+"""What drawn calls are made of: the parameters of released models, the sizes of axes, and positions beside which mistakes show.
+
+Facts of released models are those of their published configurations (``shared/models.yaml`` names the file of each).
+"""
+
+from collections.abc import Mapping
+
+from conformance.spec.choices import TYPICAL
+
+#: Rotary widths: ViT-sized heads, GPT-J and phi-2 (16, 80), Phi-3 (96), MiMo (192), Gemma (256, 512); one that no 8 divides, and two that
+#: kernels for multiples of 16 and 32 reach with a rest.
+WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
+#: Parts of a head that turn: GPT-NeoX 24, Phi-2 and GPT-J 32 and 64, GLM, Qwen3-Next and MiMo 64, Phi-4-mini 96; all and nearly all.
+ROTARY_WIDTHS = (4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
+#: Channels of every axis: height and width alike in most vision models, time, height and width in video (CogVideoX, HunyuanVideo and Flux,
+#: Wan); one axis, and axes of unlike widths in either order.
+AXES = (
+    (32, 32), (16, 16, 16), (8, 8), (40, 40), (48, 48), (16, 56, 56), (44, 42, 42), (16, 24, 24), (64, 32), (4, 2), (2, 4), (6,),
+    (96, 96), (64, 64, 64), (128, 128), (30, 40), (56, 56), (72,),
+)
+#: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
+MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
+#: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
+#: Devstral 1e8; the fractions are for code that keeps a base in an integer, or in half precision, and no released model has the last two.
+BASES = (
+    10_000.0, 500_000.0, 1_000_000.0, 8_000_000.0, 10_000.7, 100.0, 150_000.0, 5_000_000.0, 11_158_840.0, 1_000.0, 100_000_000.0,
+    1_000.3, 640_000.0, 1.5, 1e10,
+)
+
+#: Values of a parameter that is free, where released models have others than ``TYPICAL``.
+VALUES: Mapping[str, tuple[object, ...]] = {
+    **TYPICAL,
+    "alpha": (1.0, 2.0, 0.5),
+    "attention_factor": (None, 1.0, 1.2079441541679836, 1.34657359, 0.5),
+    "axes": AXES,
+    "base": BASES,
+    "beta": (32.0, 4.0, 1.25, 16.0, 2.25, 8.0),
+    "beta_fast": (32.0, 4.0, 16.0, 8.0),
+    "beta_slow": (1.0, 2.0, 0.5),
+    "bits": (8, 1, 13, 21, 62, 32, 17, 40, 3),
+    "clamp_length": (None, 1_000, 2, 1, 128, 400, 4_096, 20_000),
+    "dim": MODEL_WIDTHS,
+    "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
+    "head_dim": WIDTHS,
+    "high_freq_factor": (4.0, 1.25, 8.0, 32.0, 2.25),
+    "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
+    "low_freq_factor": (1.0, 2.0, 0.5, 3.5),
+    "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0, 64.0),
+    "max_distance": (128, 2, 16, 64, 800, 512, 5, 256),
+    "max_length": (131_072, 4_096, 1_048_576, 8_192, 65_536),
+    "memory": (0, 1, 3, 16, 64, 127),
+    "mscale": (None, 1.0, 0.707, 0.0, 2.0),
+    "mscale_all_dim": (None, 1.0, 0.707, 0.0, 1.5),
+    "num_buckets": (32, 320, 512, 64, 8, 256, 20),
+    "num_heads": (1, 2, 8, 12, 20, 32, 40, 71, 160, 6, 128, 257),
+    "offset": (0, 2, 1),
+    "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
+    "rotary_dim": ROTARY_WIDTHS,
+    "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
+    "start_tokens": (0, 4, 256, 1, 2_048),
+}
+
+#: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
+#: Qwen3-Next, GPT-NeoX-20B; a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are
+#: more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
+#: diffusion.
+TOGETHER: tuple[Mapping[str, object], ...] = (
+    {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    {"head_dim": 128, "original_length": 4_096, "alpha": 1.0, "beta": 1.5, "low_freq_factor": 1.0, "high_freq_factor": 1.5, "factor": 16.0},
+    {"num_buckets": 32, "max_distance": 128},
+    {"head_dim": 64, "base": 150_000.0, "factor": 32.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
+    {"num_buckets": 320, "max_distance": 800},
+    {"head_dim": 64, "base": 10_000.0, "factor": 40.0, "original_length": 4_096, "mscale": 0.707, "mscale_all_dim": 0.707},
+    {"head_dim": 96, "base": 10_000.0, "original_length": 4_096, "length": 131_072, "max_length": 131_072},
+    {"num_buckets": 512, "max_distance": 512},
+    {"num_buckets": 32, "max_distance": 1_000_000},
+    {"num_buckets": 576, "max_distance": 1_024},
+    {"head_dim": 64, "base": 50_000.0, "factor": 64.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
+    {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
+    {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
+    {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
+    {"head_dim": 256, "rotary_dim": 64},
+    {"head_dim": 96, "rotary_dim": 24},
+    {"head_dim": 2, "base": 10_000.0},
+    {"factor": 40.0, "mscale": 2.0, "mscale_all_dim": 1.5, "attention_factor": None},
+    {"dim": 64, "base": 1.5, "scale": 1.0},
+    {"dim": 512, "base": 10_000.0, "scale": 1.0},
+    {"dim": 256, "base": 10_000.0, "scale": 1_000.0},
+)
+
+#: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,
+#: tiles and pages.
+SIZES: Mapping[str, tuple[int, ...]] = {
+    "batch": (1, 2, 3, 5, 7),
+    "head": (1, 2, 3, 8, 12, 33),
+    "key_head": (1, 2, 3),
+    "group": (1, 3, 8, 1, 16, 2, 5, 7),
+    "token": (1, 2, 3, 5, 9, 17, 33, 64, 65, 129),
+    "query": (1, 2, 3, 5, 17, 33),
+    "key": (1, 2, 4, 9, 17, 33, 65, 129),
+    "offset": (1, 2, 3, 9, 33),
+    "pair": (1, 3, 8, 32, 40, 64),
+    "head_dim": (2, 1, 4, 7, 16, 64, 80, 128),
+    "dim": (1, 2, 7, 64, 768, 2_048),
+    "length": (1, 2, 6, 130, 512, 514, 1_026, 2_050, 4_096),
+    "...": (1, 2, 9, 33, 129),
+}
+
+#: Where formats, bytes, pages and tables end: every power of two from 2^4 to 2^20 and its neighbours; the smallest positions by hand.
+FARTHEST = 1 << 20
+EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power in range(4, 21) for beside in (-1, 0, 1)}))
+#: Parameters, or bounds, beside whose values a position tells most.
+BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets")
+
+#: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
+SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)
+
+#: Powers of two that learned kernels are multiplied by: KERPLE's authors begin below 2, and may end at 0.01; a logarithm's rate has no
+#: upper end.
+KERNELS: Mapping[str, tuple[int, int]] = {"first": (-8, 2), "second": (-8, 4)}

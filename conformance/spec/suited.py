@@ -1,0 +1,99 @@
+"""What drawn arguments must obey beyond axes and rules, by the names that declarations give them: tables as long as a parameter says."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from conformance.spec.arguments import Parameters
+from conformance.spec.declarations import operations
+
+Arrays = Mapping[str, np.ndarray]
+#: From the axes that are declared, arrays and parameters to the arrays that every conforming implementation takes.
+Rule = Callable[[Mapping[str, str], Arrays, Parameters], Arrays]
+
+
+def one_row_per_offset(axes: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Repeat the rows of every table until there is one for each offset, or for each distance that a clip leaves."""
+    if "max_distance" not in parameters:
+        return arrays
+    rows = 2 * int(parameters["max_distance"]) + (parameters.get("clip", "symmetric") == "symmetric")
+    return {name: np.resize(a, (rows, *a.shape[1:])) if axes[name].startswith("row ") else a for name, a in arrays.items()}
+
+
+def one_score_per_distance(axes: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Repeat or cut scores so that they have as many distances as memory and queries together."""
+    if "memory" not in parameters:
+        return arrays
+
+    def fitted(scores: np.ndarray) -> np.ndarray:
+        return np.resize(scores, (*scores.shape[:-1], scores.shape[-2] + int(parameters["memory"])))
+
+    return {name: fitted(array) if axes[name].endswith(" distance") else array for name, array in arrays.items()}
+
+
+def inside_of_the_code(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Move positions to where so many bits have a code."""
+    return {**arrays, "positions": within(arrays["positions"], 2 ** int(parameters["bits"]))} if "bits" in parameters else arrays
+
+
+#: So many rows of a table are left free at most where its first ones are no position's, as those of padding.
+FREE = 64
+
+
+def inside_of_the_table(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Repeat rows until every token could have its own beyond the offset; move positions there, unless others are answered."""
+    if "outside" not in parameters:
+        return arrays
+    positions, table = arrays["positions"], arrays["table"]
+    room = max(table.shape[0], positions.size)
+    if parameters["outside"] == "raise" and positions.max() >= room:
+        free = min(int(positions.min()), FREE)
+        positions, room = free + within(positions - free, room), room + free
+    return {"positions": positions, "table": np.resize(table, (room + int(parameters["offset"]), table.shape[1]))}
+
+
+def within(positions: np.ndarray, room: int) -> np.ndarray:
+    """Return positions below a bound: a run of consecutive ones is moved down as it is, others are wrapped."""
+    run = positions - max(positions.max() - room + 1, 0)
+    consecutive = positions.size > 1 and bool(np.all(np.diff(positions) == 1))
+    return run if consecutive and run.min() >= 0 else positions % room
+
+
+def slowing(_: Mapping[str, str], arrays: Arrays, __: Parameters) -> Arrays:
+    """Make every factor at least 1."""
+    return {name: 1 + np.abs(array) if name.endswith("factors") else array for name, array in arrays.items()}
+
+
+def inside_of_the_length(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Move positions that lie beyond a sequence of that length into it."""
+    if "length" not in parameters or "positions" not in arrays or arrays["positions"].max() < int(parameters["length"]):
+        return arrays
+    return {**arrays, "positions": within(arrays["positions"], int(parameters["length"]))}
+
+
+def inside_of_the_kernel(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Make the two learned numbers of a head positive, and exponents at most 2."""
+    if not {"first", "second"} <= arrays.keys():
+        return arrays
+    first, second = (np.where(arrays[name] == 0.0, 1.0, np.abs(arrays[name])) for name in ("first", "second"))
+    return {**arrays, "first": first, "second": np.minimum(second, 2.0) if parameters["form"] == "power" else second}
+
+
+RULES: tuple[Rule, ...] = (
+    one_row_per_offset,
+    one_score_per_distance,
+    inside_of_the_code,
+    inside_of_the_table,
+    slowing,
+    inside_of_the_length,
+    inside_of_the_kernel,
+)
+
+
+def suited(operation: str, arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Return arrays that the operation takes."""
+    axes = operations()[operation].arrays
+    for rule in RULES:
+        arrays = rule(axes, arrays, parameters)
+    return arrays
+
