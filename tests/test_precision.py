@@ -74,7 +74,7 @@ def test_alibi_with_half_distances_is_wrong_where_half_integers_end() -> None:
         if parameters["form"] != "row" or max(*queries.ravel(), *keys.ravel()) > 60_000:
             raise CallRefusedError
         right = operations()["alibi.bias"].function(queries, keys, **parameters)
-        exact = queries[:, None] - keys
+        exact = queries[..., None, :, None] - keys[..., None, None, :]
         return right * np.where(exact == 0, 1.0, FLOAT16(exact) / np.where(exact == 0, 1, exact))
 
     assert measured(bias, "alibi.bias").wrong_from("float32") == 2**11 + 1

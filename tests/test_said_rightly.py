@@ -194,7 +194,7 @@ def test_a_masked_bias_is_no_other_form() -> None:
 
 
 def test_two_mistakes_are_named_only_where_four_cases_show_them() -> None:
-    names = ("alibi.bias/distance-from-one", "alibi.bias/one-sequence-for-any-heads")
+    names = ("alibi.bias/one-sequence-for-any-heads", "alibi.bias/key-index")
     pair = next(each for each in pairs_of_mistakes("alibi.bias") if each.names == names)
     seen = observe("alibi.bias", pair.function)
 

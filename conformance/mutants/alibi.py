@@ -216,7 +216,7 @@ def half_mutants() -> Iterator[Mutant]:
 
 
 FROM_ONE = Mistake(
-    "distance-from-one",
+    "distance-plus-one",
     does="counts distance from one: -slope (m - n + 1)",
     should="give the token itself a bias of 0",
     fix="count distance from 0; after the softmax it makes no difference",
