@@ -2,13 +2,16 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance import cli
 from conformance.spec import vectors
+from conformance.spec.declarations import operations
 from conformance.spec.vectors import vectors_directory
+from refimpl.errors import SpecificationError
 
 HEADER = "from conformance import Adapter\n"
 MINE = (
@@ -150,3 +153,24 @@ def test_a_file_that_cannot_be_written_is_one_line(refused: object, tmp_path: Pa
 
     assert status == 3
     assert "nowhere" in line
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([2, 2], "axes must be a tuple of integers, got [2, 2]"),
+        ((2, 2.0), "axes must be a tuple of integers, got (2, 2.0)"),
+        ((2, True), "axes must be a tuple of integers, got (2, True)"),
+        (2, "axes must be a tuple of integers, got 2"),
+        ((2, -2), "each of axes must be"),
+    ],
+)
+def test_what_is_no_tuple_of_integers_is_refused(value: object, words: str) -> None:
+    with pytest.raises(SpecificationError) as raised:
+        operations()["axial_rope.rotate"].parameters["axes"].check(value)
+
+    assert words in str(raised.value)
+
+
+def test_integers_without_a_rule_may_be_any() -> None:
+    replace(operations()["axial_rope.rotate"].parameters["axes"], rule=None).check((0, -1))
