@@ -18,6 +18,7 @@ __all__ = [
     "constant",
     "exact_float64",
     "integers",
+    "is_whole",
     "one_library",
     "outer",
     "reals",
@@ -98,6 +99,11 @@ def reals(name: str, x: Array, *, whole: bool = False) -> Array:
         message = f"{name} must be real numbers{'' if whole else ' in floating point'}, got {str(x.dtype).rsplit('.', 1)[-1]}"
         raise SpecificationError(message)
     return x
+
+
+def is_whole(x: Array) -> bool:
+    """Return whether ``x`` holds integers."""
+    return _is(x, ("integral",))
 
 
 def _is(x: Array, kinds: tuple[str, ...]) -> bool:

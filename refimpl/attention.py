@@ -27,12 +27,12 @@ class Layer:
     learned: int = 0
 
 
-def grouped(q: Array, k: Array) -> Array:
-    """Return the keys (or values) once per head of the queries (or weights); consecutive query heads share one key head."""
+def grouped(q: Array, k: Array, *, axis: str = "query_head") -> Array:
+    """Return the keys (or values) once per head of the queries (or weights), ``axis``; consecutive ones share one key head."""
     xp = array_namespace(q, k)
     query_heads, key_heads = q.shape[1], k.shape[1]
     if key_heads == 0 or query_heads % key_heads:
-        message = f"query_head must be a multiple of key_head ({key_heads}), got {query_heads}"
+        message = f"{axis} must be a multiple of key_head ({key_heads}), got {query_heads}"
         raise SpecificationError(message)
     return xp.repeat(k, query_heads // key_heads, axis=1)
 
@@ -81,11 +81,15 @@ def softmax(logits: Array, seen: Array) -> Array:
     return powers / xp.sum(powers, axis=-1, keepdims=True)
 
 
-def logits(q: Array, k: Array) -> Array:
-    """Return ``q k^T / sqrt(head_dim)`` in float64."""
+def products(q: Array, k: Array, *, axis: str = "query_head") -> Array:
+    """Return ``q k^T`` in float64; the heads of the queries are the ``axis`` of that name."""
     xp = array_namespace(q, k)
-    keys = xp.matrix_transpose(grouped(q, exact_float64(k)))
-    return xp.matmul(exact_float64(q), keys) / math.sqrt(q.shape[-1])
+    return xp.matmul(exact_float64(q), xp.matrix_transpose(grouped(q, exact_float64(k), axis=axis)))
+
+
+def logits(q: Array, k: Array, *, axis: str = "query_head") -> Array:
+    """Return ``q k^T / sqrt(head_dim)`` in float64."""
+    return products(q, k, axis=axis) / math.sqrt(q.shape[-1])
 
 
 def average(weights: Array, v: Array) -> Array:

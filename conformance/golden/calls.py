@@ -14,8 +14,8 @@ from conformance.golden.places import Pattern, Room
 from conformance.golden.settings import Settings, dealt, settings
 from conformance.golden.sizes import ROWS, SCENES, Sizes, Sizing
 from conformance.spec.arguments import Arguments, Parameters, is_position, on_every_axis
+from conformance.spec.constraints import constrained
 from conformance.spec.ranges import KERNELS, SATURATIONS
-from conformance.spec.suited import suited
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Law, Operation, axis_names, fixed_size
 
@@ -37,6 +37,8 @@ FARTHEST_REAL = 13
 #: The last position of a sweep; the numbers of a longer input that holds positions for code that counts them, and what else it holds.
 SWEPT, LONGER = 4_096, 1 << 20
 BESIDE_TOKENS = frozenset(("batch", "head", "query_head", "head_dim", "dim"))
+#: Weights of distances are drawn as if keys lay so far away at least.
+NEARBY = 1 << 9
 #: After so many calls without arrays that were all drawn before, nothing new is left.
 EXHAUSTED = 200
 
@@ -123,10 +125,11 @@ class _Call:
 
     def draw(self) -> Arguments:
         """Draw every array and make them fit each other."""
-        made = {**self._places(), **self._numbers()}
+        places = self._places()
+        made = {**places, **self._numbers(features.reach(places))}
         if self.parameters.get("causal") and "k" in made and self.dtype != "float16" and (self._free or hides(made)):
             made |= self._disguised(made)
-        fitted = suited(self.operation.name, {name: made[name] for name in self.operation.arrays}, self.parameters)
+        fitted = constrained(self.operation.name, {name: made[name] for name in self.operation.arrays}, self.parameters)
         whole = self.operation.integers
         arrays = {name: a if name in whole or a.dtype.kind == "i" else features.exact(a, self.dtype) for name, a in fitted.items()}
         return Arguments({name: arrays[name] for name in self.operation.arrays}, self.parameters)
@@ -201,23 +204,23 @@ class _Call:
             values[..., 0] = 0.5
         return np.asarray(np.clip(values, room.lowest, room.highest))
 
-    def _numbers(self) -> dict[str, np.ndarray]:
+    def _numbers(self, reach: int) -> dict[str, np.ndarray]:
         names = [name for name in self.operation.arrays if not is_position(name)]
         manner = next(self.hands.manners)
         batched = bool(self.rng.integers(2)) and not self.takes.one_row
-        numbers = {name: self._number(name, manner, batched=batched) for name in names}
+        numbers = {name: self._number(name, manner, reach, batched=batched) for name in names}
         if {"cos", "sin"} <= numbers.keys() and self.rng.integers(2):
             numbers["cos"], numbers["sin"] = features.circle(self.rng, numbers["cos"].shape, self.dtype)
         return numbers
 
-    def _number(self, name: str, manner: str, *, batched: bool) -> np.ndarray:
+    def _number(self, name: str, manner: str, reach: int, *, batched: bool) -> np.ndarray:
         shape = self._shape(name, batched=batched)
         if name == "saturation":
             limit = self._largest_saturation()
             return np.asarray(self.rng.choice([value for value in SATURATIONS if value <= limit], shape))
         plain = features.dyadic(self.rng, shape) if self.dyadic else features.full(self.rng, shape, self.dtype)
         if name == "distance_weight":
-            return np.asarray(plain * np.exp2(-self.rng.integers(0, 8, shape)))
+            return features.to_tell(self.rng, plain, max(reach, NEARBY))
         if name.endswith("factors"):
             return np.asarray(plain * np.exp2(self.rng.integers(0, 6)))
         if name in KERNELS and not self.dyadic:

@@ -1,10 +1,11 @@
 """Draw real arrays whose numbers are exact in a dtype: dyadic ones, full mantissas, energy in a few pairs, and magnitudes near the end."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from conformance.spec.arguments import is_position
 from conformance.spec.profiles import FORMATS
 
 #: ``2^83`` is 9.7e24: its square ends float32, it itself doesn't; float16 ends at ``2^16``.
@@ -17,6 +18,8 @@ OUTWEIGHING = (2.0**16, 2.0**21)
 #: What multiplies some queries so that a softmax that doesn't subtract its maximum overflows.
 LOUD = {"float64": 512.0, "float32": 512.0, "bfloat16": 64.0, "float16": 64.0}
 SLOW_PAIRS = 2
+#: Weights below 2 times the farthest distance are left below ``2^(1 + 2)``.
+STEEP = 2
 
 Generator = np.random.Generator
 
@@ -34,11 +37,27 @@ def full(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return np.asarray(np.ldexp(significands.astype(np.float64), exponents) * rng.choice((-1, 1), shape))
 
 
+def reach(arrays: Mapping[str, np.ndarray]) -> int:
+    """Return how far the positions of a call lie apart, at most."""
+    ends = [int(end) for name, array in arrays.items() if is_position(name) and array.size for end in (array.min(), array.max())]
+    return max(ends, default=0) - min(ends, default=0)
+
+
+def to_tell(rng: Generator, weights: np.ndarray, far: int, *, every: bool = False) -> np.ndarray:
+    """Return weights of distances made smaller, each by any power of two up to that, or every one by that, at which a far one tells.
+
+    A sigmoid is flat where weight times distance is beyond 17.
+    """
+    most = max(math.ceil(math.log2(max(far, 1))) - STEEP, 0)
+    return np.asarray(weights * np.exp2(-most if every else -rng.integers(0, most + 1, weights.shape)))
+
+
 def exact(values: np.ndarray, dtype: str) -> np.ndarray:
-    """Round numbers to the dtype's significand."""
-    significand, exponent = np.frexp(values)
-    scale = float(1 << FORMATS[dtype][0])
-    return np.asarray(np.ldexp(np.rint(significand * scale) / scale, exponent))
+    """Round numbers to those of the dtype, of which the smallest are as far apart as the smallest normal ones."""
+    bits, smallest = FORMATS[dtype]
+    _, exponents = np.frexp(values)
+    step = np.maximum(exponents - 1, smallest) - (bits - 1)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(values, -step)), step))
 
 
 def sparse(values: np.ndarray, layout: str) -> np.ndarray:

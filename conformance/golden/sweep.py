@@ -11,7 +11,7 @@ from conformance.golden.large import Large
 from conformance.golden.settings import Settings, settings
 from conformance.spec.arguments import Arguments, is_position, on_every_axis, result_shape
 from conformance.spec.choices import candidates
-from conformance.spec.suited import suited
+from conformance.spec.constraints import constrained
 from refimpl.spec import Operation, axis_names, fixed_size
 
 #: What is narrow in a sweep, and far enough, where the declaration leaves it open.
@@ -28,7 +28,7 @@ WISHED: Mapping[str, object] = {
 #: Buckets of WavLM, whose edges come near whole distances, and more than a signed byte counts.
 FURTHER: tuple[Settings, ...] = (
     {"num_buckets": 320, "max_distance": 800, "bidirectional": True},
-    {"num_buckets": 192, "max_distance": 512},
+    {"num_buckets": 192, "max_distance": 512, "bidirectional": True},
 )
 #: Axes along which positions run; those of a table of queries and keys run along its keys.
 RUNNING = ("token", "key", "query", "offset", "...")
@@ -63,7 +63,9 @@ def _call(operation: Operation, parameters: Settings, takes: Takes, dtype: str, 
     axes = {*" ".join(operation.arrays.values()).replace("[", "").replace("]", "").split()}
     sizes = _sizes(operation, parameters, takes, axes)
     arrays = {name: _array(operation, name, sizes, parameters, takes, dtype, rng) for name in operation.arrays}
-    fitted = suited(operation.name, arrays, parameters)
+    if "distance_weight" in arrays:
+        arrays["distance_weight"] = features.to_tell(rng, arrays["distance_weight"], features.reach(arrays), every=True)
+    fitted = constrained(operation.name, arrays, parameters)
     call = Arguments({name: a if is_position(name) else features.exact(a, dtype) for name, a in fitted.items()}, parameters)
     return Large(call, {name: _elements(operation, call, name, rng) for name in operation.results})
 

@@ -13,8 +13,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from conformance.calls.takes import PLACES, WHEN, Takes, is_bias
 from conformance.spec.arguments import Arguments, is_position
 from conformance.spec.choices import TYPICAL, agree, candidates
+from conformance.spec.constraints import constrained
 from conformance.spec.ranges import VALUES
-from conformance.spec.suited import suited
 from refimpl.spec import Operation, axis_names, fixed_size
 
 NEAR = (0, 1, 2, 9)
@@ -94,7 +94,7 @@ def arguments(
             sizes["key"] = max(sizes["query"], sizes["key"])
         arrays = {name: draw(_array(operation, name, sizes, reach, declared)) for name in operation.arrays}
         arrays = taken(operation, arrays, declared)
-        fitted = suited(operation.name, seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
+        fitted = constrained(operation.name, seen_by_all(arrays) if drawn.get("causal") else arrays, drawn)
         return Arguments(fitted, drawn)
 
     return draw_call()
@@ -145,10 +145,11 @@ def axis_sizes(operation: Operation, drawn: Mapping[str, object], choices: bytes
     for axis, choice in zip(dict.fromkeys(axes.replace("[", " ").replace("]", " ").split()), choices[1:], strict=False):
         fixed = fixed_size(axis, drawn)
         sizes[axis] = fixed if fixed is not None else 1 + choice % LARGEST_AXIS.get(axis, 3)
-    if "query_head" in sizes and "key_head" in sizes:
-        sizes["query_head"] *= sizes["key_head"]
+    own = "query_head" if "query_head" in sizes else "head"
+    if "key_head" in sizes and fixed_size(own, drawn) is None:
+        sizes[own] *= sizes["key_head"]
     elif "key_head" in sizes:
-        sizes["key_head"] = math.gcd(sizes["key_head"], sizes["head"])
+        sizes["key_head"] = math.gcd(sizes["key_head"], sizes[own])
     if "pair" in sizes and "head_dim" in sizes:
         sizes["head_dim"] = 2 * sizes["pair"]
     return {**sizes, "optional": choices[0] % 2 if "[" in axes else 0}

@@ -13,8 +13,8 @@ from conformance.laws.draw import seen_by_all
 from conformance.laws.trial import Sides, Trial, Violation
 from conformance.spec.arguments import Arguments
 from conformance.spec.choices import agree
+from conformance.spec.constraints import constrained
 from conformance.spec.profiles import FORMATS
-from conformance.spec.suited import suited
 from refimpl.spec import axis_names
 
 SIZES = ("head_dim", "axes", "dim", "num_heads", "num_buckets")
@@ -191,7 +191,7 @@ def interlude(trial: Trial) -> Arguments:
     parameters = {**drawn, **kept}
     arrays = {name: _longer(trial, name, array) for name, array in call.arrays.items()}
     chosen = parameters if agree(parameters) else call.parameters
-    return _visible(Arguments(suited(trial.operation.name, arrays, chosen), chosen))
+    return _visible(Arguments(constrained(trial.operation.name, arrays, chosen), chosen))
 
 
 def _visible(call: Arguments) -> Arguments:

@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.mutants.building import OPERATIONS, Function, Mistake, altered, convention, forcing, moving
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
-from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
+from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES, TILED_HEADS
 from conformance.mutants.rounding import to
 from conformance.spec.mutant import Mutant
 from refimpl import attention
@@ -32,18 +32,34 @@ def both(query: Array, key: Array) -> tuple[Array, Array]:
     return query, key
 
 
-def form_of(operation: str) -> Bias | None:
-    """Return the form whose slots an operation fills, if it is a bias or attention with one."""
+def made_of(operation: str) -> object:
+    """Return the form whose slots an operation fills, if it fills any."""
     scheme, name = operation.split(".")
-    function = next(each for each in SCHEMES[scheme].operations if each.__name__ == name)
-    form = getattr(function, "form", None)
+    return next(getattr(each, "form", None) for each in SCHEMES[scheme].operations if each.__name__ == name)
+
+
+def attending(operation: str) -> Biased | None:
+    """Return the form, if it is one of attention with a bias."""
+    form = made_of(operation)
+    return form if isinstance(form, Biased) else None
+
+
+def form_of(operation: str) -> Bias | None:
+    """Return the form, if it is one of a bias, alone or in attention."""
+    form = made_of(operation)
     form = form.bias if isinstance(form, Biased) else form
     return form if isinstance(form, Bias) else None
 
 
-def shared(q: Array, k: Array, bias: Array, seen: Array) -> Array:
-    """Return the softmax of the scaled products and their bias."""
-    return attention.softmax(attention.logits(q, k) + bias, seen)
+def added(content: Array, bias: Array, seen: Array) -> Array:
+    """Return the softmax of the products and their bias."""
+    return attention.softmax(content + bias, seen)
+
+
+def unchanged(bias: Array, q: Array, k: Array) -> Array:
+    """Leave the bias as it is, whatever queries and keys are."""
+    del q, k
+    return bias
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,8 @@ class Pieces:
     """The pieces of a bias. ``steps`` and ``weight`` replace what fills the slots; the others come before and after them.
 
     ``pair`` changes the positions of query and key together; ``later`` is what later keys get, if not their number. Attention with the
-    bias has two more: what a query may ``see``, and how queries, keys and the bias become each key's ``share``.
+    bias has more: what a query may ``see``, the ``content`` that meets the bias, how this is ``met``, and how both become each key's
+    ``share``.
     """
 
     form: Bias = alibi.FORM
@@ -65,7 +82,10 @@ class Pieces:
     product: Step = exact
     later: float | None = None
     see: Callable[..., Array] = attention.visible
-    share: Callable[[Array, Array, Array, Array], Array] = shared
+    content: Callable[[Array, Array], Array] | None = None
+    met: Callable[[Array, Array, Array], Array] = unchanged
+    share: Callable[[Array, Array, Array], Array] = added
+    right: Callable[[Array, Array], Array] = attention.logits
 
     def bias(self, *arrays: Array, **parameters: Any) -> Array:
         """Return the bias that the pieces make."""
@@ -93,7 +113,7 @@ class Pieces:
         """Return the attention weights."""
         named = dict(zip(self.names, given, strict=True))
         seen = self.see(named["query_positions"], named["key_positions"], causal=causal)
-        return self.share(q, k, self.bias(*given, **parameters), seen)
+        return self.share((self.content or self.right)(q, k), self.met(self.bias(*given, **parameters), q, k), seen)
 
     def attend(self, q: Array, k: Array, v: Array, *given: Array, **parameters: Any) -> Array:
         """Return the averages of the values."""
@@ -102,7 +122,8 @@ class Pieces:
     def of(self, operation: str) -> Callable[..., Array]:
         """Return the bias of a scheme, or attention with it, made of these pieces."""
         names = tuple(name for name in OPERATIONS[operation].arrays if name not in ("q", "k", "v"))
-        made = replace(self, form=form_of(operation) or alibi.FORM, names=names)
+        whole = attending(operation)
+        made = replace(self, form=form_of(operation) or alibi.FORM, names=names, right=whole.content if whole else attention.logits)
         return getattr(made, operation.partition(".")[2])  # type: ignore[no-any-return]  # one of three methods
 
 
@@ -121,9 +142,9 @@ def width(q: Array) -> float:
     return math.sqrt(q.shape[-1])
 
 
-def of_key_head(q: Array, k: Array, bias: Array, seen: Array) -> Array:
+def of_key_head(bias: Array, q: Array, k: Array) -> Array:
     """Give all heads that share a key head the bias of the first so many heads."""
-    return shared(q, k, np.repeat(bias[..., : k.shape[1], :, :], q.shape[1] // k.shape[1], axis=-3), seen)
+    return np.repeat(bias[..., : k.shape[1], :, :], q.shape[1] // k.shape[1], axis=-3)
 
 
 SCALED = Mistake(
@@ -224,7 +245,7 @@ MET = (
             does="divides the bias by sqrt(head_dim) with the logits",
             origin="in the style of fused kernels that scale the bias too, as Falcon does, which was trained so",
         ),
-        Pieces(share=lambda q, k, bias, seen: shared(q, k, bias / width(q), seen)),
+        Pieces(content=attention.logits, met=lambda bias, q, _: bias / width(q)),
     ),
     (
         Mistake(
@@ -234,7 +255,7 @@ MET = (
             fix="where the kernel doesn't scale the bias, don't undo a scale",
             origin="in the style of biases that are made for kernels that scale them",
         ),
-        Pieces(share=lambda q, k, bias, seen: shared(q, k, bias * width(q), seen)),
+        Pieces(met=lambda bias, q, _: bias * width(q)),
     ),
     (
         Mistake(
@@ -244,7 +265,7 @@ MET = (
             fix="add the bias first",
             origin="in the style of masks that come after the softmax",
         ),
-        Pieces(share=lambda q, k, bias, seen: shared(q, k, 0.0 * bias, seen) + np.where(seen, bias, 0.0)),
+        Pieces(share=lambda content, bias, seen: added(content, 0.0 * bias, seen) + np.where(seen, bias, 0.0)),
     ),
     (
         Mistake(
@@ -254,9 +275,19 @@ MET = (
             fix="index by the query's head",
             origin="in the style of kernels for grouped heads that index by the key's head",
         ),
-        Pieces(share=of_key_head),
+        Pieces(met=of_key_head),
     ),
     *((mistake, Pieces(see=see)) for mistake, see in MASK_MISTAKES),
+)
+UNSCALED = (
+    Mistake(
+        "scaled",
+        does="divides q k by sqrt(head_dim)",
+        should="add the bias to the products as they are",
+        fix="ask the kernel for a scale of 1",
+        origin="in the style of kernels whose scale is 1 / sqrt(head_dim) unless another is asked for",
+    ),
+    Pieces(content=attention.logits),
 )
 OF_WEIGHTS: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
     (
@@ -379,12 +410,19 @@ def inherited(operation: str) -> Iterator[Mutant]:
     yield from ignored(operation)
     for mistake, made in (*EVERY, *(OF_WEIGHTS if weighed else OF_TABLES), *halves(weighed=weighed)):
         yield mistake.at(operation, made(operation))
-    attended = "q" in OPERATIONS[operation].arrays
-    for mistake, pieces in MET if attended else ALONE:
+    whole = attending(operation)
+    for mistake, pieces in ALONE if whole is None else MET:
         yield mistake.at(operation, pieces.of(operation))
-    for mistake, change in INPUT_MISTAKES if attended else ():
-        yield mistake.at(operation, altered(operation, arrays=change))
+    yield from () if whole is None else of_content(operation, scales=whole.content is attention.logits)
     yield from position_mutants(operation, RELATIVE_SLUGS)
+
+
+def of_content(operation: str, *, scales: bool) -> Iterator[Mutant]:
+    """Return what goes wrong with the products that meet a bias, in attention that ``scales`` them or doesn't."""
+    for mistake, change in INPUT_MISTAKES if scales else (TILED_HEADS,):
+        yield mistake.at(operation, altered(operation, arrays=change))
+    for mistake, pieces in () if scales else (UNSCALED,):
+        yield mistake.at(operation, pieces.of(operation))
 
 
 def met(operation: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:

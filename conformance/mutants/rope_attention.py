@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import Arrays, Mistake, Parameters, altered
-from conformance.mutants.rotary import Rotary
+from conformance.mutants.building import OPERATIONS, Arrays, Function, Mistake, Parameters, altered, right
+from conformance.mutants.rotary import Rotary, form_of
 from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
+from refimpl.forms.joining import those_of
 from refimpl.schemes import rope
 
 Pair = tuple[Array, Array]
@@ -161,14 +162,31 @@ def tiled_heads(arrays: Arrays, _: Parameters) -> Arrays:
     return {name: array[:, order] if name in ("k", "v") else array for name, array in arrays.items()}
 
 
-def turned_values(arrays: Arrays, parameters: Parameters) -> Arrays:
-    """Rotate the values like the keys."""
-    rotation = {name: value for name, value in parameters.items() if name != "causal"}
-    return {**arrays, "v": rope.rotate(arrays["v"], arrays["key_positions"], **rotation)}
+def turned_values(operation: str) -> Function:
+    """Return attention whose values are rotated like the keys."""
+    rotate = f"{operation.partition('.')[0]}.rotate"
+    named = OPERATIONS[rotate].parameters, tuple(OPERATIONS[rotate].arrays)[2:]
+
+    def change(arrays: Arrays, chosen: Parameters) -> Arrays:
+        rotation, given = ({name: every[name] for name in names} for every, names in zip((chosen, arrays), named, strict=True))
+        return {**arrays, "v": right(rotate)(arrays["v"], arrays["key_positions"], *given.values(), **rotation)}
+
+    return altered(operation, arrays=change)
+
+
+def multiplied(operation: str, power: int) -> Function:
+    """Return attention whose queries come multiplied by a power of the factor of cosine and sine."""
+    form = form_of(operation)
+
+    def change(arrays: Arrays, chosen: Parameters) -> Arrays:
+        size = 1.0 if form is None or form.factor is None else form.factor(**those_of(form.factor, chosen))
+        return {**arrays, "q": arrays["q"] * size**power}
+
+    return altered(operation, arrays=change)
 
 
 SCALE_ORIGIN = "in the style of attention kernels that leave the scale to the caller"
-INPUT_MISTAKES: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = (
+SCALE_MISTAKES: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = (
     (
         Mistake(
             "scale-missing",
@@ -189,17 +207,18 @@ INPUT_MISTAKES: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ..
         ),
         scaled(-0.5),
     ),
-    (
-        Mistake(
-            "heads-tiled",
-            does="gives query head i the key head i mod key heads",
-            should="share each key head among consecutive query heads",
-            fix="repeat_interleave the key heads instead of tiling them",
-            origin="in the style of grouped attention with repeat instead of repeat_interleave",
-        ),
-        tiled_heads,
-    ),
 )
+TILED_HEADS = (
+    Mistake(
+        "heads-tiled",
+        does="gives query head i the key head i mod key heads",
+        should="share each key head among consecutive query heads",
+        fix="repeat_interleave the key heads instead of tiling them",
+        origin="in the style of grouped attention with repeat instead of repeat_interleave",
+    ),
+    tiled_heads,
+)
+INPUT_MISTAKES = (*SCALE_MISTAKES, TILED_HEADS)
 VALUES_TURNED = Mistake(
     "values-turned",
     does="rotates the values too",
@@ -254,22 +273,60 @@ GRADIENT_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
 )
 
 
-def attention_mutants(name: str) -> Iterator[Mutant]:
-    """Return what befalls attention and its weights."""
-    operation = f"rope.{name}"
+FACTOR_MISTAKES = (
+    (
+        Mistake(
+            "factor-on-one-side",
+            does="multiplies queries or keys by the factor, and not both: logits get the factor, not its square",
+            should="multiply cosine and sine by it, which queries and keys turn by",
+            fix="scale both tables, or the logits by the square of the factor",
+            origin="in the style of factors that move from tables into the scale of the softmax",
+        ),
+        -1,
+    ),
+    (
+        Mistake(
+            "factor-on-neither-side",
+            does="leaves the factor out",
+            should="multiply cosine and sine by it",
+            fix="scale both tables, or the logits by the square of the factor",
+            origin="in the style of kernels that are handed frequencies only",
+        ),
+        -2,
+    ),
+    (
+        Mistake(
+            "factor-on-logits-too",
+            does="multiplies the logits by the square of the factor, which cosine and sine have already",
+            should="apply the factor once to each side",
+            fix="scale the tables or the softmax, not both",
+            origin="in the style of factors that move from tables into the scale of the softmax",
+        ),
+        2,
+    ),
+)
+
+
+def of_attention(operation: str) -> Iterator[Mutant]:
+    """Return what befalls attention over turned queries and keys, and its weights, whatever turns them."""
+    for mistake, place in PLACE_MISTAKES:
+        yield mistake.at(operation, Rotary(place=place).of(operation))
     for mistake, see in MASK_MISTAKES:
         yield mistake.at(operation, Rotary(see=see).of(operation))
     for mistake, change in INPUT_MISTAKES:
         yield mistake.at(operation, altered(operation, arrays=change))
+    form = form_of(operation)
+    for mistake, power in () if form is None or form.factor is None else FACTOR_MISTAKES:
+        yield mistake.at(operation, multiplied(operation, power))
+    if "v" in OPERATIONS[operation].arrays:
+        yield VALUES_TURNED.at(operation, turned_values(operation))
 
 
 def mutants() -> Iterator[Mutant]:
     """Return all mutants of gradients and attention."""
-    for name in ("rotate_query_key", "weights", "attend"):
-        for mistake, place in PLACE_MISTAKES:
-            yield mistake.at(f"rope.{name}", Rotary(place=place).of(f"rope.{name}"))
+    for mistake, place in PLACE_MISTAKES:
+        yield mistake.at("rope.rotate_query_key", Rotary(place=place).of("rope.rotate_query_key"))
     for mistake, function in GRADIENT_MISTAKES:
         yield mistake.at("rope.gradient", function)
     for name in ("weights", "attend"):
-        yield from attention_mutants(name)
-    yield VALUES_TURNED.at("rope.attend", altered("rope.attend", arrays=turned_values))
+        yield from of_attention(f"rope.{name}")

@@ -82,9 +82,9 @@ class Exact:
         del x, step
         return True
 
-    def rotation_error(self, norm: Ball, position: int) -> Ball:
-        """Return by how much turning a pair of that norm, the angle given, may stray."""
-        del norm, position
+    def rotation_error(self, norm: Ball, position: int, *, multiplied: bool = False) -> Ball:
+        """Return by how much turning a pair to that norm, the angle given, may stray; the table may be ``multiplied`` by a factor."""
+        del norm, position, multiplied
         return arb(0)
 
     def floors(self, x: Ball, decided: int | None = None) -> tuple[int, ...]:
@@ -229,20 +229,27 @@ class Widened(Exact):
         form = self._form(step)
         return bool(x.bits() <= form.precision) and (not x.is_finite() or representable(x, form))
 
-    def rotation_error(self, norm: Ball, position: int) -> Ball:
-        """Bound ``(a cos - b sin, a sin + b cos)`` for any angle: the table errs in both entries, so do both products, then the sums."""
-        if position == 0 or is_zero(norm):
+    def rotation_error(self, norm: Ball, position: int, *, multiplied: bool = False) -> Ball:
+        """Bound ``(a cos - b sin, a sin + b cos)`` for any angle: the table errs in both entries, so do both products, then the sums.
+
+        At position 0 only a factor errs, in the one entry that isn't 0.
+        """
+        if (position == 0 and not multiplied) or is_zero(norm):
             return arb(0)
-        relative, underflow = self._rotation
+        relative, underflow = self._rotation[multiplied]
         return size(relative * norm) + underflow
 
     @cached_property
-    def _rotation(self) -> tuple[Ball, Ball]:
-        cosine, stored, product, total = (self.error(step, arb(1)) for step in ("cosine", "table", "product", "sum"))
-        table, diagonal = cosine + stored * (1 + cosine), arb(2).sqrt()
-        relative = (1 + diagonal * table) * (1 + diagonal * product) * (1 + total) - 1
-        lowest = self.profile.stored.get(Stage.ARITHMETIC, self.profile.computing)
-        return relative, 8 * power_of_two(lowest.underflow)
+    def _rotation(self) -> tuple[tuple[Ball, Ball], tuple[Ball, Ball]]:
+        """The bound without a factor of the table, and with one."""
+        cosine, factor, stored, product, total = (self.error(step, arb(1)) for step in ("cosine", "factor", "table", "product", "sum"))
+        lowest, diagonal = self.profile.stored.get(Stage.ARITHMETIC, self.profile.computing), arb(2).sqrt()
+
+        def bound(computed: Ball) -> tuple[Ball, Ball]:
+            table = computed + stored * (1 + computed)
+            return (1 + diagonal * table) * (1 + diagonal * product) * (1 + total) - 1, 8 * power_of_two(lowest.underflow)
+
+        return bound(cosine), bound(cosine + factor * (1 + cosine))
 
     def floors(self, x: Ball, decided: int | None = None) -> tuple[int, ...]:
         """Return every integer that the widened ball reaches, the exact one first where it was decided."""

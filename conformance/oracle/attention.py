@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from flint import arb
 
-from conformance.oracle.arithmetic import Ball, Exact, hull, is_zero, size, too_wide
+from conformance.oracle.arithmetic import Ball, Exact, hull, is_power_of_two, is_zero, size, too_wide
 from conformance.oracle.tensor import Number, Tensor, over
 
 Pair = tuple[Number, Number]
@@ -33,11 +33,15 @@ def products(x: Sequence[tuple[int, Ball]], y: Sequence[Number]) -> list[Ball]:
 
 @dataclass(frozen=True)
 class Side:
-    """A pair of a query or key before its rotation: its length, from above, and how far the rotation may miss; 0 where nothing strays."""
+    """A pair of a query or key before its rotation: its length after it, from above, and how far that may miss; 0 where nothing strays.
+
+    A factor of cosine and sine multiplies the length; it is the same number on both sides.
+    """
 
     pair: tuple[Ball, Ball]
     length: Ball
     stray: Ball
+    factor: Ball | None = None
 
     @property
     def reach(self) -> Ball:
@@ -45,11 +49,14 @@ class Side:
         return self.length + self.stray
 
 
-def side(a: Exact, pair: Pair, position: Number) -> Side:
+def side(a: Exact, pair: Pair, position: Number, factor: Ball | None = None) -> Side:
     """Return one pair of a vector at a position."""
     x, y = arb(pair[0]), arb(pair[1])
     length = arb(0) if a.certain else size((x**2 + y**2).sqrt())
-    return Side((x, y), length, a.rotation_error(length, int(position)))
+    if factor is None:
+        return Side((x, y), length, a.rotation_error(length, int(position)))
+    grown = size(length * factor)
+    return Side((x, y), grown, a.rotation_error(grown, int(position), multiplied=not is_power_of_two(factor)), factor)
 
 
 def turn(a: Exact, frequency: Ball, query: Number, key: Number, sign: int) -> tuple[Ball, Ball]:
@@ -58,15 +65,18 @@ def turn(a: Exact, frequency: Ball, query: Number, key: Number, sign: int) -> tu
     return (arb.nan(), arb.nan()) if too_wide(angle) else (angle.cos(), sign * angle.sin())
 
 
-def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], width: int) -> Ball:
-    """Return ``sum_j <R_m q_j, R_n k_j> / sqrt(d)`` of the pairs that are zero on neither side: others contribute nothing."""
-    if not live:
+def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], rest: Sequence[Ball], width: int) -> Ball:
+    """Return ``sum_j <R_m q_j, R_n k_j> / sqrt(d)`` of the pairs that are zero on neither side, and of what doesn't turn.
+
+    Channels that are zero on either side contribute nothing.
+    """
+    if not live and not rest:
         return arb(0)
-    terms = sum((turned_product(q, k, cos, sin) for q, k, (cos, sin) in live), arb(0))
+    terms = sum((turned_product(q, k, cos, sin) for q, k, (cos, sin) in live), sum(rest, arb(0)))
     if a.certain:
         return terms / arb(width).sqrt()
-    weight = sum((q.reach * k.reach for q, k, _ in live), arb(0))
-    whole = a.spread("dot", terms, size(weight), terms=2 * len(live))
+    weight = sum((q.reach * k.reach for q, k, _ in live), sum(map(abs, rest), arb(0)))
+    whole = a.spread("dot", terms, size(weight), terms=2 * len(live) + len(rest))
     return a.spread("scale", whole / arb(width).sqrt())
 
 
@@ -74,7 +84,10 @@ def turned_product(q: Side, k: Side, cos: Ball, sin: Ball) -> Ball:
     """Return ``<R_m q, R_n k>`` for one pair: a function of the angle between, and what either side's rotation strays."""
     (x, y), (u, v) = q.pair, k.pair
     along, across = x * u + y * v, x * v - y * u
-    return along * cos + across * sin + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
+    turned = along * cos + across * sin
+    if q.factor is not None and k.factor is not None:
+        turned *= q.factor * k.factor
+    return turned + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
 
 
 @dataclass(frozen=True)

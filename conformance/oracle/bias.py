@@ -45,8 +45,11 @@ def met(a: Exact, content: Ball, bias: Ball) -> Ball:
     return a.sum(content, bias if is_zero(bias) else a.spread("scale", bias))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Bias(ABC):
-    """A number for every head and place: alone, and in attention."""
+    """A number for every head and place: alone, and in attention, where products are ``scaled`` before they meet it, or aren't."""
+
+    scaled: bool = True
 
     @abstractmethod
     def numbers(self, a: Exact, inputs: Inputs, **parameters: Any) -> tuple[int, Number]:
@@ -58,7 +61,7 @@ class Bias(ABC):
 
     def logits(self, a: Exact, inputs: Inputs, **parameters: Any) -> attention.Logit:
         """Return the logit of a batch, query head, query and key."""
-        content, at, (_, number) = none.logits(a, inputs), places(inputs), self.numbers(a, inputs, **parameters)
+        content, at, (_, number) = none.logits(a, inputs, scaled=self.scaled), places(inputs), self.numbers(a, inputs, **parameters)
         return lambda batch, head, query, key: met(a, content(batch, head, query, key), number(head, at(batch, query, key)))
 
     def weights(self, a: Exact, inputs: Inputs, *, causal: bool, **parameters: Any) -> Results:

@@ -33,7 +33,7 @@ def raised(rate: Ball, distance: int) -> Ball:
 GROWN = {"log": logarithm, "power": power}
 
 
-def weights(a: Exact, inputs: Inputs, *, form: str) -> Sequence[Ball]:
+def factors(a: Exact, inputs: Inputs, *, form: str) -> Sequence[Ball]:
     """Return ``-r1`` of every head, whatever the form."""
     del form
     return [-a.parameter(first) for first in inputs["first"].values]
@@ -46,4 +46,5 @@ def steps(a: Exact, inputs: Inputs, *, form: str) -> Callable[[int, Place], Ball
     return lambda head, place: grown(head, abs(place.query - place.key))
 
 
-bias = Weighed(weights, steps).bias
+FORM = Weighed(factors, steps)
+bias, weights, attend = FORM.bias, FORM.weights, FORM.attend

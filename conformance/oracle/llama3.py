@@ -14,4 +14,4 @@ def thetas(a: Exact, *, low_freq_factor: float, high_freq_factor: float, **param
 
 
 FORM = Rotary(thetas)
-frequencies, rotate = FORM.frequencies, FORM.rotate
+frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend

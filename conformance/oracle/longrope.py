@@ -39,7 +39,7 @@ def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 
 
 FORM = Rotary(thetas, number)
-frequencies, rotate = FORM.frequencies, FORM.rotate
+frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend
 
 
 def rotate_searched(a: Exact, inputs: Inputs, *, layout: str, direction: str, start_tokens: int, **parameters: Any) -> Results:

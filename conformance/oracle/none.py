@@ -10,9 +10,9 @@ from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.tensor import Inputs, Number, Results
 
 
-def product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number]) -> Ball:
-    """Return ``<q, k> / sqrt(d)``: channels that are zero on either side contribute nothing."""
-    live, root = attention.products(query, key), arb(len(key)).sqrt()
+def product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number], root: Ball) -> Ball:
+    """Return ``<q, k> / root``: channels that are zero on either side contribute nothing."""
+    live = attention.products(query, key)
     if not live or a.certain:
         return sum(live, arb(0)) / root
     weight = sum((size(term) for term in live), arb(0))
@@ -20,13 +20,14 @@ def product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number]) 
     return a.spread("scale", whole / root, size(weight / root))
 
 
-def logits(a: Exact, inputs: Inputs) -> attention.Logit:
-    """Return the logit of a batch, query head, query and key."""
+def logits(a: Exact, inputs: Inputs, *, scaled: bool = True) -> attention.Logit:
+    """Return the logit of a batch, query head, query and key; a kernel that scales whatever it is asked may be handed the root first."""
     q, k = inputs["q"], inputs["k"]
+    root = arb(q.shape[-1]).sqrt() if scaled else arb(1)
     live = cache(lambda *where: attention.live(q.row(*where)))
 
     def logit(batch: int, head: int, query: int, key: int) -> Ball:
-        return product(a, live(batch, head, query), k.row(batch, head * k.shape[1] // q.shape[1], key))
+        return product(a, live(batch, head, query), k.row(batch, head * k.shape[1] // q.shape[1], key), root)
 
     return logit
 

@@ -21,4 +21,4 @@ def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> 
 
 
 FORM = Rotary(thetas)
-frequencies, rotate = FORM.frequencies, FORM.rotate
+frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend

@@ -33,4 +33,4 @@ def thetas(
 
 
 FORM = Rotary(thetas)
-frequencies, rotate = FORM.frequencies, FORM.rotate
+frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend

@@ -14,4 +14,5 @@ def parts(positions: Tensor, *, head_dim: int, rotary_dim: int, placement: str, 
     return [(range(first, first + rotary_dim), positions.in_batch)]
 
 
-rotate = Rotary(rope.thetas, parts=parts).rotate
+FORM = Rotary(rope.thetas, parts=parts)
+rotate, weights, attend = FORM.rotate, FORM.weights, FORM.attend

@@ -21,4 +21,4 @@ def shared(a: Exact, theta: Ball, stretch: Ball) -> Ball:
 
 
 FORM = Rotary(thetas)
-frequencies, rotate = FORM.frequencies, FORM.rotate
+frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend

@@ -10,4 +10,5 @@ def rows(_: Exact, offset: int, *, max_distance: int, sign: str) -> tuple[int]:
     return (max_distance + max(-max_distance, min(max_distance, away)),)
 
 
-bias = LookedUp(rows).bias
+FORM = LookedUp(rows)
+bias, weights, attend = FORM.bias, FORM.weights, FORM.attend

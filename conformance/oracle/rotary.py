@@ -7,6 +7,7 @@ from typing import Any
 
 from flint import arb
 
+from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.tensor import Inputs, Number, Result, Results, Tensor, over
 
@@ -84,6 +85,16 @@ def all_channels(positions: Tensor, *, head_dim: int, **_: Any) -> Sequence[Part
 
 
 @dataclass(frozen=True)
+class Pair:
+    """Two channels that turn together, their frequency, and where queries and keys stand on the axis that turns them."""
+
+    channels: tuple[int, int]
+    theta: Ball
+    query: Place
+    key: Place
+
+
+@dataclass(frozen=True)
 class Rotary:
     """What a scheme brings: frequencies, a factor of cosine and sine, and the parts of a head; every method is an operation."""
 
@@ -120,3 +131,55 @@ class Rotary:
     def gradient(self, a: Exact, inputs: Inputs, **parameters: Any) -> Results:
         """Turn the cotangent back: the transpose of a rotation is its inverse."""
         return {"result": self.turned(a, inputs, inputs["cotangent"], back=True, **parameters)}
+
+    def pairs(self, a: Exact, inputs: Inputs, *, layout: str, **parameters: Any) -> Sequence[Pair]:
+        """Return the pairs of all parts; where they are written shows in no product."""
+        sides = (self.parts(inputs[name], layout=layout, **parameters) for name in ("query_positions", "key_positions"))
+        every = []
+        for (channels, query), (_, key) in zip(*sides, strict=True):
+            theta, (sources, _) = self.thetas(a, inputs=inputs, **{**parameters, "head_dim": len(channels)}), places(layout, len(channels))
+            every += [Pair((channels[i], channels[j]), theta[pair], query, key) for pair, (i, j) in enumerate(sources)]
+        return every
+
+    def logits(self, a: Exact, inputs: Inputs, *, direction: str, **parameters: Any) -> attention.Logit:
+        """Return the logit of a batch, query head, query and key: ``<q, R_(n - m) k> / sqrt(head_dim)`` (eq. 16)."""
+        q, k = inputs["q"], inputs["k"]
+        factor, pairs = None if self.factor is None else self.factor(a, **parameters), self.pairs(a, inputs, **parameters)
+        rest = sorted(set(range(q.shape[-1])) - {channel for pair in pairs for channel in pair.channels})
+        sign = 1 if direction == "positive" else -1
+        between = cache(lambda pair, query, key: attention.turn(a, pairs[pair].theta, query, key, sign))
+
+        @cache
+        def carried(batch: int, head: int, query: int) -> list[int]:
+            """Return the pairs of a query that aren't zero."""
+            row = q.row(batch, head, query)
+            return [index for index, pair in enumerate(pairs) if any(row[channel] for channel in pair.channels)]
+
+        @cache
+        def side(name: str, batch: int, head: int, token: int, index: int) -> attention.Side:
+            x, at, (i, j) = (q if name == "q" else k).row(batch, head, token), pairs[index], pairs[index].channels
+            return attention.side(a, (x[i], x[j]), (at.query if name == "q" else at.key)(batch, token), factor)
+
+        def logit(batch: int, head: int, query: int, key: int) -> Ball:
+            group, x = head * k.shape[1] // q.shape[1], q.row(batch, head, query)
+            y = k.row(batch, group, key)
+            live = [index for index in carried(batch, head, query) if any(y[channel] for channel in pairs[index].channels)]
+            sides = [
+                (
+                    side("q", batch, head, query, index),
+                    side("k", batch, group, key, index),
+                    between(index, pairs[index].query(batch, query), pairs[index].key(batch, key)),
+                )
+                for index in live
+            ]
+            return attention.logit(a, sides, [arb(x[channel]) * y[channel] for channel in rest if x[channel] and y[channel]], q.shape[-1])
+
+        return logit
+
+    def weights(self, a: Exact, inputs: Inputs, *, causal: bool = False, **parameters: Any) -> Results:
+        """Return the attention weights of turned queries and keys (eq. 18)."""
+        return {"result": attention.weights(a, inputs, self.logits(a, inputs, **parameters), causal=causal)}
+
+    def attend(self, a: Exact, inputs: Inputs, *, causal: bool = False, **parameters: Any) -> Results:
+        """Return attention over turned queries and keys; values are not turned (eq. 18)."""
+        return {"result": attention.attend(a, inputs, self.logits(a, inputs, **parameters), inputs["v"], causal=causal)}

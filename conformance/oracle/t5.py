@@ -107,4 +107,5 @@ def bucket(a: Exact, inputs: Inputs, **parameters: Any) -> dict[str, Buckets]:
     return {"result": over(relative.shape, lambda *index: once(relative.at(*index)))}
 
 
-bias = LookedUp(reached).bias
+FORM = LookedUp(reached, scaled=False)
+bias, weights, attend = FORM.bias, FORM.weights, FORM.attend

@@ -99,4 +99,4 @@ def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
 
 
 FORM = Rotary(thetas, handed)
-frequencies, rotate = FORM.frequencies, FORM.rotate
+frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend

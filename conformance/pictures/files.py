@@ -2,8 +2,6 @@
 
 import hashlib
 import io
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from conformance.adapt.selection import SelectionError
+from conformance.spec import files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,29 +62,16 @@ def empty(fill: "Callable[[Figure], None]") -> "Figure":
 
 def save_figure(make: "Callable[[], Figure]", path: Path) -> None:
     """Write what ``make`` draws as the suffix of the path says; an existing file is replaced only by a whole one."""
-    _verify(path)
-    content = _rendered(make(), path.suffix)
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(partial).chmod(0o644)
-        Path(partial).replace(path)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
+    verify(path)
+    files.write(path, _rendered(make(), path.suffix))
 
 
-def _verify(path: Path) -> None:
+def verify(path: Path) -> None:
+    """Raise where no picture can be written, before what it shows is measured."""
     if path.suffix not in SUFFIXES:
         message = f"file must end in {' or '.join(SUFFIXES)}, got {path.name!r}"
-    elif not path.parent.is_dir():
-        message = f"directory of the file must exist, got {str(path.parent)!r}"
-    elif path.is_dir():
-        message = f"file must not be a directory, got {str(path)!r}"
-    else:
-        return
-    raise PictureError(message)
+        raise PictureError(message)
+    files.verify(path)
 
 
 def _rendered(figure: "Figure", suffix: str) -> bytes:

@@ -39,9 +39,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
 }
 
 
-def candidates(
-    parameter: Parameter, restriction: object = ..., typical: Mapping[str, tuple[object, ...]] = TYPICAL
-) -> tuple[object, ...]:
+def candidates(parameter: Parameter, restriction: object = ..., typical: Mapping[str, tuple[object, ...]] = TYPICAL) -> tuple[object, ...]:
     """Return the values to draw a parameter from: what the restriction lists, else the choices, else typical values that obey the rule.
 
     ``None`` is a value that a parameter may be restricted to; ``...`` is no restriction.

@@ -6,18 +6,63 @@ import tempfile
 from pathlib import Path
 
 
-def write(path: Path, text: str) -> None:
-    """Write text beside the file, then rename; an interruption leaves what was there."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+class OutputError(Exception):
+    """A place where nothing can be written, and why."""
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write beside the file, then rename; an interruption leaves what was there.
+
+    A link leads to its file, and what is no regular file (a pipe, a device) is written into. An ``OSError`` names the file.
+    """
+    verify(path)
+    real = Path(os.path.realpath(path))
+    data = content.encode() if isinstance(content, str) else content
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
+        if real.exists() and not real.is_file():
+            with real.open("wb") as stream:
+                stream.write(data)
+        else:
+            _replace(real, data)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = str(path)
+        raise
+
+
+def _replace(real: Path, data: bytes) -> None:
+    """Write a regular file whole or not at all."""
+    handle, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
         _open_as_usual(temporary)
-        Path(temporary).replace(path)
+        Path(temporary).replace(real)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             Path(temporary).unlink()
         raise
+
+
+def verify(path: Path) -> None:
+    """Raise ``OutputError`` where no file can be: its folder doesn't exist, or it is a folder itself."""
+    if path.is_dir():
+        message = f"file must not be a folder, got {str(path)!r}"
+        raise OutputError(message)
+    if not Path(os.path.realpath(path)).parent.is_dir():
+        message = f"folder of the file must exist, got {str(path.parent)!r}"
+        raise OutputError(message)
+
+
+def make_ready(folder: Path) -> None:
+    """Make a folder where there is none, or raise ``OutputError`` where no file can be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        message = f"folder must be one that files can be written to, got {str(folder)!r} ({error.strerror})"
+        raise OutputError(message) from error
 
 
 def _open_as_usual(name: str) -> None:

@@ -15,16 +15,45 @@ ROTARY_WIDTHS = (4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
 #: Channels of every axis: height and width alike in most vision models, time, height and width in video (CogVideoX, HunyuanVideo and Flux,
 #: Wan); one axis, and axes of unlike widths in either order.
 AXES = (
-    (32, 32), (16, 16, 16), (8, 8), (40, 40), (48, 48), (16, 56, 56), (44, 42, 42), (16, 24, 24), (64, 32), (4, 2), (2, 4), (6,),
-    (96, 96), (64, 64, 64), (128, 128), (30, 40), (56, 56), (72,),
+    (32, 32),
+    (16, 16, 16),
+    (8, 8),
+    (40, 40),
+    (48, 48),
+    (16, 56, 56),
+    (44, 42, 42),
+    (16, 24, 24),
+    (64, 32),
+    (4, 2),
+    (2, 4),
+    (6,),
+    (96, 96),
+    (64, 64, 64),
+    (128, 128),
+    (30, 40),
+    (56, 56),
+    (72,),
 )
 #: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
 MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
 #: Devstral 1e8; the fractions are for code that keeps a base in an integer, or in half precision, and no released model has the last two.
 BASES = (
-    10_000.0, 500_000.0, 1_000_000.0, 8_000_000.0, 10_000.7, 100.0, 150_000.0, 5_000_000.0, 11_158_840.0, 1_000.0, 100_000_000.0,
-    1_000.3, 640_000.0, 1.5, 1e10,
+    10_000.0,
+    500_000.0,
+    1_000_000.0,
+    8_000_000.0,
+    10_000.7,
+    100.0,
+    150_000.0,
+    5_000_000.0,
+    11_158_840.0,
+    1_000.0,
+    100_000_000.0,
+    1_000.3,
+    640_000.0,
+    1.5,
+    1e10,
 )
 
 #: Values of a parameter that is free, where released models have others than ``TYPICAL``.

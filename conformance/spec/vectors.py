@@ -7,11 +7,11 @@ import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from conformance.spec import files
+from conformance.spec.directory import vectors_directory
 from conformance.spec.document import DocumentError, contents, read
 from conformance.spec.vector_cases import FORMAT, Vector, VectorError, attested, check_identities, check_keys, generated
 
@@ -23,13 +23,6 @@ ATTESTED = "attested/"
 PATTERNS = ("*.yaml", f"{ATTESTED}*.yaml", SCHEMA)
 LONGEST_LINE = 500
 MANIFEST_KEYS = frozenset({"format", "revision", "files"})
-
-
-def vectors_directory() -> Path:
-    """Return where the vectors are: inside the installed package, or beside it in a checkout."""
-    package = Path(str(resources.files("conformance")))
-    installed = package / "_vectors"
-    return installed if installed.is_dir() else package.parent / "vectors"
 
 
 def load(operations: Collection[str] | None = None, *, directory: Path | None = None) -> list[Vector]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from refimpl.cases import ladder
-from refimpl.cases.biases import attended, batched
+from refimpl.cases.biases import HIDDEN, MET, attended, batched
 from refimpl.spec import Case
 
 NEAR = [0, 1, 2]
@@ -18,7 +18,7 @@ def attention_cases(name: str) -> tuple[Case, ...]:
     """Return the cases of attention with the bias, or of its weights: those of every bias, other forms, and numbers of heads."""
     narrow: dict[str, Any] = {"sizes": {"head_dim": 1}}
     return (
-        *attended(name, symmetric),
+        *attended(name, symmetric, names={**MET, **HIDDEN}),
         Case(f"{name}/row", exposes="the distance made absolute", num_heads=2, sizes={"head_dim": 4}, query_positions=[1, 2],
              key_positions=[0, 1, 2, 9]),
         Case(f"{name}/column", exposes="the sign of the column form", num_heads=2, form="column", sizes={"head_dim": 4},
@@ -107,9 +107,8 @@ CASES = (
          equality="row_constant", query_positions=[2_049], key_positions=[1, 67, 257, 771]),
     Case("bias/reversed", exposes="keys counted from the first instead of the last", num_heads=2, form="reversed", equality="row_constant",
          query_positions=[1, 2], key_positions=NEAR),
-    Case("bias/reversed-unsorted", exposes="the last key by index instead of position", num_heads=1, form="reversed",
-         equality="row_constant",
-         query_positions=[9], key_positions=[9, 0, 2]),
+    Case("bias/reversed-unsorted", exposes="keys counted back by index instead of position, as if they were sorted", num_heads=1,
+         form="reversed", equality="row_constant", query_positions=[9], key_positions=[9, 0, 2]),
     Case("bias/reversed-twelve-heads", exposes="extra slopes missing in the reversed form", num_heads=12, form="reversed",
          equality="row_constant", query_positions=[9], key_positions=[0, 9]),
     Case("bias/six-heads", exposes="one geometric sequence 2^(-8 h / heads) for every number of heads", num_heads=6, query_positions=[9],

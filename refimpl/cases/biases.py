@@ -1,9 +1,9 @@
 """The cases of every bias: rows of the batch with positions of their own, as left padding makes them, and attention with a bias."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from refimpl.cases.digits import named, narrowed
+from refimpl.cases import digits
 from refimpl.spec import Case
 
 ROWS: dict[str, tuple[str, Any, Any]] = {
@@ -62,20 +62,57 @@ BLIND = "every query must see a key, got a query before all keys"
 REFUSED: dict[str, tuple[str, int, dict[str, int], Any, Any, str]] = {
     "blind-query": ("a query that sees no key", 2, {}, [0], [1], BLIND),
     "one-blind-query": ("only a mask that hides everything refused", 2, {}, [0, 2], [1], BLIND),
-    "no-key-heads": ("a division by no heads", 2, {"key_head": 0}, [0], [0], "query_head must be a multiple of key_head (0), got 2"),
-    "uneven-groups": ("groups that differ", 3, {"key_head": 2}, [0], [0], "query_head must be a multiple of key_head (2), got 3"),
+    "no-key-heads": ("a division by no heads", 2, {"key_head": 0}, [0], [0], "head must be a multiple of key_head (0), got 2"),
+    "uneven-groups": ("groups that differ", 3, {"key_head": 2}, [0], [0], "head must be a multiple of key_head (2), got 3"),
     "real-positions": ("positions that aren't integers", 2, {}, [0.5], [0], "query_positions must be integers, got float64"),
 }
 
 
-def attended(operation: str, given: Callable[[int], Mapping[str, Any]]) -> Iterator[Case]:
-    """Yield the cases of attention or its weights; ``given`` returns what a number of heads takes besides queries, keys and positions."""
+#: What is asked of a bias besides the one that is asked for all: enough to tell every mistake of attention with a bias.
+FEW = (
+    "odd-width", "batch-equals-heads", "grouped-heads", "batched-keys", "negative-positions", "page-boundary", "far-apart",
+    "causal-decoding", "causal-unsorted", "causal-batched", "causal-half-boundary",
+)
+
+
+def attended(
+    operation: str, given: Callable[[int], Mapping[str, Any]], table: tuple[int, int] | None = None, names: Collection[str] = FEW
+) -> Iterator[Case]:
+    """Yield the cases of attention or its weights with those names, those that are refused, and those that need every digit.
+
+    ``given`` returns what a number of heads takes besides queries, keys and positions; a ``table`` of that shape needs every digit too.
+    """
     for name, (exposes, heads, sizes, queries, keys) in {**MET, **HIDDEN}.items():
-        yield met(f"{operation}/{name}", exposes, given(heads), {"head": heads, **sizes}, queries, keys, causal=name in HIDDEN)
+        if name in names:
+            yield met(f"{operation}/{name}", exposes, given(heads), {"head": heads, **sizes}, queries, keys, causal=name in HIDDEN)
     for name, (exposes, heads, sizes, queries, keys, error) in REFUSED.items():
         yield met(f"{operation}/{name}", exposes, given(heads), {"head": heads, **sizes}, queries, keys, causal=True, error=error)
-    arrays = dict.fromkeys(("q", "k", "v")[:3 if operation == "attend" else 2], (1, 2, 2, 2))
-    yield from narrowed(named(operation), arrays, query_positions=[0, 1], key_positions=[0, 1], **given(2))
+    # One channel where the bias is a table: the values of neighbours differ in sign then, and show what half formats make of the table.
+    shape = (1, 2, 2, 2 if table is None else 1)
+    arrays: dict[str, tuple[int, ...]] = dict.fromkeys(("q", "k", "v")[:3 if operation == "attend" else 2], shape)
+    arrays |= {} if table is None else {"table": table}
+    yield from digits.narrowed(digits.named(operation), arrays, query_positions=[0, 1], key_positions=[0, 1], **given(2))
+
+
+def overflowing(operation: str, **given: Any) -> Case:
+    """Return a case of attention, or its weights, with one head and one channel, whose logits no exponential holds."""
+    return Case(
+        f"{operation}/large-logits", exposes="powers that overflow: a softmax without its row's greatest logit",
+        sizes={"head": 1, "head_dim": 1}, q=[[[[64.0], [0.25]]]], k=[[[[64.0], [63.0]]]], query_positions=[0, 1], key_positions=[0, 1],
+        **given,
+    )
+
+
+def again(operation: str, cases: Iterable[Case], **sizes: int) -> Iterator[Case]:
+    """Yield cases of a bias once more, asked of attention with it or of its weights: one channel, one head of keys."""
+    for case in cases:
+        given: dict[str, Any] = {"sizes": {"head_dim": 1, "key_head": 1, **sizes, **case.sizes}, **case.arguments}
+        yield Case(f"{operation}/{case.name.partition('/')[2]}", exposes=case.exposes, tags=case.tags, error=case.error, **given)
+
+
+def chosen(cases: Iterable[Case], names: Collection[str]) -> list[Case]:
+    """Return the cases with those names, without their operation."""
+    return [case for case in cases if case.name.partition("/")[2] in names]
 
 
 def met(name: str, exposes: str, given: Mapping[str, Any], sizes: Mapping[str, int], queries: Any, keys: Any, **others: Any) -> Case:

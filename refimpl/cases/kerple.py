@@ -3,7 +3,7 @@
 from typing import Any
 
 from refimpl.cases import ladder
-from refimpl.cases.biases import batched
+from refimpl.cases.biases import again, attended, batched, chosen, overflowing
 from refimpl.cases.digits import FINER, WIDTHS, digits
 from refimpl.spec import Case
 
@@ -37,7 +37,7 @@ PLACES: dict[str, tuple[str, list[int], list[int]]] = {
     "million": ("positions that overflow or wrap", [1_048_576], [0, 1_048_575]),
 }
 
-CASES = (
+BIAS = (
     *(
         case(f"{name}{ending}", exposes, query_positions=queries, key_positions=keys, **learned)
         for ending, learned in (("", LOG), ("-power", POWER))
@@ -95,3 +95,14 @@ CASES = (
     *batched("bias", **LOG),
     *batched("bias", "-power", **POWER),
 )
+#: What attention with the bias is asked too: the power, and what may be learned.
+LEARNED = ("later-keys-power", "exponent-one", "negative-rate", *(f"{name}-log" for name in WIDTHS))
+
+
+def attention_cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of attention with the bias, or of its weights."""
+    given = attended(name, lambda heads: {"first": [1.0, 0.5, 0.25, 2.0][:heads], "second": [0.5, 2.0, 1.0, 0.25][:heads]})
+    return (*given, overflowing(name, first=[1.0], second=[0.5]), *again(name, chosen(BIAS, LEARNED)))
+
+
+CASES = (*BIAS, *attention_cases("weights"), *attention_cases("attend"))

@@ -1,11 +1,14 @@
 """The cases of Llama 3's context extension, each with the mistake that it exposes."""
 
+from typing import Any
+
 from refimpl.cases import slowed
+from refimpl.cases.turned import again, attended
 
 frequency_case = slowed.named("frequencies", head_dim=8)
 rotate_case = slowed.named("rotate", head_dim=8, factor=4.0, original_length=64)
 
-CASES = (
+ROTATIONS = (
     frequency_case("eight-wide", "the blend reversed: fast pairs slowed, slow ones kept"),
     frequency_case("released", "the rule of the released models missing", head_dim=128, base=500_000.0),
     frequency_case("released-small", "factor 8 where Llama 3.2 has 32", head_dim=64, base=500_000.0, factor=32.0),
@@ -37,4 +40,10 @@ CASES = (
                 error="high_freq_factor must be greater than low_freq_factor (4), got 2.0"),
     rotate_case("other-turns", "low_freq_factor and high_freq_factor fixed at 1 and 4", head_dim=16, original_length=4_096,
                 low_freq_factor=2.0, high_freq_factor=32.0, positions=[257]),
+)
+USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
+
+CASES = (
+    *ROTATIONS,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS))),
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.digits import digits, narrowed
+from refimpl.cases.turned import again, attended
 from refimpl.spec import Case
 
 #: Factors of four pairs, exact in every dtype; the first pair is slowed too.
@@ -252,4 +253,14 @@ SEARCHED_CASES = (
                   error="head_dim must be even, got 5"),
 )
 
-CASES = (*FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES, *SEARCHED_CASES)
+#: What attention is asked too: what this rotation has of its own.
+OWN = ("before-the-switch", "at-capacity")
+USUAL: dict[str, Any] = {
+    "head_dim": 8, "short_factors": SHORT, "long_factors": LONG,
+    "original_length": 256, "max_length": 8_192, "length": 257,
+}
+
+CASES = (
+    *FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES, *SEARCHED_CASES,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATE_CASES, OWN))),
+)

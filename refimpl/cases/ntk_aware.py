@@ -1,11 +1,14 @@
 """The cases of NTK-aware scaling, each with the mistake that it exposes."""
 
+from typing import Any
+
 from refimpl.cases import slowed
+from refimpl.cases.turned import again, attended
 
 frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0)
 rotate_case = slowed.named("rotate", head_dim=8, factor=4.0)
 
-CASES = (
+ROTATIONS = (
     frequency_case("eight-wide", "the base times the factor, without an exponent"),
     frequency_case("two-pairs", "the exponent head_dim / (head_dim - 2) left out", head_dim=4),
     frequency_case("common-width", "the exponent taken for 1, which it nearly is in wide heads", head_dim=128),
@@ -19,4 +22,10 @@ CASES = (
     *slowed.rotations(rotate_case),
     rotate_case("released", "the alpha of HunYuan ignored", head_dim=128, factor=1_000.0, layout="half", sizes={"head": 1},
                 positions=[4_097]),
+)
+USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0}
+
+CASES = (
+    *ROTATIONS,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS))),
 )

@@ -1,11 +1,14 @@
 """The cases of NTK-by-parts, each with the mistake that it exposes."""
 
+from typing import Any
+
 from refimpl.cases import slowed
+from refimpl.cases.turned import again, attended
 
 frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0, original_length=4_096)
 rotate_case = slowed.named("rotate", head_dim=8, factor=4.0, original_length=64)
 
-CASES = (
+ROTATIONS = (
     frequency_case("eight-wide", "the blend reversed: fast pairs slowed, slow ones kept"),
     frequency_case("common-width", "the ramp of YaRN's code, linear in the pair's index", head_dim=128, factor=16.0),
     frequency_case("shorter-original", "the original length fixed", head_dim=16, original_length=2_048),
@@ -32,4 +35,10 @@ CASES = (
                 error="beta must be greater than alpha (4), got 2.0"),
     rotate_case("common-ramp", "the ramp of YaRN's code", head_dim=128, factor=16.0, original_length=4_096, sizes={"head": 1},
                 positions=[4_097]),
+)
+USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
+
+CASES = (
+    *ROTATIONS,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS))),
 )

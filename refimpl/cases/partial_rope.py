@@ -1,13 +1,16 @@
 """The cases of a partial rotation, each with the mistake that it exposes."""
 
+from typing import Any
+
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
 from refimpl.cases.slowed import named
+from refimpl.cases.turned import again, attended
 
 rotate_case = named("rotate", head_dim=12, rotary_dim=8)
 small_case = named("rotate", head_dim=6, rotary_dim=4)
 
-CASES = (
+ROTATIONS = (
     rotate_case("first-positions", "frequencies over the whole head", positions=[0, 1, 2]),
     rotate_case("half-layout", "halves of the whole head", layout="half", positions=[0, 1, 9]),
     rotate_case("interleaved-to-half", "pairs written back in place", layout="interleaved_to_half", positions=[0, 2, 9]),
@@ -53,4 +56,12 @@ CASES = (
                 error="rotary_dim must be at most head_dim (12), got 14"),
     rotate_case("too-few-positions", "positions that broadcast by accident", sizes={"token": 2}, positions=[3],
                 error="axis 'token' is 1 in positions but 2 in x"),
+)
+#: What attention is asked too: what this rotation has of its own.
+OWN = ("last", "last-half")
+USUAL: dict[str, Any] = {"head_dim": 12, "rotary_dim": 8}
+
+CASES = (
+    *ROTATIONS,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS, OWN))),
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
+from refimpl.cases.turned import again, attended
 from refimpl.spec import Case
 
 
@@ -91,4 +92,9 @@ ROTATE_CASES = (
                 error="axis 'token' is 1 in positions but 2 in x"),
 )
 
-CASES = (*FREQUENCY_CASES, *ROTATE_CASES)
+USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0}
+
+CASES = (
+    *FREQUENCY_CASES, *ROTATE_CASES,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATE_CASES))),
+)

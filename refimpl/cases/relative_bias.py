@@ -1,6 +1,6 @@
 """The cases of the plain relative bias: each with the mistake that it exposes."""
 
-from refimpl.cases.biases import batched
+from refimpl.cases.biases import again, attended, batched, chosen, overflowing
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
@@ -10,7 +10,7 @@ def rows(max_distance: int, head: int = 2) -> dict[str, int]:
     return {"row": 2 * max_distance + 1, "head": head}
 
 
-CASES = (
+BIAS = (
     Case("bias/long-table", exposes="rows that nothing reads", max_distance=1, sizes={"row": 5}, query_positions=[0], key_positions=[0],
          error="table must have 2 max_distance + 1 rows (3), got 5"),
     Case("bias/first-positions", exposes="query minus key: the table mirrored", max_distance=4, sizes=rows(4), query_positions=[0, 1, 2],
@@ -66,3 +66,14 @@ CASES = (
          key_positions=[0], error="sign must be one of key_minus_query, query_minus_key, got 'absolute'"),
     *batched("bias", max_distance=4, sizes=rows(4)),
 )
+#: What attention with the bias is asked too: how offsets become rows.
+ROWS = ("both-edges-mirrored", "query-minus-key", "short-table")
+
+
+def attention_cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of attention with the bias, or of its weights."""
+    given = attended(name, lambda heads: {"max_distance": 4, "sizes": rows(4, heads)}, (9, 2))
+    return (*given, overflowing(name, max_distance=1, table=[[0.5], [0.25], [1.0]]), *again(name, chosen(BIAS, ROWS), head=2))
+
+
+CASES = (*BIAS, *attention_cases("weights"), *attention_cases("attend"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from refimpl.cases.biases import batched
+from refimpl.cases.biases import again, attended, batched, chosen, overflowing
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
@@ -38,7 +38,7 @@ def refused_cases(name: str, **here: Any) -> tuple[Case, ...]:
     )
 
 
-CASES = (
+BUCKETS = (
     Case("bucket/near", exposes="the sign of a relative position", bidirectional=True, relative_positions=[-9, -2, -1, 0, 1, 2, 9]),
     Case("bucket/near-causal", exposes="later keys not sent to bucket 0", bidirectional=False, relative_positions=[-9, -2, -1, 0, 1, 2, 9]),
     Case("bucket/earlier-edges", exposes="a logarithm to another base: every first distance of a bucket", bidirectional=True,
@@ -122,6 +122,8 @@ CASES = (
          error="max_distance must be greater than the 16 exact distances, got 16"),
     Case("bucket/real-positions", exposes="positions that aren't integers", bidirectional=True, relative_positions=[0.5],
          error="relative_positions must be integers, got float64"),
+)
+BIAS = (
     Case("bias/first-positions", exposes="query minus key: the table mirrored", bidirectional=True, query_positions=[0, 1, 2],
          key_positions=[0, 1, 2]),
     Case("bias/first-positions-causal", exposes="the encoder's buckets in a decoder", bidirectional=False, query_positions=[0, 1, 2],
@@ -197,3 +199,15 @@ CASES = (
     *batched("bias", bidirectional=True, num_buckets=8, max_distance=16),
     *batched("bias", "-deberta", bidirectional=True, num_buckets=8, max_distance=16, convention="deberta"),
 )
+#: What attention with the bias is asked too: how distances share the buckets.
+SHARED = ("later-keys-causal", "clamped-causal", "deberta-twelve", "short-table")
+
+
+def attention_cases(name: str) -> tuple[Case, ...]:
+    """Return the cases of attention with the bias, or of its weights."""
+    small: dict[str, Any] = {"bidirectional": True, "num_buckets": 8, "max_distance": 16}
+    given = attended(name, lambda heads: {**small, "sizes": {"head": heads}}, (8, 2))
+    return (*given, overflowing(name, **small), *again(name, chosen(BIAS, SHARED), head=1))
+
+
+CASES = (*BUCKETS, *BIAS, *attention_cases("weights"), *attention_cases("attend"))

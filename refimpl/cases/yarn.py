@@ -4,6 +4,7 @@ from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
+from refimpl.cases.turned import again, attended
 from refimpl.spec import Case
 
 
@@ -159,4 +160,11 @@ ROTATE_CASES = (
                 error="attention_factor must be greater than 0, got -1.0"),
 )
 
-CASES = (*FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES)
+#: What attention is asked too: what this rotation has of its own.
+OWN = ("untruncated", "given-factor", "mscale-ratio")
+USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
+
+CASES = (
+    *FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES,
+    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATE_CASES, OWN))),
+)

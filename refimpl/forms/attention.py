@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from refimpl import attention
@@ -18,7 +17,7 @@ class Attention:
     logits: Callable[..., Array]
     values: str = "v"
 
-    @cached_property
+    @property
     def arguments(self) -> dict[str, inspect.Parameter]:
         """What the slot takes, and the mask."""
         causal = inspect.Parameter("causal", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=bool)

@@ -5,10 +5,11 @@ A scheme brings what lies between the two, and either a weight per head that mul
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from refimpl import attention
-from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, row
+from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, is_whole, row
 from refimpl.attention import Layer
 from refimpl.forms.attention import Attention
 from refimpl.forms.joining import joined, those_of
@@ -80,26 +81,32 @@ def looked_up(
     return xp.moveaxis(chosen, -1, -3)
 
 
-@dataclass(frozen=True)
+#: From queries and keys to what a bias is added to: scaled products, or the products themselves.
+Content = Callable[..., Array]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Biased(Attention):
-    """Attention whose scaled logits get a bias."""
+    """Attention with a bias; ``content(q, k, axis=...)`` is what the bias is added to, and ``axis`` what the heads are called."""
 
-    bias: Bias | None = None
+    bias: Bias
+    content: Content
 
 
-def attending(bias: Callable[..., Array]) -> Biased:
+def attending(bias: Callable[..., Array], content: Content = attention.logits) -> Biased:
     """Return attention with a bias, which is an operation."""
-    return Biased(joined(met, bias, [bias], name="logits"), bias=bias.form)  # type: ignore[attr-defined]  # made of a form
+    logits = joined(partial(met, content), bias, [bias], name="logits")
+    return Biased(logits=logits, bias=bias.form, content=content)  # type: ignore[attr-defined]  # made of a form
 
 
-def met(bias: Callable[..., Array], /, q: Queries, k: Keys, *given: Array, **rule: Any) -> Logits:
-    """Return ``q k^T / sqrt(head_dim)`` plus the bias, in the dtype of ``q``."""
-    return cast_like(attention.logits(q, k) + bias(*map(exact, given), **rule), q)
+def met(content: Content, bias: Callable[..., Array], /, q: Queries, k: Keys, *given: Array, **rule: Any) -> Logits:
+    """Return what the bias is added to plus the bias, in the dtype of ``q``."""
+    return cast_like(content(q, k, axis="head") + bias(*map(exact, given), **rule), q)
 
 
 def exact(x: Array) -> Array:
     """Return what is learned in float64, so that no bias is rounded, and positions as they are."""
-    return x if array_namespace(x).isdtype(x.dtype, "integral") else exact_float64(x)
+    return x if is_whole(x) else exact_float64(x)
 
 
 def numbers(rows: int, columns: int, *, like: Array) -> Array:
@@ -109,11 +116,11 @@ def numbers(rows: int, columns: int, *, like: Array) -> Array:
     return xp.reshape(row(values, like=like), (rows, columns))
 
 
-def layer(added: Callable[[Array, Array], Array], *, learned: int = 0, scale: float = 1.0) -> Layer:
-    """Return attention whose scaled logits, times ``scale``, get the bias of their positions."""
+def layer(added: Callable[[Array, Array], Array], *, learned: int = 0, content: Content = attention.logits) -> Layer:
+    """Return attention whose scaled logits, or products, get the bias of their positions."""
 
     def logits(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
-        return scale * attention.logits(q, k) + cast_like(added(query_positions, key_positions), q)
+        return content(q, k) + cast_like(added(query_positions, key_positions), q)
 
     return Layer(logits=logits, learned=learned)
 
@@ -127,8 +134,10 @@ ATTENTION_MEANINGS = {
     "v": "values, as projected; grouped like the keys",
     "causal": "whether keys whose position exceeds the query's are hidden",
 }
-#: What holds for attention with every bias; heads apart where no parameter counts them.
+#: What holds for attention with every bias.
 ATTENTION_LAWS = {
     "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE),
     "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE),
 }
+#: What holds where no parameter counts the heads: they act apart.
+APART_LAWS = {name: (*laws, Law.HEADS) for name, laws in ATTENTION_LAWS.items()}

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, get_args
 
 from refimpl.spec import operation
 
@@ -15,12 +15,16 @@ OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def joined(function: Function, form: object, slots: Sequence[Function], says: str | None = None, *, name: str = "") -> Function:
     """Return ``function(form, ...)`` as an operation: its own arguments, then what its slots have besides.
 
-    An argument that several have is as the first slot has it, in the function's order. ``says`` is the summary, and ``name`` the name, if
+    An argument that several have is as the first slot has it, in the function's order; the positions of a slot are those of queries and
+    of keys where the function has these. ``says`` is the summary, and ``name`` the name, if
     not the function's. The arrays of slots come by name where the function takes no more by place. The operation keeps its ``form``.
     """
     own = inspect.signature(function)
     given = {name: argument for slot in reversed(slots) for name, argument in arguments(slot).items()}
     every = dict(list(own.parameters.items())[1:]) | {name: given[name] for slot in slots for name in arguments(slot)}
+    if "positions" in every and "positions" not in own.parameters:
+        places = every.pop("positions")
+        every |= {f"{side}_positions": of_side(places, side) for side in ("query", "key")}
     taken = sorted((argument for argument in every.values() if argument.kind not in OPEN), key=lambda argument: argument.kind)
     defaults = {argument.name: argument.default for argument in taken if argument.default is not argument.empty}
 
@@ -47,6 +51,12 @@ def declared(made: Function, form: object, taken: Sequence[inspect.Parameter], r
 def arguments(slot: Function) -> Mapping[str, inspect.Parameter]:
     """Return what a slot takes, besides what its form hands it: positions, or the array whose library and device it follows."""
     return {name: argument for name, argument in inspect.signature(slot).parameters.items() if name not in HANDED}
+
+
+def of_side(places: inspect.Parameter, side: str) -> inspect.Parameter:
+    """Return the positions of tokens as those of queries or of keys."""
+    array, axes, *rest = get_args(places.annotation)
+    return places.replace(name=f"{side}_positions", annotation=Annotated[array, axes.replace("token", side), *rest])
 
 
 def those_of(slot: Function, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from refimpl import attention
 from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, outer
 from refimpl.attention import Layer
+from refimpl.forms.attention import Attention
 from refimpl.forms.joining import joined, those_of
 from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, Law, Positions, Positive
 
@@ -20,7 +21,6 @@ Features = Annotated[Array, "batch head token head_dim"]
 Queries = Annotated[Array, "batch query_head query head_dim"]
 Keys = Annotated[Array, "batch key_head key head_dim"]
 Turning = Callable[[Array, Array, Array], Array]
-Weights = Annotated[Array, "batch query_head query key"]
 
 
 class QueryKey(NamedTuple):
@@ -76,6 +76,21 @@ class Rotary:
         """Return a function of this file as an operation with these slots; ``says`` is its summary, if not the function's."""
         slots = [getattr(self, slot.name) for slot in fields(self)]
         return joined(function, self, [slot for slot in slots if slot is not None], says)
+
+    @property
+    def attention(self) -> Attention:
+        """Attention over turned queries and keys."""
+        return Attention(self.operation(logits))
+
+    def weights(self) -> Callable[..., Any]:
+        """Return the attention weights as an operation."""
+        return self.attention.weights(
+            "Return the attention weights ``softmax((R_m q) (R_n k)^T / sqrt(head_dim))`` (eq. 18), in the dtype of ``q``."
+        )
+
+    def attend(self) -> Callable[..., Any]:
+        """Return the averages of values as an operation."""
+        return self.attention.attend("Return attention over rotated queries and keys; the values are not rotated (eq. 18).")
 
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` turned to positions: ``turning(x, cos, sin)`` is what the angles are for."""
@@ -147,7 +162,7 @@ def gradient(
     return cast_like(back, x)
 
 
-def weights(
+def logits(
     form: Rotary,
     q: Queries,
     k: Keys,
@@ -158,35 +173,12 @@ def weights(
     base: Positive = 10_000.0,
     layout: Layout = "interleaved",
     direction: Direction = "positive",
-    causal: bool = False,
     **rule: Any,
-) -> Weights:
-    """Return the attention weights ``softmax((R_m q) (R_n k)^T / sqrt(head_dim))`` (eq. 18), in the dtype of ``q``."""
+) -> Annotated[Array, "batch query_head query key"]:
+    """Return ``(R_m q) (R_n k)^T / sqrt(head_dim)`` (eq. 16), in the dtype of ``q``."""
     rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
-    exact = rotate_query_key(form, exact_float64(q), exact_float64(k), query_positions, key_positions, *given, **rotation)
-    seen = attention.visible(query_positions, key_positions, causal=causal)
-    return cast_like(attention.softmax(attention.logits(*exact), seen), q)
-
-
-def attend(
-    form: Rotary,
-    q: Queries,
-    k: Keys,
-    v: Keys,
-    query_positions: BatchedQueryPositions,
-    key_positions: BatchedKeyPositions,
-    *given: Array,
-    head_dim: EvenCount,
-    base: Positive = 10_000.0,
-    layout: Layout = "interleaved",
-    direction: Direction = "positive",
-    causal: bool = False,
-    **rule: Any,
-) -> Queries:
-    """Return attention over rotated queries and keys; the values are not rotated (eq. 18)."""
-    rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
-    shares = weights(form, exact_float64(q), k, query_positions, key_positions, *given, causal=causal, **rotation)
-    return attention.average(shares, v)
+    turned = rotate_query_key(form, exact_float64(q), exact_float64(k), query_positions, key_positions, *given, **rotation)
+    return cast_like(attention.logits(*turned), q)
 
 
 def no_arrays(head_dim: int, like: Array) -> tuple[Array, ...]:
@@ -216,6 +208,11 @@ def layer(turning: Callable[..., Array], given: Callable[[int, Array], tuple[Arr
 #: What holds of every rotation, and of every rule that slows the pairs of rope.
 LAWS = (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.INVERSE, Law.STEPWISE, Law.HEADS)
 SLOWING = (Law.BETWEEN, Law.RATIO_FALLS, Law.REDUCES_TO_ROPE)
+#: What holds of attention around every rotation.
+ATTENTION_LAWS = {
+    "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
+    "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
+}
 
 #: What the arrays and parameters of every rotary scheme mean.
 MEANINGS = {
@@ -225,4 +222,13 @@ MEANINGS = {
     "base": "the ratio by which frequencies fall over a whole head (rope_theta), a pure number",
     "layout": "which channels form a pair, and where the turned pair is written",
     "direction": "the sense in which pairs turn as the position grows",
+}
+#: What those of attention mean besides.
+ATTENTION_MEANINGS = {
+    "q": "queries, before they are turned",
+    "k": "keys, before they are turned; consecutive query heads share one where there are fewer",
+    "v": "values; they are never turned",
+    "query_positions": "position of every query, in tokens",
+    "key_positions": "position of every key, in tokens",
+    "causal": "whether keys at later positions than the query's are hidden",
 }

@@ -71,9 +71,9 @@ NOTES = (
         "so 4 heads have 1/4, 1/16, 1/64, 1/256 and a single head has 1/256."
     ),
     (
-        "The paper gives no rule for other numbers of heads; its authors' `get_slopes` does: the slopes of the largest power of two c "
-        "below, then the 1st, 3rd, 5th ... of 2c. 6 heads have 1/4, 1/16, 1/64, 1/256, 1/2, 1/8, which are not sorted. 2^(-8h/heads) "
-        "for every number of heads is a common mistake."
+        "Section 3 prints that rule for every number of heads; its authors' `get_slopes`, which models were trained with, has another "
+        "one: the slopes of the largest power of two c below, then the 1st, 3rd, 5th ... of 2c. 6 heads have 1/4, 1/16, 1/64, 1/256, "
+        "1/2, 1/8, which are not sorted. The code is followed here; 2^(-8h/heads) for 12 heads is convicted, and named."
     ),
     (
         "The bias is not multiplied by 1 / sqrt(head_dim): it is added to the scaled dot product (section 3). Falcon in transformers "

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from refimpl.arrays import Array, array_namespace, exact_float64, row
 from refimpl.attention import Layer
 from refimpl.cases.kerple import CASES
-from refimpl.forms.bias import MEANINGS, Weighed
+from refimpl.forms.bias import APART_LAWS, ATTENTION_MEANINGS, MEANINGS, Weighed, attending
 from refimpl.forms.bias import layer as biased
 from refimpl.spec import Law, Number, Scheme, Source
 
@@ -49,6 +49,10 @@ bias = FORM.operation(
     """
 )
 
+ATTENTION = attending(bias)
+weights = ATTENTION.weights("Return the attention weights ``softmax(q k^T / sqrt(head_dim) + bias)``, in the dtype of ``q`` (section 4).")
+attend = ATTENTION.attend("Return ``softmax(q k^T / sqrt(head_dim) + bias) v``, in the dtype of ``v`` (section 4).")
+
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return attention whose scaled logits get the logarithmic bias, steeper with every head."""
@@ -60,7 +64,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="kerple",
-    operations=(bias,),
+    operations=(bias, weights, attend),
     source=Source(
         "Chi, Fan, Ramadge, Rudnicky 2022, KERPLE: Kernelized Relative Positional Embedding for Length Extrapolation",
         "https://arxiv.org/abs/2205.09921",
@@ -68,11 +72,13 @@ SCHEME = Scheme(
     ),
     laws={
         "bias": (Law.TRANSLATION, Law.SYMMETRIC, Law.ZERO_AT_ORIGIN, Law.MONOTONE, Law.STEPWISE, Law.HEADS),
+        **APART_LAWS,
     },
     cases=CASES,
     summary="Subtract from every attention logit a learned logarithm, or a learned power, of the distance.",
     meanings={
         **MEANINGS,
+        **ATTENTION_MEANINGS,
         "first": "r1, learned, one per head, above 0: what multiplies the logarithm or the power, in logits",
         "second": "r2, learned, one per head, above 0: what multiplies the distance in the logarithm, or its exponent, at most 2",
         "form": "how the bias falls with the distance",

@@ -33,19 +33,21 @@ def frequencies(
 
 FORM = Rotary(frequencies)
 rotate = FORM.operation(rotary.rotate, "Turn ``x`` by the blended frequencies: ``R_p x`` (apply_rotary_emb), in the dtype of ``x``.")
+weights, attend = FORM.weights(), FORM.attend()
 
 
 SCHEME = Scheme(
     name="llama3",
-    operations=(frequencies, rotate),
+    operations=(frequencies, rotate, weights, attend),
     source=Source(
         "Meta 2024, the released code of Llama 3.1", "https://github.com/meta-llama/llama-models", equations="apply_scaling in model.py"
     ),
-    laws={"frequencies": rotary.SLOWING, "rotate": (*rotary.LAWS, Law.REDUCES_TO_ROPE)},
+    laws={"frequencies": rotary.SLOWING, "rotate": (*rotary.LAWS, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="Rope with the pairs slowed that turn rarely within the original length, as Llama 3.1 and its successors are configured.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "factor": "how many times longer the context becomes, a pure number: the slow pairs' frequencies are divided by it",
         "original_length": "the positions that pre-training saw, in tokens (original_max_position_embeddings)",
         "low_freq_factor": "the turns within the original length up to which a pair is slowed by the whole factor, a pure number",

@@ -75,6 +75,7 @@ rotate = FORM.operation(
     rotary.rotate,
     "Turn ``x`` by the frequencies of a sequence of that length and multiply it by the attention factor (Phi-3), in the dtype of ``x``.",
 )
+weights, attend = FORM.weights(), FORM.attend()
 
 
 @operation
@@ -106,7 +107,7 @@ TURNING = (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.INVERSE, Law.RE
 
 SCHEME = Scheme(
     name="longrope",
-    operations=(frequencies, attention_factor, rotate, rotate_searched),
+    operations=(frequencies, attention_factor, rotate, weights, attend, rotate_searched),
     source=Source(
         "Ding et al. 2024, LongRoPE, and the code of Phi-3",
         "https://arxiv.org/abs/2402.13753",
@@ -117,11 +118,13 @@ SCHEME = Scheme(
         "attention_factor": (Law.REDUCES_TO_ROPE, Law.GROWS, Law.STRETCHES_ADD),
         "rotate": (*TURNING, Law.COMPOSITION, Law.RELATIVE, Law.INTERPOLATES, Law.SWITCHES, Law.INCONSISTENT_CACHE),
         "rotate_searched": TURNING,
+        **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
     summary="Rope with a searched factor for every pair, and two lists of them that a sequence's length switches.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "short_factors": "what divides every pair's frequency up to the original length, pure numbers greater than 0, fastest pair first",
         "long_factors": "what divides every pair's frequency beyond the original length, pure numbers greater than 0, fastest pair first",
         "factors": "what divides every pair's frequency from start_tokens on, pure numbers greater than 0, fastest pair first",

@@ -24,17 +24,19 @@ def frequencies(*, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, 
 
 FORM = Rotary(frequencies)
 rotate = FORM.operation(rotary.rotate, "Turn ``x`` by rope with the raised base: ``R_p x`` (eq. 14-16, def. 1), in the dtype of ``x``.")
+weights, attend = FORM.weights(), FORM.attend()
 
 
 SCHEME = Scheme(
     name="ntk_aware",
-    operations=(frequencies, rotate),
+    operations=(frequencies, rotate, weights, attend),
     source=Source("Peng et al. 2023, YaRN, section 3.1", "https://arxiv.org/abs/2309.00071", equations="definition 1"),
-    laws={"frequencies": rotary.SLOWING, "rotate": rotary.LAWS},
+    laws={"frequencies": rotary.SLOWING, "rotate": rotary.LAWS, **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="Rope with a base that is raised such that the slowest pair, and no other, is slowed by the whole factor.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "head_dim": "the channels of one head that turn, at least 4: the exponent has twice as many as pairs beyond the first below it",
         "factor": "by how much the slowest pair is slowed, a pure number, at least 1: HunYuan's alpha",
     },

@@ -46,17 +46,19 @@ def frequencies(
 
 FORM = Rotary(frequencies)
 rotate = FORM.operation(rotary.rotate, "Turn ``x`` by the blended frequencies: ``R_p x`` (eq. 14-19), in the dtype of ``x``.")
+weights, attend = FORM.weights(), FORM.attend()
 
 
 SCHEME = Scheme(
     name="ntk_by_parts",
-    operations=(frequencies, rotate),
+    operations=(frequencies, rotate, weights, attend),
     source=Source("Peng et al. 2023, YaRN, section 3.2", "https://arxiv.org/abs/2309.00071", equations="17-19"),
-    laws={"frequencies": rotary.SLOWING, "rotate": (*rotary.LAWS, Law.REDUCES_TO_ROPE)},
+    laws={"frequencies": rotary.SLOWING, "rotate": (*rotary.LAWS, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="Rope with every pair slowed by how often it turns within the original length: often not at all, rarely by the whole factor.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "factor": "how many times longer the context becomes, a pure number: the slow pairs' frequencies are divided by it",
         "original_length": "the positions that pre-training saw, in tokens",
         "alpha": "the turns within the original length up to which a pair is slowed by the whole factor, a pure number",

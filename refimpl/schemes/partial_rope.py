@@ -25,6 +25,7 @@ def parts(
 
 FORM = Parted(rope.frequencies, parts=parts)
 rotate = FORM.operation(rotary.rotate, "Turn the first or last ``rotary_dim`` channels of ``x`` by rope (eq. 14-16); the others pass.")
+weights, attend = FORM.weights(), FORM.attend()
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
@@ -34,13 +35,14 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="partial_rope",
-    operations=(rotate,),
+    operations=(rotate, weights, attend),
     source=Source("Black et al. 2022, GPT-NeoX-20B, section 2.1.1", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
-    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE)},
+    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="Rope on the first (or last) channels of every head; the others know nothing of positions.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "head_dim": "all channels of one head",
         "rotary_dim": "the channels of one head that turn: head_dim times the partial_rotary_factor of a configuration, cut to an integer",
         "base": "the ratio by which frequencies fall over the channels that turn (rope_theta), a pure number",

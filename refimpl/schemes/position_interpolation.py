@@ -29,11 +29,12 @@ rotate = FORM.operation(
     rotary.rotate,
     "Turn ``x`` as rope turns it at position ``p / factor``: ``f'(x, p) = f(x, p L / L')`` (eq. 4), in the dtype of ``x``.",
 )
+weights, attend = FORM.weights(), FORM.attend()
 
 
 SCHEME = Scheme(
     name="position_interpolation",
-    operations=(frequencies, rotate),
+    operations=(frequencies, rotate, weights, attend),
     source=Source(
         "Chen et al. 2023, Extending Context Window of Large Language Models via Positional Interpolation",
         "https://arxiv.org/abs/2306.15595",
@@ -52,11 +53,13 @@ SCHEME = Scheme(
             Law.STEPWISE,
             Law.HEADS,
         ),
+        **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
     summary="Rope with all positions divided by one factor, so that a longer context fits the angles of training.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "factor": "how many times longer the context becomes, L' / L: positions are divided by it, a pure number, at least 1",
     },
     conventions={

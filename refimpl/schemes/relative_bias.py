@@ -6,7 +6,7 @@ from refimpl.arrays import Array, array_namespace
 from refimpl.attention import Layer
 from refimpl.cases.relative_bias import CASES
 from refimpl.errors import SpecificationError
-from refimpl.forms.bias import LookedUp, numbers
+from refimpl.forms.bias import APART_LAWS, ATTENTION_MEANINGS, LookedUp, attending, numbers
 from refimpl.forms.bias import layer as biased
 from refimpl.spec import Count, Law, Scheme, Source
 
@@ -33,6 +33,10 @@ bias = FORM.operation(
     """
 )
 
+ATTENTION = attending(bias)
+weights = ATTENTION.weights("Return the attention weights ``softmax(q k^T / sqrt(head_dim) + bias)``, in the dtype of ``q`` (eq. 4).")
+attend = ATTENTION.attend("Return ``softmax(q k^T / sqrt(head_dim) + bias) v``, in the dtype of ``v`` (eq. 4).")
+
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return attention whose scaled logits get the bias of 8 offsets either way."""
@@ -43,16 +47,17 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="relative_bias",
-    operations=(bias,),
+    operations=(bias, weights, attend),
     source=Source(
         "Liu et al. 2021, Swin Transformer, along one axis; clipped as in Shaw et al. 2018",
         "https://arxiv.org/abs/2103.14030",
         equations="eq. 4; section 3.2 of Shaw et al.",
     ),
-    laws={"bias": (Law.LOOKUP, Law.TRANSLATION, Law.SATURATION, Law.STEPWISE, Law.HEADS)},
+    laws={"bias": (Law.LOOKUP, Law.TRANSLATION, Law.SATURATION, Law.STEPWISE, Law.HEADS), **APART_LAWS},
     cases=CASES,
     summary="One learned number per head for every offset between key and query.",
     meanings={
+        **ATTENTION_MEANINGS,
         "table": "the learned numbers: a row for every offset from -max_distance to max_distance, a column for every head; added to logits",
         "query_positions": "where each query stands, in tokens",
         "key_positions": "where each key stands, in tokens",

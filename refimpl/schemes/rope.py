@@ -57,28 +57,22 @@ FORM = Rotary(frequencies)
 rotate = FORM.operation(rotary.rotate)
 rotate_query_key = FORM.operation(rotary.rotate_query_key)
 gradient = FORM.operation(rotary.gradient)
-weights = FORM.operation(rotary.weights)
-attend = FORM.operation(rotary.attend)
+weights, attend = FORM.weights(), FORM.attend()
 
 
 MEANINGS = {
     "x": "queries or keys, before they are turned",
-    "q": "queries, before they are turned",
-    "k": "keys, before they are turned; consecutive query heads share one where there are fewer",
-    "v": "values; they are never turned",
+    **rotary.ATTENTION_MEANINGS,
     "cos": "cosine of the angle of every pair at every token",
     "sin": "sine of the angle of every pair at every token",
     "cotangent": "derivative of a loss with respect to the turned `x`",
     "positions": "position of every token, counted in tokens from 0; unsorted, repeated or negative ones are allowed",
-    "query_positions": "position of every query, in tokens",
-    "key_positions": "position of every key, in tokens",
     "query": "queries, turned",
     "key": "keys, turned",
     "head_dim": "number of features of one head that turn, two to a pair",
     "base": "ratio between the first frequency and where the last one tends to; 10000 in the paper, 500000 in Llama 3",
     "layout": "which two features make a pair, and where they are written",
     "direction": "sign of the angle",
-    "causal": "whether keys at later positions than the query's are hidden",
 }
 
 CONVENTIONS = {
@@ -93,8 +87,8 @@ CONVENTIONS = {
 
 NOTES = (
     (
-        "Closer tokens do not always score higher. For equal queries and keys of ones with `head_dim` 128 the score falls from 64 at "
-        "distance 0 to 42.3 at distance 11 and is 42.4 at distance 12: further away is more. The bound of the paper's section 3.4.3 "
+        "Closer tokens do not always score higher. For equal queries and keys of ones with `head_dim` 128 the product falls from 128 at "
+        "distance 0 to 84.7 at distance 11 and is 84.8 at distance 12: further away is more. The bound of the paper's section 3.4.3 "
         "(eq. 35-37), the mean of the partial sums, reads 32.5, 31.5, 18.0, 12.6, 10.2 and 6.5 at distances 0, 1, 10, 50, 100 and 250; "
         "it first rises after distance 18, and on 2020 of the first 4096 steps. Decay is a tendency, so no law claims it."
     ),
@@ -110,7 +104,7 @@ NOTES = (
     ),
     (
         "Values are not rotated, with exceptions that a port must know: RoFormer with `rotary_value=True` and CLVP in transformers "
-        "5.23.0."
+        "5.23.0, and DeepSeek-V4, which rotates values and turns the output back by the query's position."
     ),
     (
         "Lengths, compositions and relative scores are the same in every layout and in either direction, as long as queries and keys "
@@ -139,8 +133,7 @@ SCHEME = Scheme(
         "rotate": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.INVERSE, Law.STEPWISE, Law.HEADS),
         "rotate_query_key": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.STEPWISE, Law.HEADS),
         "gradient": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.INVERSE, Law.STEPWISE, Law.HEADS),
-        "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
-        "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
+        **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
     meanings=MEANINGS,

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
+from refimpl import attention
 from refimpl.arrays import Array, array_namespace
 from refimpl.attention import Layer
 from refimpl.cases.t5 import CASES
 from refimpl.errors import SpecificationError
-from refimpl.forms.bias import LookedUp, numbers, whole
+from refimpl.forms.bias import APART_LAWS, ATTENTION_MEANINGS, LookedUp, attending, numbers, whole
 from refimpl.forms.bias import layer as biased
 from refimpl.spec import INTEGER, Count, Law, Number, Scheme, Source, operation
 
@@ -129,16 +130,21 @@ def rows(
 FORM = LookedUp(rows)
 bias = FORM.operation("Return the table's number for every head and pair of positions, in the dtype of the table (section 2.1).")
 
+ATTENTION = attending(bias, content=attention.products)
+weights = ATTENTION.weights("Return the attention weights ``softmax(q k^T + bias)``, in the dtype of ``q``, unscaled (section 2.1).")
+attend = ATTENTION.attend("Return ``softmax(q k^T + bias) v``, in the dtype of ``v``, unscaled (section 2.1).")
+
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return attention with T5's logits: ``q k^T`` without ``1 / sqrt(head_dim)``, plus the bias of both directions."""
+    del head_dim
     table = numbers(32, num_heads, like=like)
-    return biased(lambda m, n: bias(table, m, n, bidirectional=True), learned=32 * num_heads, scale=head_dim**0.5)
+    return biased(lambda m, n: bias(table, m, n, bidirectional=True), learned=32 * num_heads, content=attention.products)
 
 
 SCHEME = Scheme(
     name="t5",
-    operations=(bucket, bias),
+    operations=(bucket, bias, weights, attend),
     source=Source(
         "Raffel et al. 2019, Exploring the Limits of Transfer Learning, and its code",
         "https://arxiv.org/abs/1910.10683",
@@ -147,10 +153,13 @@ SCHEME = Scheme(
     laws={
         "bucket": (Law.ZERO_AT_ORIGIN, Law.MONOTONE, Law.SATURATION, Law.MIRROR),
         "bias": (Law.LOOKUP, Law.TRANSLATION, Law.SATURATION, Law.STEPWISE, Law.HEADS),
+        **APART_LAWS,
     },
     cases=CASES,
     summary="One learned number per head for every bucket of distances.",
     meanings={
+        **ATTENTION_MEANINGS,
+        "q": "queries, as projected: T5 doesn't scale them",
         "relative_positions": "the key's position minus the query's, in tokens; negative for keys of the past",
         "table": "the learned numbers: a row for every bucket, a column for every head; added to logits",
         "query_positions": "where each query stands, in tokens",

@@ -1,4 +1,4 @@
-"""YaRN: stretch the context by slowing the slow pairs of rope, keeping the fast ones, and warming the attention.
+"""YaRN: stretch the context by slowing the slow pairs of rope, keeping the fast ones, and sharpening the attention.
 
 This is the ramp that released code uses (linear in the pair's index), not the paper's (linear in its number of turns).
 """
@@ -87,11 +87,12 @@ rotate = FORM.operation(
     rotary.rotate,
     "Turn ``x`` by the blended frequencies and multiply it by the attention factor (eq. 14-22), in the dtype of ``x``.",
 )
+weights, attend = FORM.weights(), FORM.attend()
 
 
 SCHEME = Scheme(
     name="yarn",
-    operations=(frequencies, attention_factor, rotate),
+    operations=(frequencies, attention_factor, rotate, weights, attend),
     source=Source("Peng et al. 2023, YaRN, and its code", "https://arxiv.org/abs/2309.00071", equations="17-22"),
     laws={
         "frequencies": (Law.BETWEEN, Law.RATIO_FALLS, Law.REDUCES_TO_ROPE),
@@ -107,11 +108,13 @@ SCHEME = Scheme(
             Law.STEPWISE,
             Law.HEADS,
         ),
+        **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
     summary="Rope with its slow pairs slowed for a longer context, and a factor on the attention.",
     meanings={
         **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
         "factor": "how many times longer the context becomes, a pure number: the slow pairs' frequencies are divided by it",
         "original_length": "the positions that pre-training saw, in tokens",
         "beta_fast": "the turns within the original length from which a pair keeps its frequency, a pure number",

@@ -66,9 +66,14 @@ def slowing(_: Mapping[str, str], arrays: Arrays, __: Parameters) -> Arrays:
 
 def inside_of_the_length(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
     """Move positions that lie beyond a sequence of that length into it."""
-    if "length" not in parameters or "positions" not in arrays or arrays["positions"].max() < int(parameters["length"]):
+    names = [name for name in arrays if name.endswith("positions")]
+    length, last = int(parameters.get("length", 0)), max((int(arrays[name].max(initial=0)) for name in names), default=0)
+    if "length" not in parameters or last < length:
         return arrays
-    return {**arrays, "positions": within(arrays["positions"], int(parameters["length"]))}
+    if "positions" in names:
+        return {**arrays, "positions": within(arrays["positions"], length)}
+    # Both sides alike, so that no key passes a query.
+    return {**arrays, **{name: np.maximum(arrays[name] + length - 1 - last, np.minimum(arrays[name], 0)) for name in names}}
 
 
 def inside_of_the_kernel(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
@@ -76,7 +81,24 @@ def inside_of_the_kernel(_: Mapping[str, str], arrays: Arrays, parameters: Param
     if not {"first", "second"} <= arrays.keys():
         return arrays
     first, second = (np.where(arrays[name] == 0.0, 1.0, np.abs(arrays[name])) for name in ("first", "second"))
-    return {**arrays, "first": first, "second": np.minimum(second, 2.0) if parameters["form"] == "power" else second}
+    if parameters["form"] == "power":
+        second = np.minimum(second, 2.0)
+        first, second = held(first, second, arrays) if "q" in arrays else (first, second)
+    return {**arrays, "first": first, "second": second}
+
+
+#: The largest power of two that float16 holds, and the smallest it holds in full: right code may keep there what it adds to logits, which
+#: no other number overflows, and what it is made of.
+HELD, SMALLEST = 15, -14
+
+
+def held(first: np.ndarray, exponent: np.ndarray, arrays: Arrays) -> tuple[np.ndarray, np.ndarray]:
+    """Halve what multiplies a power until the farthest two positions have a bias that every format holds; exponents leave room for it."""
+    places = np.concatenate([arrays[name].ravel() for name in ("query_positions", "key_positions")]).astype(np.float64)
+    reach = np.log2(2.0 + places.max(initial=0) - places.min(initial=0))
+    exponent = np.minimum(exponent, (HELD - SMALLEST - 1) / reach)
+    excess = np.ceil(np.log2(first) + exponent * reach) - HELD
+    return first * np.exp2(-np.maximum(excess, 0.0)), exponent
 
 
 RULES: tuple[Rule, ...] = (
@@ -90,10 +112,9 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def suited(operation: str, arrays: Arrays, parameters: Parameters) -> Arrays:
+def constrained(operation: str, arrays: Arrays, parameters: Parameters) -> Arrays:
     """Return arrays that the operation takes."""
     axes = operations()[operation].arrays
     for rule in RULES:
         arrays = rule(axes, arrays, parameters)
     return arrays
-
