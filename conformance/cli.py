@@ -1,5 +1,6 @@
 """The command line: ``posenc``. It reads names, calls the rest of the package, and turns what happens into an exit status."""
 
+import functools
 import io
 import os
 import sys
@@ -10,13 +11,16 @@ import click
 
 from conformance.calls.status import Status, worst
 from conformance.commands.identify import identify
+from conformance.commands.limited import limited
 from conformance.commands.precision import precision
+from conformance.isolate.interrupts import heeded
 from conformance.spec.profiles import CIRCUMSTANCES
 from conformance.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from conformance.calls.limits import Limits
     from conformance.calls.outcomes import Report
     from conformance.show.baseline import Baseline
     from conformance.show.report import Line
@@ -57,15 +61,12 @@ def posenc() -> None:
 @click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
 @click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
-@click.option("--startup-seconds", type=click.FloatRange(0.1), default=120, show_default=True, help="How long a TARGET may take to start.")
-@click.option("--call-seconds", type=click.FloatRange(0.1), default=30, show_default=True, help="How long one call may take.")
-@click.option("--memory", type=click.IntRange(0), default=8192, show_default=True, metavar="MIB", help="What a worker may use; 0: any.")
-@click.option("--processes", type=click.IntRange(0), default=512, show_default=True, help="How many a worker may run; 0: any.")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
 @click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
 @click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
 @click.option("--verbose", is_flag=True, help="Everything, not one screen.")
+@limited
 @click.pass_context
 def check(
     context: click.Context,
@@ -81,10 +82,7 @@ def check(
     under: str | None,
     shard: str | None,
     jobs: int,
-    startup_seconds: float,
-    call_seconds: float,
-    memory: int,
-    processes: int,
+    limits: "Limits",
     baseline: Path | None,
     update: bool,
     folder: Path | None,
@@ -94,11 +92,12 @@ def check(
     """Judge each TARGET: a file, file:object, module:object, or the name of a bundled adapter (see `posenc list`)."""
     from conformance import run
     from conformance.adapt import selection
-    from conformance.calls.limits import Limits
+    from conformance.calls.outcomes import Report
     from conformance.isolate import allocation
     from conformance.isolate.targets import COMMAND
     from conformance.run import sharding
-    from conformance.show import terminal
+    from conformance.show.baseline import BaselineError
+    from conformance.spec.files import OutputError
 
     every = (*targets, *(COMMAND + command for command in commands))
     if not every:
@@ -109,35 +108,71 @@ def check(
     chosen = run.any_seed() if seed is None else seed
     allocation.keep_freed()
     allocation.collect_rarely()
+    _make_ready(folder, baseline if update else None)
     deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or shard or level == "smoke"))
-    reports = []
+    judge = functools.partial(
+        run.check,
+        schemes=schemes or None,
+        operations=operations or None,
+        cases=cases or None,
+        profile=profile,
+        level=level,
+        seed=chosen,
+        shard=part,
+        jobs=jobs,
+        limits=limits,
+        under=under,
+    )
+    reports: list[Report] = []
+    trouble: Exception | None = None
     for target in every:
-        progress = terminal.Progress(target)
+        report = _judged(target, judge)
         try:
-            report = run.check(
-                target,
-                schemes=schemes or None,
-                operations=operations or None,
-                cases=cases or None,
-                profile=profile,
-                level=level,
-                seed=chosen,
-                shard=part,
-                jobs=jobs,
-                limits=Limits(startup_seconds, call_seconds, memory, processes),
-                under=under,
-                progress=progress,
-            )
-        finally:
-            progress.clear()
-        if deviations is not None:
-            report = deviations.applied(report, last=target == every[-1])
-        reports.append(report)
-        _keep(reports, folder)
-        _write_report(report, as_json=as_json, verbose=verbose)
+            report = report if deviations is None else deviations.applied(report, last=target == every[-1])
+        except BaselineError as error:
+            trouble = error
+        unreached = every[len(reports) + 1 :] if not report.complete else ()
+        reports += [report, *(Report(each, {}, (), complete=False) for each in unreached)]
+        for tell in (functools.partial(_write_report, report, as_json=as_json, verbose=verbose), functools.partial(_keep, reports, folder)):
+            try:
+                tell()
+            except (OSError, OutputError) as error:  # what can't be shown can still be kept
+                trouble = error
+        if not report.complete or (folder is None and isinstance(trouble, OSError)):
+            break
+    if trouble is not None:  # what was judged is told before what became of it
+        raise trouble
     if deviations is not None and deviations.write():
         click.echo(f"wrote {baseline}", err=True)
     context.exit(worst(report.status for report in reports))
+
+
+def _judged(target: str, judge: "Callable[..., Report]") -> "Report":
+    """Return what is found of a target, also where it can't be judged, or the run ends before there is anything to judge."""
+    from conformance.adapt.selection import SelectionError
+    from conformance.calls.outcomes import Report
+    from conformance.isolate.targets import TargetError
+    from conformance.show import terminal
+
+    progress = terminal.Progress(target)
+    try:
+        return judge(target, progress=progress)
+    except (SelectionError, TargetError) as error:
+        return Report(target, {}, (), refused=str(error))
+    except KeyboardInterrupt:
+        return Report(target, {}, (), complete=False)
+    finally:
+        progress.clear()
+
+
+def _make_ready(folder: Path | None, file: Path | None) -> None:
+    """Raise before anything is judged where what is found can't be kept."""
+    from conformance.spec import files
+
+    if folder is not None:
+        files.make_ready(folder)
+    if file is not None:
+        files.verify(file)
 
 
 def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | None":
@@ -160,6 +195,10 @@ def _keep(reports: "Sequence[Report]", folder: Path | None) -> None:
 
 
 def _write_report(report: "Report", *, as_json: bool, verbose: bool) -> None:
+    if report.refused:
+        _refuse(report.refused, Status.WRONG_USAGE)
+        if not as_json:
+            return
     from conformance.show import record, terminal
     from conformance.show import report as screen
 
@@ -333,11 +372,14 @@ def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
 
     chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)
     progress = terminal.Progress("compare")
+    measured: list[compare.Measurement] = []
     try:
-        measured = compare.compare(chosen, counts, library, progress)
-    finally:
+        for rows in compare.by_length(chosen, counts, library, progress):
+            measured += rows
+    finally:  # an interruption leaves the lengths before it
         progress.clear()
-    _write(compare.lines(measured))
+        if measured:
+            _write(compare.lines(compare.Comparison(library, tuple(measured))))
 
 
 posenc.add_command(identify)
@@ -352,14 +394,16 @@ def _write(lines: "Iterable[Line]") -> None:
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
     """Run ``posenc`` and return its exit status; whatever goes wrong gets one line and never a traceback."""
+    _open_what_is_closed()
     _escape_what_the_terminal_lacks()
     os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # what others registered with Hypothesis takes long to import, and is not needed
     try:
-        status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
+        with heeded():
+            status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return Status.WRONG_USAGE
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes the second of the first, and it alone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.INTERRUPTED
     except (KeyboardInterrupt, click.Abort):
@@ -369,6 +413,18 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
         return _refuse(*_told(error))
     return status if isinstance(status, int) else Status.CONFORMS
+
+
+def _open_what_is_closed() -> None:
+    """Open standard streams that are closed on nothing: the next file that is opened would take their place."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  it lasts as long as we do
 
 
 def _escape_what_the_terminal_lacks() -> None:
@@ -385,9 +441,11 @@ def _told(error: Exception) -> tuple[str, int]:
     from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
     from conformance.reports.lines import RecordError
     from conformance.show.baseline import BaselineError
+    from conformance.spec.files import OutputError
     from conformance.spec.vectors import VectorError
 
-    ours = AdapterError | BaselineError | CommandError | ProgramEndedError | ProtocolError | RecordError | SelectionError | TargetError
+    protocol = CommandError | ProgramEndedError | ProtocolError
+    ours = AdapterError | BaselineError | OutputError | RecordError | SelectionError | TargetError | protocol
     if isinstance(error, ours):
         return str(error), Status.WRONG_USAGE
     if isinstance(error, VectorError):

@@ -14,7 +14,7 @@ from conformance.isolate import targets
 from conformance.isolate.session import Descriptor, Session, received
 from conformance.isolate.worker import Worker
 from conformance.run import any_seed
-from conformance.run.one_by_one import EVIDENCE, SMOKE, Judge
+from conformance.run.questions import EVIDENCE, SMOKE, Judge
 from conformance.show.report import message
 
 #: How many examples each law gets.
@@ -35,13 +35,14 @@ class InProcess(Session):
         """What a worker would say about itself."""
         return self.worker.describe()
 
-    def fresh(self) -> "InProcess":
-        """Return the same functions: their memory can't be cleared from here."""
+    def fresh(self, *, hash_seed: int = 0) -> "InProcess":
+        """Return the same functions: neither their memory nor the hash seed can be changed from here."""
+        del hash_seed
         return InProcess(self.adapter)
 
-    def _asked(self, question: Mapping[str, object]) -> Mapping[str, Any]:
+    def _asked(self, index: int, parameters: Mapping[str, object]) -> Mapping[str, Any]:
         """Return what a worker would say of a declaration."""
-        return self.worker.answer(question, [])[0]
+        return self.worker.answer({"index": index, "parameters": dict(parameters), "admits": True}, [])[0]
 
     def request(
         self,

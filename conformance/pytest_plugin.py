@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conformance.calls.outcomes import Diagnosis, Result
-    from conformance.run.one_by_one import Judge, Question
+    from conformance.run.questions import Judge, Question
 
 JUDGES = pytest.StashKey["list[Judge]"]()
+UNTIL_THE_END = pytest.StashKey[ExitStack]()
 
 
 class Wrong(Exception):  # noqa: N818  a verdict on somebody else's code
@@ -29,6 +31,10 @@ class NotEnough(Exception):  # noqa: N818  no verdict on somebody else's code
     """What was judged is no evidence enough for a verdict."""
 
 
+class Unusable(Exception):  # noqa: N818  no verdict either
+    """The target can't be judged."""
+
+
 class HarnessFailed(Exception):  # noqa: N818  nobody's code is wrong but ours
     """The harness itself failed."""
 
@@ -40,6 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--posenc-examples", type=int, default=12, metavar="N", help="How many examples each law gets (default 12).")
     group.addoption("--posenc-seed", type=int, default=None, metavar="N", help="What is drawn; without it every run draws anew.")
     group.addoption("--save-failures", type=Path, metavar="DIR", help="Write the counterexamples of laws there, as candidates for vectors.")
+    group.addoption("--posenc-startup-seconds", type=float, default=120.0, metavar="S", help="How long a TARGET may take to start.")
+    group.addoption("--posenc-call-seconds", type=float, default=30.0, metavar="S", help="How long one call may take.")
+    group.addoption("--posenc-memory", type=int, default=8192, metavar="MIB", help="What a worker may use; 0: any.")
+    group.addoption("--posenc-processes", type=int, default=512, metavar="N", help="How many a worker may run; 0: any.")
     parser.addini("posenc", type="args", default=[], help="Targets to judge in every run.")
 
 
@@ -50,10 +60,13 @@ def _targets(config: pytest.Config) -> list[str]:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, where there is something to mark."""
     config.stash[JUDGES] = []
+    config.stash[UNTIL_THE_END] = ExitStack()
     if _targets(config):
+        from conformance.isolate.interrupts import heeded
         from conformance.run import any_seed
         from refimpl.schemes import SCHEMES
 
+        config.stash[UNTIL_THE_END].enter_context(heeded())  # so that whatever ends the run ends the workers, and leaves its reports
         if config.option.posenc_seed is None:  # processes that share the tests are given the options
             config.option.posenc_seed = any_seed()
         config.addinivalue_line("markers", "posenc: a check of an implementation's conformance")
@@ -72,6 +85,19 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Say again what was drawn, also where no header is shown."""
     if _targets(config):
         terminalreporter.write_line(f"posenc: {_seeded(config)}")
+    for judge in config.stash[JUDGES]:
+        for words in _notes(judge):
+            terminalreporter.write_line(f"posenc: {judge.session.target}: {words}")
+
+
+def _notes(judge: Judge) -> Iterator[str]:
+    """Yield what is worth knowing of a target outside its verdict."""
+    from conformance.show.report import clean
+
+    yield from (f"right answers are at hand: {clean(words)}" for words in judge.session.reached)
+    asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
+    for key, task in asked.items():
+        yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.left.get(key, ()))
 
 
 def _seeded(config: pytest.Config) -> str:
@@ -83,27 +109,34 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End every worker."""
     for judge in config.stash.get(JUDGES, []):
         judge.session.close()
+    config.stash.get(UNTIL_THE_END, ExitStack()).close()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the checks of every target to what was collected, before anything is deselected."""
-    for target in _targets(config):
-        items.extend(_collected(session, config, target))
+    collected = [item for target in _targets(config) for item in _collected(session, config, target)]
+    refused = [item.reason for item in collected if isinstance(item, Refused)]
+    if refused and len(refused) == len(collected):
+        raise pytest.UsageError(refused[0])
+    items.extend(collected)
 
 
-def _collected(session: pytest.Session, config: pytest.Config, target: str) -> Iterator[pytest.Item]:
+def _collected(session: pytest.Session, config: pytest.Config, target: str) -> list[pytest.Item]:
+    """Return the tests of a target: where it can't be judged, one that fails and says so."""
+    from conformance.calls.limits import Limits
     from conformance.isolate.session import Session
     from conformance.isolate.targets import TargetError
-    from conformance.run.one_by_one import Judge
+    from conformance.run.questions import Judge
 
-    judge = Judge(Session(target), examples=config.getoption("posenc_examples"), seed=config.getoption("posenc_seed"))
+    limits = Limits(*(config.getoption(f"posenc_{name}") for name in ("startup_seconds", "call_seconds", "memory", "processes")))
+    judge = Judge(Session(target, limits), examples=config.getoption("posenc_examples"), seed=config.getoption("posenc_seed"))
     config.stash[JUDGES].append(judge)
     collector = Target.from_parent(session, name=target, judge=judge)
     try:
-        yield from collector.collect()
+        return list(collector.collect())
     except TargetError as error:
-        raise pytest.UsageError(str(error)) from None
+        return [Refused.from_parent(collector, name="target", reason=str(error))]
 
 
 class Target(pytest.Collector):
@@ -120,6 +153,28 @@ class Target(pytest.Collector):
             yield Check.from_parent(self, name=question.name, question=question)
 
 
+class Refused(pytest.Item):
+    """A target that can't be judged, beside others that can."""
+
+    def __init__(self, *, reason: str, **settings: Any) -> None:
+        """Keep why."""
+        super().__init__(**settings)
+        self.reason = reason
+        self.add_marker("posenc")
+
+    def runtest(self) -> None:
+        """Say it."""
+        raise Unusable(self.reason)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Say it in its own words."""
+        return str(excinfo.value) if isinstance(excinfo.value, Unusable) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Return the title of a failure."""
+        return Path(str(self.parent.name if self.parent else "")), None, self.name
+
+
 class Check(pytest.Item):
     """One question to one implementation."""
 
@@ -134,7 +189,7 @@ class Check(pytest.Item):
     def runtest(self) -> None:
         """Judge; unsupported and not judged are skips with their reason, but that evidence isn't enough is no skip."""
         from conformance.calls.outcomes import HarnessError, NotJudged, Unsupported
-        from conformance.run.one_by_one import EVIDENCE
+        from conformance.run.questions import EVIDENCE
 
         result = self.judge.answer(self.question)
         if isinstance(result.outcome, NotJudged) and result.kind == EVIDENCE:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from conformance.calls.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
 from conformance.spec.choices import as_several
 from conformance.spec.profiles import FORMATS, PROFILES, REQUIRED
+from conformance.spec.shown import shown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: What others call a dtype.
@@ -67,6 +68,10 @@ class Implementation:
         return None
 
 
+#: The longest name or label: files of known deviations hold it, and reports show it.
+LONGEST = 200
+
+
 @dataclass
 class Adapter:
     """An implementation under test: its name, its framework, and the operations that it offers."""
@@ -83,7 +88,12 @@ class Adapter:
     implementations: list[Implementation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Refuse a framework, dtype or profile that doesn't exist."""
+        """Refuse a framework, dtype or profile that doesn't exist, a name that can't be written down, and values of other types."""
+        _named("name", self.name)
+        for thing, text in (("version", self.version), ("device", self.device)):
+            if text is not None:
+                _named(thing, text)
+        _flags(modifies_inputs=self.modifies_inputs, rejects_bad_input=self.rejects_bad_input)
         _one_of("framework", self.framework, FRAMEWORKS)
         _profiles(_dtypes(self.dtypes), self.profile)
 
@@ -106,12 +116,16 @@ class Adapter:
         **restrictions: object,
     ) -> Callable[[Function], Function]:
         """Say that the decorated function offers an operation, restricted to the given parameter values and calls (``Takes``)."""
+        _flags(modifies_inputs=bool(modifies_inputs) if modifies_inputs is None else modifies_inputs)
+        _callable("when", when if when is not None else _takes)
         accepted = _dtypes(self.dtypes if dtypes is None else dtypes)
         profiles = _profiles(accepted, self.profile if profile is None else profile)
         takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
         _takes(takes, operation)
+        _named("label", label or self.name)
 
         def connect(function: Function) -> Function:
+            _callable("function", function)
             self.implementations.append(
                 Implementation(
                     label=label or self.name,
@@ -132,17 +146,41 @@ class Adapter:
 
 def near_miss(name: str, known: Collection[str]) -> str:
     """Return `` (did you mean X?)`` where a known name is close, else nothing."""
-    close = difflib.get_close_matches(str(name), list(known), n=1)
+    close = difflib.get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
     return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _one_of(thing: str, value: str, known: Collection[str]) -> None:
     if not isinstance(value, str) or value not in known:
-        message = f"{thing} must be one of {', '.join(known)}, got {value!r}{near_miss(DTYPES.get(value, value), known)}"
+        word = "" if isinstance(value, int) else str(value)  # of one with thousands of digits there is no text
+        close = near_miss(DTYPES.get(word, word), known)
+        message = f"{thing} must be one of {', '.join(known)}, got {shown(value)}{close}"
+        raise AdapterError(message)
+
+
+def _named(thing: str, name: object) -> None:
+    if not (isinstance(name, str) and name.strip() and name.isprintable() and len(name) <= LONGEST):
+        message = f"{thing} must be text that can be printed, of at most {LONGEST} characters, got {shown(name)}"
+        raise AdapterError(message)
+
+
+def _flags(**flags: object) -> None:
+    for thing, flag in flags.items():
+        if not isinstance(flag, bool):
+            message = f"{thing} must be True or False, got {shown(flag)}"
+            raise AdapterError(message)
+
+
+def _callable(thing: str, value: object) -> None:
+    if not callable(value):
+        message = f"{thing} must be callable, got {shown(value)}"
         raise AdapterError(message)
 
 
 def _takes(takes: Takes, operation: str) -> None:
+    if not isinstance(operation, str):
+        message = f"operation must be text, got {shown(operation)}"
+        raise AdapterError(message)
     # Imported here because it takes long, and the pytest plugin must import nothing heavy.
     from conformance.spec.declarations import operations
 
@@ -153,14 +191,20 @@ def _takes(takes: Takes, operation: str) -> None:
 
 
 def _dtypes(dtypes: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Return dtypes that exist; a string is the only one."""
+    """Return dtypes that exist, each once; a string is the only one."""
+    if not isinstance(dtypes, str | list | tuple) or not dtypes:
+        message = f"dtypes must be one dtype or several, got {shown(dtypes)}"
+        raise AdapterError(message)
     several = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
     for dtype in several:
         _one_of("dtype", dtype, tuple(FORMATS))
-    return several
+    return tuple(dict.fromkeys(several))
 
 
 def _profiles(dtypes: tuple[str, ...], profile: str | Mapping[str, str] | None) -> dict[str, str]:
+    if not isinstance(profile, str | Mapping | None):
+        message = f"profile must be a profile, or one per dtype, got {shown(profile)}"
+        raise AdapterError(message)
     declared = dict.fromkeys(dtypes, profile) if isinstance(profile, str) else dict(profile or {})
     for name in declared.values():
         _one_of("profile", name, PROFILES)

@@ -14,12 +14,15 @@ from conformance.adapt.wording import told
 from conformance.calls.limits import LARGEST_PAYLOAD
 from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED
 from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES
+from conformance.spec.shown import shown
 
 #: What to install where a framework is absent, and what holds its version: the distribution, where it has another name.
 DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api_strict": "array-api-strict"}
 #: What a frame of the channel holds of 8-byte numbers.
 LARGEST_RESULT = LARGEST_PAYLOAD // 8
 LARGEST_INTEGER = np.iinfo(np.int64).max
+#: Bytes of the widest real numbers that are judged.
+WIDEST = 8
 #: Libraries whose arrays are places in memory, which a program lays out and shares.
 IN_MEMORY = ("numpy", "torch", "cupy")
 
@@ -464,6 +467,9 @@ def version(name: str) -> str | None:
 def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
     """Return one result as float64 or int64 and the dtype that it had, or raise ``MalformedError`` for what is no number."""
     if isinstance(value, bool | int | float):
+        if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
+            message = f"a result that is an integer must be within {LARGEST_INTEGER}, got {shown(value)}"
+            raise MalformedError(message)
         array = np.asarray(value)
         return _wide(array), array.dtype.name
     if isinstance(value, np.ma.MaskedArray):
@@ -510,11 +516,14 @@ def _on_host(value: Any, framework: NumPy) -> tuple[np.ndarray, str]:
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind in "biu" and not (array.dtype.kind == "u" and array.size and array.max() > LARGEST_INTEGER):
+    if array.dtype.kind == "u" and array.size and array.max() > LARGEST_INTEGER:
+        message = f"a result of {array.dtype.name} must hold at most {LARGEST_INTEGER}, got {array.max()}"
+        raise MalformedError(message)
+    if array.dtype.kind in "biu":
         return array.astype(np.int64)
-    if array.dtype.kind == "f" or array.dtype.name in ("bfloat16", "float16"):
+    if (array.dtype.kind == "f" and array.dtype.itemsize <= WIDEST) or array.dtype.name in ("bfloat16", "float16"):
         return array.astype(np.float64)
-    message = f"a result must hold real numbers or integers, got {array.dtype.name}"
+    message = f"a result must hold real numbers of at most {8 * WIDEST} bits or integers, got {array.dtype.name}"
     raise MalformedError(message)
 
 

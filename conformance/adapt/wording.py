@@ -1,6 +1,7 @@
 """What is told in few words: an exception in one line, whatever it does when it is asked for its text, and a multiple."""
 
 import os
+import signal
 import traceback
 
 LONGEST = 500
@@ -11,7 +12,7 @@ MANY = 1e6
 
 def told(error: BaseException) -> str:
     """Return type and message."""
-    text = _text(error)
+    text = words(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -22,12 +23,28 @@ def told_with_place(error: BaseException) -> str:
     return told(error) + where
 
 
+def ended_with(status: int) -> str:
+    """Return in words what a process ended with: its exit status, or the name of a signal, also of one that only has a place in a range."""
+    if status >= 0:
+        return f"exit status {status}"
+    number = -status
+    first, last = getattr(signal, "SIGRTMIN", 1), getattr(signal, "SIGRTMAX", 0)
+    if first < number < last:
+        near, away = ("SIGRTMIN", f"+{number - first}") if number - first <= last - number else ("SIGRTMAX", f"-{last - number}")
+        return f"signal {near}{away}"
+    try:
+        return f"signal {signal.Signals(number).name}"
+    except ValueError:
+        return f"signal {number}"
+
+
 def times(ratio: float) -> str:
     """Return how many times more something is, as far as the number says something."""
     return f"{ratio:.3g} times" if ratio <= MANY else f"more than {MANY:,.0f} times"
 
 
-def _text(error: BaseException) -> str:
+def words(error: BaseException) -> str:
+    """Return its message."""
     try:
         return " ".join(str(error).split())[:LONGEST]
     except BaseException:  # noqa: BLE001  its text is asked from code that isn't ours

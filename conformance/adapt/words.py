@@ -6,18 +6,20 @@ from conformance.spec.declarations import operations
 
 #: Arrays and counts that probing fills, with the names that code gives them.
 ARRAYS: Mapping[str, str] = {
-    "x": "x t hidden_states inputs input tensor states embeddings emb u features",
-    "q": "q query queries xq query_states q_embed",
-    "k": "k key keys xk key_states",
+    "x": "x t hidden_states inputs input tensor states embeddings emb u features q query queries xq query_states k key keys xk key_states",
+    "q": "q query queries xq query_states q_embed query_layer",
+    "k": "k key keys xk key_states key_layer",
+    "v": "v value values xv value_states value_layer",
     "positions": "positions position_ids pos position input_pos p t pid idx indices timesteps seq times",
     "offset": "offset start_pos start past_length past_key_values_length input_offset start_index",
     "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
     "key_positions": "key_positions k_positions k_pos key_position positions_k memory_position kpos key_pos",
-    "relative_positions": "relative_positions relative_position rel rel_pos relative distances distance",
-    "cos": "cos cosine cosines",
-    "sin": "sin sine sines",
+    "relative_positions": "relative_positions relative_position relative_pos rel rel_pos relative distances distance",
+    "cos": "cos cosine cosines freqs_cos",
+    "sin": "sin sine sines freqs_sin",
+    "waves": "waves freqs_cis",
     "cotangent": "cotangent grad grad_output dy g",
-    "table": "table weight weights embedding_table embedding",
+    "table": "table weight weights embedding_table embedding bias_table relative_attention_bias",
     "short_factors": "short_factors short_factor",
     "long_factors": "long_factors long_factor",
     "factors": "factors freq_factors rescale_factors",
@@ -25,7 +27,8 @@ ARRAYS: Mapping[str, str] = {
     "saturation": "saturation v",
     "first": "first r1",
     "second": "second r2",
-    "tokens": "length seq_len seqlen num_positions max_len n end num_tokens max_seq_len seq_length max_position tokens size",
+    "tokens": "length seq_len seqlen sequence_length num_positions max_len n n_pos end num_tokens "
+    "max_seq_len seq_length max_position tokens size",
     "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m seq_q",
     "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n seq_k kv_len",
 }

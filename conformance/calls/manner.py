@@ -66,10 +66,10 @@ class Manner:
 #: are there once; every second row, head and token, and the first channels, of a larger array.
 SWAPPED, REVERSED, EXPANDED, PARTS = "swapped", "reversed", "expanded", "parts"
 WAYS = {
-    SWAPPED: "its arrays were strided views",
-    REVERSED: "its arrays were views from the end to the start",
-    EXPANDED: "its arrays were broadcast views",
-    PARTS: "its arrays were parts of larger ones",
+    SWAPPED: "its arrays were transposed ones (not contiguous)",
+    REVERSED: "its arrays were views that run from the end to the start (not contiguous)",
+    EXPANDED: "its arrays were broadcast ones (not contiguous)",
+    PARTS: "its arrays were parts of larger ones (not contiguous)",
 }
 #: What follows a way where only every second array is a view, the first or the second one: then no array has the strides of the next.
 TURNS = ("1", "2")

@@ -17,6 +17,7 @@ class Reason(Enum):
     NOT_FINITE = "not finite"
     INPUT_MODIFIED = "modifies its input"
     HISTORY = "depends on what was called before"
+    HASH_ORDER = "depends on hash order"
     NOT_DETERMINISTIC = "not deterministic"
     LAW = "breaks a law"
     ACCEPTED_BAD_INPUT = "accepts bad input"
@@ -64,15 +65,17 @@ class TimedOut:
 
 @dataclass(frozen=True)
 class Exhausted:
-    """Used more memory (in MiB) or ran more processes than it may, with everything that it started."""
+    """Used more memory (in MiB) or ran more processes than it may, with everything that it started; ``message`` says what else is known."""
 
     resource: str
     limit: int
+    message: str = ""
 
     def words(self) -> str:
         """Return what was used, and the limit."""
         memory = self.resource == "memory"
-        return f"used more than {self.limit} MiB of memory" if memory else f"ran more than {self.limit} {self.resource} at once"
+        used = f"used more than {self.limit} MiB of memory" if memory else f"ran more than {self.limit} {self.resource} at once"
+        return used + (f"; {self.message}" if self.message else "")
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,10 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything one run found: the header says what was run with, the results what came out, the evidence what that rests on."""
+    """Everything one run found: the header says what was run with, the results what came out, the evidence what that rests on.
+
+    ``refused`` says why a target can't be judged at all; ``reached`` says who of it imported or opened what holds right answers.
+    """
 
     target: str
     header: dict[str, object]
@@ -231,10 +237,14 @@ class Report:
     diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
     complete: bool = True
     evidence: tuple[Evidence, ...] = ()
+    refused: str = ""
+    reached: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
         """What the run came to."""
+        if self.refused:
+            return Status.WRONG_USAGE
         if not self.complete:
             return Status.INTERRUPTED
         outcomes = [result.outcome for result in self.results if not isinstance(result.outcome, Advisory)]

@@ -24,7 +24,7 @@ class Status(IntEnum):
 WORDS = {
     Status.CONFORMS: "conforms",
     Status.DIFFERS: "does not conform",
-    Status.WRONG_USAGE: "no verdict: wrong usage",
+    Status.WRONG_USAGE: "can't be judged",
     Status.HARNESS_FAILED: "no verdict: the harness itself failed",
     Status.NOTHING_RAN: "no verdict: nothing ran",
     Status.NOT_JUDGED: "no verdict: nothing that ran could be judged",

@@ -8,12 +8,13 @@ import numpy as np
 from conformance.calls.manner import PLAIN, Manner
 from conformance.calls.outcomes import Outcome
 from conformance.calls.takes import Takes, is_bias
+from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back from one call: values (float64 or int64), the dtypes they had, which inputs were changed, and what else was.
+    """What came back from one call: values (float64 or int64), the dtypes they had, and which inputs were changed.
 
     ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
     gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that it changed.
@@ -22,7 +23,6 @@ class Reply:
     values: Mapping[str, np.ndarray]
     dtypes: Mapping[str, str]
     modified: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     repeats: int = 0
     unlike: str = ""
@@ -45,6 +45,21 @@ class CallFailedError(Exception):
         """Carry the outcome."""
         super().__init__(str(outcome))
         self.outcome = outcome
+
+
+#: The farthest positions where a bias meets logits in a format of few exponents: it holds twice the distance between them.
+FARTHEST_BIASED = {"float16": 16_376}
+
+
+def asked(takes: Takes, operation: Operation, dtype: str) -> Takes:
+    """Return what is asked of a declaration in a dtype: right code may keep a bias in it before the softmax, so it must hold that."""
+    farthest = FARTHEST_BIASED.get(dtype)
+    if farthest is None or is_bias(operation) or f"{operation.name.partition('.')[0]}.bias" not in operations():
+        return takes
+    low, high = takes.bounds
+    if max(low, -farthest) > min(high, farthest):
+        return takes
+    return replace(takes, lowest=int(max(low, -farthest)), highest=int(min(high, farthest)))
 
 
 Call = Callable[[Sequence[np.ndarray], Mapping[str, object]], Reply]

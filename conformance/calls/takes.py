@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
+from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
 Positions = Literal["any", "whole", "consecutive", "from_zero"]
@@ -14,6 +15,8 @@ Rows = Literal["any", "shared"]
 PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
 #: Arrays of integers that a declaration bounds.
 BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
+#: How far a bound of positions may lie from 0: distances between them fit 64 bits too.
+FARTHEST = 1 << 60
 #: The name under which restrictions hold what asks a declaration's predicates; no parameter is called that.
 WHEN = "when"
 
@@ -81,7 +84,7 @@ SAYINGS: Mapping[str, tuple[Takes, str]] = {
     "lowest=0": (Takes(lowest=0), "positions are at least 0: a table"),
     "highest=4095": (Takes(highest=4095), "positions are at most 4095: a table of 4096 rows"),
     "masked=True": (Takes(masked=True), "-inf where a key comes after its query"),
-    "contiguous=True": (Takes(contiguous=True), "no transposed or other views of arrays"),
+    "contiguous=True": (Takes(contiguous=True), "no transposed arrays: numbers lie one after the other in memory"),
 }
 
 
@@ -100,12 +103,18 @@ def nonsense(takes: Takes) -> Iterator[str]:
         ("queries", takes.queries, get_args(Queries)),
         ("rows", takes.rows, get_args(Rows)),
     ):
-        if value not in known:
-            yield f"{name} must be one of {', '.join(known)}, got {value!r}"
+        if not isinstance(value, str) or value not in known:
+            yield f"{name} must be one of {', '.join(known)}, got {shown(value)}"
     for name, bound in (("lowest", takes.lowest), ("highest", takes.highest)):
         if bound is not None and (not isinstance(bound, int) or isinstance(bound, bool)):
-            yield f"{name} must be an integer, got {bound!r}"
+            yield f"{name} must be an integer, got {shown(bound)}"
             return
+        if bound is not None and abs(bound) > FARTHEST:
+            yield f"{name} must be between {-FARTHEST} and {FARTHEST}, got {shown(bound)}"
+            return
+    for name, flag in (("masked", takes.masked), ("contiguous", takes.contiguous)):
+        if not isinstance(flag, bool):
+            yield f"{name} must be True or False, got {shown(flag)}"
     low, high = takes.bounds
     if high < low:
         yield f"highest must be at least lowest, {takes.lowest}, got {takes.highest}"

@@ -109,9 +109,8 @@ def longest(checked: Sequence[Checked]) -> list[Checked]:
 
 def _inside(task: Task) -> dict[str, Any]:
     """Return what calls are drawn inside of."""
-    descriptor = task.descriptor
     operation = operations()[task.operation]
-    return {"operation": operation, "restrictions": descriptor.inside, "takes": descriptor.takes, "dtype": task.dtype}
+    return {"operation": operation, "restrictions": task.descriptor.inside, "takes": task.takes, "dtype": task.dtype}
 
 
 def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[str], *, seed: int, level: str) -> Iterator[Checked]:
@@ -129,7 +128,7 @@ def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[st
 def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
     """Yield the judgement of calls that a careless cache takes for one that was judged, made right after it."""
     arguments = Arguments(checked.vector.inputs, checked.vector.parameters)
-    others = lookalikes.lookalikes(operations()[task.operation], arguments, takes=task.descriptor.takes)
+    others = lookalikes.lookalikes(operations()[task.operation], arguments, takes=task.takes)
     for number, other in enumerate(others, start=1):
         yield check(subject, task, f"{checked.vector.id}-alike-{number}", other)
 

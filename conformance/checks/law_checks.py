@@ -104,7 +104,7 @@ def declared(operation: str) -> tuple[Law, ...]:
 def whole_and_parts(subject: Subject, task: Task, seed: int) -> Iterator[Found]:
     """Yield what comparing large results with calls on parts of them gave."""
     descriptor, operation = task.descriptor, operations()[task.operation]
-    every = large(operation, restrictions=descriptor.inside, takes=descriptor.takes, dtype=task.dtype, seed=seed, level="core")
+    every = large(operation, restrictions=descriptor.inside, takes=task.takes, dtype=task.dtype, seed=seed, level="core")
     for each in islice(every, 1, 3):
         example = Example(each.arguments, {}, 0, (1, 1), each.arguments.parameters)
         yield Found(task, running.once(subject, Check(PARTS, parts.compared, Reason.LAW), example))

@@ -21,6 +21,7 @@ from conformance.golden.large import Large
 from conformance.golden.lookalikes import FULL, lookalikes
 from conformance.judge.journal import Task
 from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
+from conformance.spec.constraints import constrained
 from conformance.spec.declarations import features, operations
 from conformance.spec.vectors import Vector
 from refimpl.spec import Law, Operation, axis_names
@@ -36,7 +37,7 @@ OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 def strided(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterator[Checked]:
     """Yield the judgement of some calls that passed, made with strided views, and of the largest with others, unless that is ruled out."""
-    if "strided" not in subject.manners or task.descriptor.takes.contiguous:
+    if "strided" not in subject.manners or task.takes.contiguous:
         return
     real = [each for each in checked if any(_several(array) for array in each.vector.inputs.values())]
     for each in dict.fromkeys((*_passed(real), *sorted(_passed(real, len(real)), key=_rows)[-1:])):
@@ -76,12 +77,12 @@ def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterat
     """Yield the judgement of calls that passed, made in arrays that had held the numbers of another one when that was answered."""
     if "refilled" not in subject.manners:
         return
-    operation, takes = operations()[task.operation], task.descriptor.takes
+    operation, takes = operations()[task.operation], task.takes
     natural_ones = _passed([each for each in checked if _as_it_is(operation, _call(each), takes)], len(checked))
     for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _others(operation, call, takes)), start=1):
         vector = replace(each.vector, id=f"{each.vector.id}-refilled-{number}")
         yield check(subject, task, vector, Manner(before=tuple(other.arrays.values())))
-    for number, (each, other) in enumerate(_telling(task, natural_ones, _between_ends), start=1):
+    for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _between_ends(operation, call)), start=1):
         identity, exposes = f"{each.vector.id}-between-{number}", "an array taken for one with the same ends"
         golden_one = _golden(task, task.operation, other, identity, exposes)
         if golden_one is not None:
@@ -118,15 +119,23 @@ def _others(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Arg
     yield from (other for other in lookalikes(operation, call, takes=takes) if _as_it_is(operation, other, takes))
     for name, array in _numbers(call):
         if name != features(operation):
-            yield call.with_arrays(**{name: np.roll(array, 1)})
+            yield from _suiting(operation, call, name, np.roll(array, 1))
 
 
-def _between_ends(call: Arguments) -> Iterator[Arguments]:
+def _between_ends(operation: Operation, call: Arguments) -> Iterator[Arguments]:
     """Yield calls that differ in one array between its first and last tokens, or rows: not all caches look there."""
     for name, array in _numbers(call):
         changed, between = array.copy(), np.s_[..., 1:-1, :] if array.ndim > 1 else np.s_[1:-1]
         changed[between] = np.roll(array[between], 1)
-        yield call.with_arrays(**{name: changed})
+        yield from _suiting(operation, call, name, changed)
+
+
+def _suiting(operation: Operation, call: Arguments, name: str, changed: np.ndarray) -> Iterator[Arguments]:
+    """Yield the call with another array, unless that breaks a rule which the call keeps: right code may overflow there, or raise."""
+    other = call.with_arrays(**{name: changed})
+    kept, held = (constrained(operation.name, dict(each.arrays), each.parameters) for each in (call, other))
+    if all(np.array_equal(held[each], other.arrays[each]) for each in held if np.array_equal(kept[each], call.arrays[each])):
+        yield other
 
 
 def _numbers(call: Arguments) -> Iterator[tuple[str, np.ndarray]]:
@@ -141,7 +150,7 @@ def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: in
     """
     if "differentiated" not in subject.manners:
         return
-    operation, takes = operations()[task.operation], task.descriptor.takes
+    operation, takes = operations()[task.operation], task.takes
     eligible = [each for each in checked if _as_it_is(operation, _call(each), takes) and adjoint(operation, _call(each), np.zeros(0))]
     asked = dict.fromkeys((*_passed(eligible, 2), *_longest(eligible)))
     for each, (summed, views) in zip(asked, cycle(COTANGENTS), strict=False):
@@ -156,7 +165,7 @@ def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: in
 
 def large_gradients(subject: Subject, task: Task, calls: Iterable[tuple[str, Large]], seed: int) -> Iterator[Checked]:
     """Yield the judgement of gradients of calls with many rows, heads and tokens, by the elements that were chosen of their results."""
-    operation, takes = operations()[task.operation], task.descriptor.takes
+    operation, takes = operations()[task.operation], task.takes
     if "differentiated" not in subject.manners or "x" not in operation.arrays:
         return
     for name, each in calls:

@@ -1,7 +1,7 @@
 """Judge one implementation by vectors: the stored ones here; ``golden_checks`` makes others while it judges."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -133,7 +133,7 @@ def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, ma
         return Checked(task, vector, _told(_failed(vector, came), manner), seconds=seconds, manner=manner)
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
-    judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.descriptor.takes.masked), manner)
+    judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.takes.masked), manner)
     if (manner.unlike_plain or manner.repeats or vector.at) and not isinstance(judgement.outcome, Failed):
         judgement = _universal(judgement, task, came)
     return Checked(task, vector, judgement, came, seconds, manner)
@@ -157,7 +157,7 @@ def _told(judgement: Judgement, manner: Manner) -> Judgement:
         return judgement
     if isinstance(outcome, Errored) and manner.views and not manner.views.startswith(SWAPPED):
         return Judgement(Advisory(f"{outcome.message}; {manner.words}"))
-    declared = " (contiguous=True declares that it takes no such arrays)" if isinstance(outcome, Errored) and manner.views else ""
+    declared = " (contiguous=True declares that it takes contiguous arrays only)" if isinstance(outcome, Errored) and manner.views else ""
     return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; {manner.words}{declared}"))
 
 
@@ -178,9 +178,11 @@ def advisories(checked: Sequence[Checked]) -> Iterator[Result]:
     changed = next((c for c in checked if c.reply is not None and c.reply.modified and c.task.descriptor.modifies_inputs), None)
     if changed is not None and changed.reply is not None:
         yield _advisory(changed.task, "inputs", f"modifies {', '.join(changed.reply.modified)}, as declared")
-    left = dict.fromkeys(trace for c in checked if c.reply is not None for trace in c.reply.left)
-    for trace in left:
-        yield _advisory(checked[0].task, "state", trace)
+
+
+def state(task: Task, left: Iterable[str]) -> Iterator[Result]:
+    """Yield in words what the calls of a task left changed in their process, whatever came of them."""
+    yield from (_advisory(task, "state", trace) for trace in left)
 
 
 def _advisory(task: Task, check: str, message: str) -> Result:

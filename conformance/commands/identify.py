@@ -1,13 +1,21 @@
 """``posenc identify``."""
 
+import functools
 import json
 import sys
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance.calls.limits import Limits
+from conformance.commands.limited import limited
+
 if TYPE_CHECKING:
     from conformance.identify.screen import Told
+
+#: How long one call may take unless said: what is asked is small.
+SECONDS = 10.0
 
 
 @click.command(name="identify")
@@ -16,10 +24,21 @@ if TYPE_CHECKING:
 @click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting, such as base=500000; may be repeated.")
 @click.option("--framework", help="Whose arrays it takes: numpy, torch, jax ...; what its module imports unless said.")
 @click.option("--only", metavar="LABEL", help="Of an adapter, only the implementations with this label.")
+@click.option("--no-check", is_flag=True, help="Don't try the adapter that is printed.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@functools.partial(limited, usual=Limits(call_seconds=SECONDS))
 @click.pass_context
 def identify(
-    context: click.Context, target: str, call: str | None, given: tuple[str, ...], framework: str | None, only: str | None, *, as_json: bool
+    context: click.Context,
+    target: str,
+    call: str | None,
+    given: tuple[str, ...],
+    framework: str | None,
+    only: str | None,
+    *,
+    no_check: bool,
+    as_json: bool,
+    limits: Limits,
 ) -> None:
     """Say what an undeclared function is, from its values: FILE.py:NAME, MODULE:NAME, or every implementation of an adapter.
 
@@ -28,13 +47,17 @@ def identify(
     from conformance.calls.status import Status
     from conformance.identify import identify as identified
 
-    told = []
-    for each in identified(target, call=call, given=dict(map(_setting, given)), framework=framework, only=only):
-        told.append(each)
-        if not as_json:
-            _write(each)
-    if as_json:
-        click.echo(json.dumps([each.document() for each in told]))
+    told: list[Told] = []
+    asked: dict[str, Any] = {"call": call, "given": dict(map(_setting, given)), "framework": framework, "only": only}
+    warnings.simplefilter("ignore", RuntimeWarning)  # of what NaN and infinities of others come to
+    try:
+        for each in identified(target, **asked, check=not no_check, limits=limits):
+            told.append(each)
+            if not as_json:
+                _write(each)
+    finally:  # an interruption leaves the functions before it
+        if as_json and told:
+            click.echo(json.dumps([each.document() for each in told]))
     context.exit(Status.CONFORMS if all(each.known for each in told) else Status.DIFFERS)
 
 

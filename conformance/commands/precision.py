@@ -2,8 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from conformance.commands.limited import limited
+
+if TYPE_CHECKING:
+    from conformance.calls.limits import Limits
+    from conformance.precision.curve import Curve
 
 
 @click.command()
@@ -12,24 +19,42 @@ import click
 @click.option("--head-dim", type=int, default=128, show_default=True, help="Say what the error means in logits of heads so wide.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves into FILE, a .png or an .svg.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on a line.")
-def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: Path | None, as_json: bool) -> None:
+@limited
+def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: Path | None, as_json: bool, limits: "Limits") -> None:
     """Show TARGET's error over the allowed error by position, where weaker arithmetic shows, and what it does to attention logits."""
-    from conformance.precision import record, screen, survey
+    from conformance.precision import survey
     from conformance.show import terminal
 
+    if plot is not None:
+        from conformance.pictures.files import verify
+
+        verify(plot)
     progress = terminal.Progress(target)
+    curves: list[Curve] = []
     try:
-        curves = survey.survey(target, chosen=operations, head_dim=head_dim, progress=progress)
+        for curve in survey.curves(target, chosen=operations, head_dim=head_dim, limits=limits, progress=progress):
+            curves.append(curve)  # noqa: PERF402  an interruption leaves those before it
+    except KeyboardInterrupt:  # it leaves the curves before it
+        progress.clear()
+        if curves:
+            _show(target, curves, tables=bool(operations), as_json=as_json, complete=False)
+        raise
     finally:
         progress.clear()
+    _show(target, curves, tables=bool(operations), as_json=as_json, complete=True)
     if plot is not None:
         from conformance.pictures import precision as picture
 
         picture.save(target, curves, plot)
+        click.echo(f"wrote {plot}", err=as_json)
+
+
+def _show(target: str, curves: "list[Curve]", *, tables: bool, as_json: bool, complete: bool) -> None:
+    from conformance.precision import record, screen
+    from conformance.show import terminal
+
     if as_json:
-        sys.stdout.write(record.text(target, curves))
-        return
-    told = screen.lines(target, curves, tables=bool(operations))
-    terminal.write(terminal.folded(told, terminal.width(sys.stdout)), sys.stdout)
-    if plot is not None:
-        click.echo(f"wrote {plot}")
+        sys.stdout.write(record.text(target, curves, complete=complete))
+    else:
+        terminal.write(terminal.folded(screen.lines(target, curves, tables=tables), terminal.width(sys.stdout)), sys.stdout)
+    sys.stdout.flush()

@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from conformance.calls.limits import LARGEST_PAYLOAD
+from conformance.spec.shown import shown
 
 MAGIC = b"PEC1"
 PREFIX = struct.Struct("<4sIQ")
 LARGEST_HEADER = 4 << 20
 #: Arrays up to so many bytes are sent in one piece with their header; larger ones from where they are.
 SMALL = 1 << 16
+#: What a frame may have, and an array, whose product is computed before anything of it is made.
+MOST_ARRAYS = 10_000
+MOST_AXES = 64
+LONGEST_AXIS = (1 << 63) - 1
 #: What the system is asked to hold while the other side is busy; it may give less.
 BUFFER = 1 << 22
 DTYPES = {
@@ -72,9 +77,8 @@ class Channel:
         if magic != MAGIC:
             message = f"a frame must start with {MAGIC!r}, got {magic!r}"
             raise ChannelError(message)
-        if header_size > LARGEST_HEADER or payload_size > LARGEST_PAYLOAD:
-            message = f"a frame must stay below {LARGEST_PAYLOAD} bytes, got {header_size + payload_size}"
-            raise ChannelError(message)
+        _limited("a header", header_size, LARGEST_HEADER)
+        _limited("the arrays of a frame", payload_size, LARGEST_PAYLOAD)
         header = _parse(self._read(header_size, deadline))
         arrays = _arrays(header.pop("arrays", None), payload_size)
         for array in arrays:
@@ -124,6 +128,12 @@ class Channel:
             raise TimeoutError
 
 
+def _limited(what: str, size: int, most: int) -> None:
+    if size > most:
+        message = f"{what} must have at most {most} bytes, got {size}"
+        raise ChannelError(message)
+
+
 def _name(array: np.ndarray) -> str:
     name = NAMES.get(array.dtype)
     if name is None:
@@ -145,7 +155,7 @@ def _bytes(array: np.ndarray) -> memoryview:
 def _parse(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         message = f"a header must be JSON, got {text[:40]!r}"
         raise ChannelError(message) from error
     if not isinstance(header, dict):
@@ -157,7 +167,10 @@ def _parse(text: bytes) -> dict[str, Any]:
 def _arrays(described: object, size: int) -> list[np.ndarray]:
     """Return arrays to be filled with a payload of that size, which must be theirs alone."""
     if not isinstance(described, list):
-        message = f"arrays must be a list, got {described!r}"
+        message = f"arrays must be a list, got {shown(described)}"
+        raise ChannelError(message)
+    if len(described) > MOST_ARRAYS:
+        message = f"a frame must have at most {MOST_ARRAYS} arrays, got {len(described)}"
         raise ChannelError(message)
     layouts, left = [_layout(item) for item in described], size
     for dtype, shape in layouts:
@@ -174,14 +187,18 @@ def _arrays(described: object, size: int) -> list[np.ndarray]:
 def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     try:
         return np.empty(shape, dtype)
-    except ValueError:
-        message = f"a shape must be one that an array can have, got {shape}"
+    except (ValueError, MemoryError):
+        message = f"a shape must be one that an array can have, got {shown(shape)}"
         raise ChannelError(message) from None
+
+
+def _is_length(length: object) -> bool:
+    return type(length) is int and 0 <= length <= LONGEST_AXIS
 
 
 def _layout(item: object) -> tuple[np.dtype[Any], tuple[int, ...]]:
     match item:
-        case [str(name), list(shape)] if name in DTYPES and all(isinstance(n, int) and n >= 0 for n in shape):
+        case [str(name), list(shape)] if name in DTYPES and len(shape) <= MOST_AXES and all(map(_is_length, shape)):
             return DTYPES[name], tuple(shape)
-    message = f"an array must be a known dtype and a shape, got {item!r}"
+    message = f"an array must be a known dtype and a shape, got {shown(item)}"
     raise ChannelError(message)

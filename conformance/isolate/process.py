@@ -2,7 +2,6 @@
 
 import collections
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -15,41 +14,46 @@ from typing import IO, Any
 
 import numpy as np
 
+from conformance.adapt.wording import ended_with
 from conformance.calls.limits import Limits
+from conformance.isolate import memory
 from conformance.isolate.channel import Channel
+from conformance.isolate.keeper import KEEPS
 from conformance.isolate.tree import Tree
-from conformance.isolate.watch import Watch
+from conformance.isolate.watch import PATIENCE, Watch
 
-BOOTSTRAP = (
-    "import importlib, sys; sys.path[:0] = sys.argv[1:2]; importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])"
-)
+BOOTSTRAP = """\
+import importlib, sys
+sys.path[:0] = sys.argv[1:2]
+importlib.import_module("conformance.isolate.keeper").keep(int(sys.argv[2]), lasting=bool(sys.argv[5]))
+importlib.import_module("conformance.isolate.kernel").look_into_nobody()
+importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])
+"""
 WORKER = "conformance.isolate.worker"
+HERE = Path(__file__).resolve().parents[2]
 LOG_LINES = 200
 
 
 class Process:
     """A worker that runs until it is ended, or ends itself."""
 
-    def __init__(self, target: str, limits: Limits, module: str = WORKER) -> None:
-        """Start it without waiting for it; ``module`` has the ``main`` that answers."""
+    def __init__(self, target: str, limits: Limits, module: str = WORKER, *, hash_seed: int = 0) -> None:
+        """Start it without waiting for it; ``module`` has the ``main`` that answers, and strings are hashed from the seed."""
         ours, theirs = socket.socketpair()
-        tree = Tree()
-        with theirs:
-            self.popen = subprocess.Popen(  # noqa: S603  our own interpreter on our own module
-                [sys.executable, "-P", "-c", BOOTSTRAP, str(Path(__file__).resolve().parents[2]), str(theirs.fileno()), target, module],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=(theirs.fileno(),),
-                env=tree.environment(),
-                start_new_session=True,
-            )
+        tree = Tree(kept=KEEPS)
+        memory.close()
+        try:
+            self.popen = _started(theirs, (target, module, _lasting()), {**tree.environment(), "PYTHONHASHSEED": str(hash_seed)})
+        except BaseException:
+            ours.close()
+            memory.leave()
+            raise
         self.channel = Channel(ours)
         self.watch = Watch(self.popen, ours, tree, limits)
         self.log: collections.deque[bytes] = collections.deque(maxlen=LOG_LINES)
         self.reader = threading.Thread(target=_drain, args=(self.popen.stdout, self.log), daemon=True)
         self.reader.start()
-        self.finalizer = weakref.finalize(self, self.watch.end)
+        self.finalizer = weakref.finalize(self, _ended, self.watch)
 
     def exchange(
         self, header: Mapping[str, object], arrays: Sequence[np.ndarray], seconds: float
@@ -61,10 +65,10 @@ class Process:
 
     def ending(self) -> str:
         """Return how the process ended, with the last line that it printed."""
-        status = self._wait()
+        ended = self._wait()
         self.end()
         log = self._last_words()
-        return f"the process ended with {_status(status)}{': ' + log if log else ''}"
+        return f"the process ended with {status(ended)}{': ' + log if log else ''}"
 
     def end(self) -> None:
         """Kill the process and everything that it started."""
@@ -75,7 +79,7 @@ class Process:
     def _wait(self) -> int | None:
         """Return the exit status, or ``None`` if the process closed its channel and lives on."""
         try:
-            return self.popen.wait(timeout=2.0)
+            return self.popen.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             return None
 
@@ -85,16 +89,37 @@ class Process:
         return next((line.strip()[-300:] for line in reversed(lines) if line.strip()), "")
 
 
+def _started(theirs: socket.socket, words: tuple[str, ...], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start our own interpreter on our own module, which inherits one end of the channel."""
+    with theirs:
+        return subprocess.Popen(  # noqa: S603  our own interpreter on our own module
+            [sys.executable, "-P", "-c", BOOTSTRAP, str(HERE), str(theirs.fileno()), *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=(theirs.fileno(),),
+            env=environment,
+            start_new_session=True,
+        )
+
+
+def _ended(watch: Watch) -> None:
+    """End a worker with everything that it started."""
+    watch.end()
+    memory.leave()
+
+
+def _lasting() -> str:
+    """Return a word where this thread lasts as long as the process: with another a worker must not end."""
+    return "main" if threading.current_thread() is threading.main_thread() else ""
+
+
 def _drain(stream: IO[bytes], log: collections.deque[bytes]) -> None:
     with stream:
         while data := os.read(stream.fileno(), 1 << 16):
             log.append(data[-(1 << 12) :])
 
 
-def _status(status: int | None) -> str:
-    if status is None:
-        return "its channel closed"
-    if status >= 0:
-        return f"exit status {status}"
-    known = signal.valid_signals()
-    return f"signal {signal.Signals(-status).name if -status in known and -status < signal.SIGRTMIN else -status}"
+def status(ended: int | None) -> str:
+    """Return in words how a process ended: by its exit status, or not at all."""
+    return "its channel closed" if ended is None else ended_with(ended)

@@ -1,25 +1,38 @@
 """A worker process and the conversation with it: start, call, stop when it hangs, start again when it dies."""
 
 import functools
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
+from weakref import WeakSet
 
 import numpy as np
 
 from conformance.calls.limits import Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Reason, TimedOut
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, Reason, TimedOut
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
 from conformance.calls.takes import WHEN, Takes
+from conformance.isolate import replies
 from conformance.isolate.channel import ChannelClosedError, ChannelError
 from conformance.isolate.interrupts import uninterrupted
 from conformance.isolate.process import Process
 from conformance.isolate.targets import LibraryMissing, TargetError
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import CAST
+
+#: After so many starts in a row that gave no worker there are no more: each may take as long as a target may take to start.
+STARTS = 3
+#: Of the number of a call: JSON of any language holds it.
+NUMBER_BITS = 53
+NUMBERED = "a reply must carry the number of its call, got"
+GARBAGE = "sent garbage:"
+#: What a call ends with where another reply comes than its own; of a worker that was called before, that is one which that call left.
+OTHERS = Crashed(f"{GARBAGE} {NUMBERED} another")
+UNASKED = Crashed("sent an answer that nobody asked for")
 
 
 @dataclass(frozen=True)
@@ -43,21 +56,46 @@ class Descriptor:
         return self.restrictions if self.admits is None else {**self.restrictions, WHEN: self.admits}
 
 
+@dataclass
+class Kin:
+    """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
+
+    ``failed`` counts the starts in a row that gave no worker; ``reached`` says in words who imported or opened what holds right answers.
+    """
+
+    about: Mapping[str, Any] = field(default_factory=dict)
+    sessions: "WeakSet[Session]" = field(default_factory=WeakSet)
+    one_at_a_time: bool = False
+    failed: int = 0
+    reached: dict[str, None] = field(default_factory=dict)
+
+    def reach(self, who: str, words: Sequence[str]) -> None:
+        """Keep what a worker says that somebody reached."""
+        self.reached.update(dict.fromkeys(f"{who} {each}" for each in words))
+
+
 class Session:
     """One target in one worker process, started at the first use and again after a crash or a hang."""
+
+    #: What a worker may say of itself.
+    first_words: Mapping[str, replies.Form] = replies.DECLARED
 
     def __init__(self, target: str, limits: Limits | None = None, *, under: str | None = None) -> None:
         """Start nothing yet; ``under`` names a circumstance of the target's framework, in which every call is made."""
         self.target = target
         self.limits = limits or Limits()
         self.under = under
+        self.hash_seed = 0
         self.starts = 0
         self.late: dict[tuple[int, str], Crashed | Exhausted] = {}
+        self.left: dict[tuple[int, str], dict[str, None]] = {}
         self._process: Process | None = None
-        self._about: dict[str, Any] = {}
+        self._kin = Kin()
+        self._kin.sessions.add(self)
+        self._greeted = False
+        self._places: list[int] = []
         self._last: tuple[int, str] | None = None
         self._altered = False
-        self._calls = 0
         self._admitted: dict[tuple[int, str], bool] = {}
 
     def __enter__(self) -> Self:
@@ -70,9 +108,10 @@ class Session:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the worker said about itself: adapter, versions."""
-        self._running()
-        return self._about
+        """What the worker first said about itself: adapter, versions."""
+        if not self._kin.about:
+            self._running()
+        return self._kin.about
 
     @property
     def implementations(self) -> tuple[Descriptor, ...]:
@@ -90,19 +129,25 @@ class Session:
         """Return whether a declaration's predicates take parameters; where these fail, the call is to show it."""
         key = index, repr(sorted(parameters.items()))
         if key not in self._admitted:
-            self._admitted[key] = not self._asked({"index": index, "parameters": dict(parameters), "admits": True}).get("refusal")
+            self._admitted[key] = not self._asked(index, parameters).get("refusal")
         return self._admitted[key]
 
-    def _asked(self, question: Mapping[str, object]) -> Mapping[str, Any]:
+    def _asked(self, index: int, parameters: Mapping[str, object]) -> Mapping[str, Any]:
         """Return what a worker says of a declaration, nothing where it has no answer."""
         try:
-            return self._exchanged(self._running(), question, [])[0]
+            process = self._running()
+            asked = {"index": self._places[index], "parameters": dict(parameters), "admits": True}
+            return self._exchanged(process, asked, [], replies.ADMITTED)[0]
         except CallFailedError:
             return {}
 
-    def fresh(self) -> "Session":
-        """Return another session on the same target, in which nothing has been called yet."""
-        return Session(self.target, self.limits, under=self.under)
+    def fresh(self, *, hash_seed: int = 0) -> "Session":
+        """Return another session on the same target, in which nothing has been called yet; sets may have another order in it."""
+        another = Session(self.target, self.limits, under=self.under)
+        another.hash_seed = hash_seed
+        another._kin = self._kin
+        self._kin.sessions.add(another)
+        return another
 
     @property
     def opened(self) -> str:
@@ -111,14 +156,14 @@ class Session:
 
     def subject(self, descriptor: Descriptor, dtype: str, profile: str) -> Subject:
         """Return one implementation at one dtype as something to call."""
-        call = functools.partial(self.request, descriptor, dtype)
+        call, operation = functools.partial(self.request, descriptor, dtype), operations()[descriptor.operation]
         return Subject(
-            operation=operations()[descriptor.operation],
+            operation=operation,
             dtype=dtype,
             profile=profile,
             call=call,
             restrictions=descriptor.inside,
-            takes=descriptor.takes,
+            takes=asked(descriptor.takes, operation, dtype),
             label=descriptor.label,
             call_in=call,
             manners=frozenset(self.about["manners"]),
@@ -154,12 +199,22 @@ class Session:
         if self._spoilt(descriptor, dtype):
             self.close()
         process = self._running()
-        self._last = descriptor.index, dtype
-        asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
-        reply, values = self._exchanged(process, asked, [*arrays, *manner.beside])
-        answer = received(reply, values)
-        self._altered = self._altered or bool(answer.left)
-        return answer
+        before, self._last = self._last, (descriptor.index, dtype)
+        said = {"dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
+        asked = {"index": self._places[descriptor.index], **said}
+        names = list(operations()[descriptor.operation].results)[: 1 if manner.cotangents else None]
+        try:
+            reply, values = self._exchanged(process, asked, [*arrays, *manner.beside], replies.CALLED, names)
+        except CallFailedError as failure:
+            if before is None or failure.outcome != OTHERS:
+                raise
+            self.late.setdefault(before, UNASKED)
+            return self.request(descriptor, dtype, arrays, parameters, manner)
+        self._kin.reach(f"{descriptor.label}, {descriptor.operation},", reply["reached"])
+        left = dict.fromkeys(reply["left"])
+        self.left.setdefault(self._last, {}).update(left)
+        self._altered = self._altered or bool(left)
+        return received(reply, values)
 
     def _spoilt(self, descriptor: Descriptor, dtype: str) -> bool:
         """Whether the worker isn't fit for this call: another implementation altered it, or its modules were cast to another dtype."""
@@ -173,7 +228,7 @@ class Session:
             return
         try:
             process.channel.receive(deadline=time.monotonic())
-            ending: Crashed | Exhausted = Crashed("sent an answer that nobody asked for")
+            ending: Crashed | Exhausted = UNASKED
         except (ChannelError, TimeoutError) as error:
             ending = self._ending(process, error)
         self.close()
@@ -182,16 +237,18 @@ class Session:
     def start(self) -> None:
         """Start the worker without waiting for it."""
         if self._process is None:
+            if self._kin.one_at_a_time:
+                self._close_others()
             with uninterrupted():
                 self._process = self._started()
-            self._about = {}
+            self._greeted = False
             self._altered = False
             self._last = None
             self.starts += 1
 
     def _started(self) -> Process:
         """Return a worker that has just been started."""
-        return Process(self.target, self.limits)
+        return Process(self.target, self.limits, hash_seed=self.hash_seed)
 
     def close(self) -> None:
         """End the worker, whatever it is doing."""
@@ -201,28 +258,80 @@ class Session:
                 process.end()
 
     @property
+    def open(self) -> bool:
+        """Whether it has a worker."""
+        return self._process is not None
+
+    @property
+    def reached(self) -> tuple[str, ...]:
+        """Who imported or opened what holds right answers, in words."""
+        return tuple(self._kin.reached)
+
+    @property
     def isolation(self) -> str:
-        """How the limits are kept, in words."""
-        return self._running().watch.mechanism
+        """How the limits are kept, and whether the worker could open the memory of the harness, in words."""
+        mechanism = self._running().watch.mechanism
+        return f"{mechanism}, the memory of the harness {'open' if self.about['reaches_parent'] else 'closed'} to it"
+
+    def _close_others(self) -> bool:
+        """End the workers of the other sessions on the target, and say whether there was one."""
+        others = [session for session in self._kin.sessions if session is not self and session.open]
+        for session in others:
+            session.close()
+        return bool(others)
 
     def _running(self) -> Process:
+        """Return the worker, ready to be called; where the target was ready before, one that isn't any more is the outcome of a call."""
+        kin = self._kin
+        if kin.failed == STARTS:
+            raise CallFailedError(Crashed(f"its worker can't be started again, as was tried {STARTS} times in a row"))
+        try:
+            process = self._ready()
+        except TargetError as error:
+            if not kin.about:
+                raise
+            if self._close_others():
+                kin.one_at_a_time = True
+                return self._running()
+            kin.failed += 1
+            raise CallFailedError(Crashed(f"its worker can't be started again: {error}")) from error
+        kin.failed = 0
+        return process
+
+    def _ready(self) -> Process:
         self.start()
         process = self._process
         if process is None:
             message = "a session must have a worker after start, got none"
             raise RuntimeError(message)
-        if not self._about:
-            self._about = self._greeting(process)
+        if not self._greeted:
+            about = self._greeting(process)
+            self._kin.reach("the target", about.pop("reached"))
+            first = self._kin.about = self._kin.about or about
+            if _in_order(about) != _in_order(first):
+                self.close()
+                message = f"{self.target} must describe itself alike at each start, got {_unlike(first, about)}"
+                raise TargetError(message)
+            self._places = [_implementations(about).index(each) for each in _implementations(first)]
+            self._greeted = True
         return process
 
     def _exchanged(
-        self, process: Process, header: Mapping[str, object], arrays: Sequence[np.ndarray]
+        self,
+        process: Process,
+        header: Mapping[str, object],
+        arrays: Sequence[np.ndarray],
+        forms: Mapping[str, replies.Form],
+        results: Sequence[str] | None = None,
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Send a request and return its reply: one that carries its number."""
-        self._calls += 1
+        """Send a request and return its reply: one that carries its number, which nobody can guess, and has one of the forms."""
+        call = secrets.randbits(NUMBER_BITS)
         try:
-            reply, values = process.exchange({**header, "call": self._calls}, arrays, self.limits.call_seconds)
-            _numbered(reply, self._calls)
+            reply, values = process.exchange({**header, "call": call}, arrays, self.limits.call_seconds)
+            _numbered(reply, call)
+            replies.verify(reply, forms)
+            if results is not None:
+                replies.verify_results(reply, values, results)
         except TimeoutError as error:
             self.close()
             raise CallFailedError(TimedOut(self.limits.call_seconds)) from error
@@ -232,14 +341,15 @@ class Session:
 
     def _greeting(self, process: Process) -> dict[str, Any]:
         about = self._first_words(process)
-        if about.get("status") == "ready":
+        if about["status"] == "ready":
             return about
         self.close()
-        raise (LibraryMissing if about.get("status") == "library missing" else TargetError)(about.get("message", "no reason"))
+        raise (LibraryMissing if about["status"] == "library missing" else TargetError)(about["message"])
 
     def _first_words(self, process: Process) -> dict[str, Any]:
         try:
-            return process.channel.receive(deadline=time.monotonic() + self.limits.startup_seconds)[0]
+            words = process.channel.receive(deadline=time.monotonic() + self.limits.startup_seconds)[0]
+            replies.verify(words, self.first_words)
         except TimeoutError as error:
             self.close()
             message = f"{self.target} must be ready within {self.limits.startup_seconds:g} s, got no answer"
@@ -251,38 +361,52 @@ class Session:
         except BaseException:
             self.close()
             raise
+        return words
 
     def _ending(self, process: Process, error: Exception) -> Crashed | Exhausted:
         """Return how the worker ended, or what was wrong with its frame, and end what is left of it."""
-        ended = process.ending() if isinstance(error, ChannelClosedError) else f"sent garbage: {error}"
+        ended = process.ending() if isinstance(error, ChannelClosedError) else f"{GARBAGE} {error}"
         self.close()
         return process.watch.check() or Crashed(ended)
 
 
+def _implementations(about: Mapping[str, Any]) -> list[Any]:
+    """Return what a worker says that it offers; one that identifies a function offers nothing."""
+    return list(about.get("implementations", ()))
+
+
+def _in_order(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a worker says of itself, whatever the order of its implementations, which a set may have given."""
+    return {**about, "implementations": sorted(_implementations(about), key=repr)}
+
+
+def _unlike(first: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return in words what a worker says of itself that the first one didn't."""
+    names = [name for name in {**first, **now} if first.get(name) != now.get(name)]
+    return f"another {', '.join(names)}"
+
+
 def _numbered(reply: Mapping[str, Any], call: int) -> None:
     if reply.get("call") != call:
-        message = f"a reply must be to call {call}, got one to {reply.get('call')!r}"
+        message = f"{NUMBERED} {'another' if 'call' in reply else 'none'}"
         raise ChannelError(message)
 
 
 def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
     """Return what a worker answered, or raise where that is no result."""
-    match reply.get("status"):
+    match reply["status"]:
         case "ok":
             return Reply(
                 values=dict(zip(reply["results"], values, strict=True)),
                 dtypes=reply["dtypes"],
                 modified=tuple(reply["modified"]),
-                left=tuple(reply["left"]),
-                aliases=tuple(reply.get("aliases", ())),
-                repeats=reply.get("repeats", 0),
-                unlike=reply.get("unlike", ""),
-                overwritten=tuple(reply.get("overwritten", ())),
+                aliases=tuple(reply["aliases"]),
+                repeats=reply["repeats"],
+                unlike=reply["unlike"],
+                overwritten=tuple(reply["overwritten"]),
             )
         case "unsupported":
-            raise CallRefusedError(reply["reason"], declared=bool(reply.get("declared")))
+            raise CallRefusedError(reply["reason"] or "no reason is given", declared=reply["declared"])
         case "error":
             raise CallFailedError(Errored(reply["message"]))
-        case "malformed":
-            raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))
-    raise CallFailedError(HarnessError(f"a reply must have a status, got {reply.get('status')!r}"))
+    raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))

@@ -10,10 +10,12 @@ from types import ModuleType
 from typing import Any
 
 from conformance.adapt.adapter import Adapter, AdapterError, Implementation, near_miss
-from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS, NumPy
+from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS, LARGEST_INTEGER, NumPy
 from conformance.adapt.wording import told
 from conformance.protocol.errors import CommandError, ProgramEndedError
+from conformance.spec.choices import as_several
 from conformance.spec.declarations import operations
+from conformance.spec.shown import shown
 from refimpl.spec import Operation, Parameter
 
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
@@ -25,6 +27,10 @@ BUNDLED = {
     "transformers4": "conformance.adapters.transformers4_models",
     "equinox": "conformance.adapters.equinox_layers",
 }
+
+#: Parameters that say how long an axis of another name is, and what is the longest axis that arrays are made of here.
+COUNTING = ("axes", "num_heads", "rotary_dim")
+LARGEST_SIZE = 1 << 16
 
 #: What a target that is a program starts with.
 COMMAND = "command:"
@@ -49,9 +55,16 @@ def load(target: str) -> Adapter:
 
 
 def verify(adapter: Adapter) -> None:
-    """Raise ``TargetError`` where an adapter names an operation, parameter or value that doesn't exist."""
+    """Raise ``TargetError`` where an adapter names an operation, parameter or value that doesn't exist, or one thing twice."""
+    known = set[tuple[str, str, str]]()
     for implementation in adapter.implementations:
         _check(implementation)
+        names = {(implementation.label, implementation.operation, dtype) for dtype in implementation.dtypes}
+        if names & known:
+            told = f"{implementation.label!r} twice for {implementation.operation}: give one of them a label=... of its own"
+            message = f"label must differ between implementations of one operation, got {told}"
+            raise TargetError(message)
+        known |= names
 
 
 def framework(adapter: Adapter) -> NumPy:
@@ -179,25 +192,28 @@ def _only(target: str, module: ModuleType) -> Adapter:
 
 def _check(implementation: Implementation) -> None:
     name = implementation.operation
-    if name not in operations():
-        message = f"operation must be one of those that 'posenc list' shows, got {name!r}{near_miss(name, operations())}"
+    if not isinstance(name, str) or name not in operations():
+        message = f"operation must be one of those that 'posenc list' shows, got {shown(name)}{near_miss(name, operations())}"
         raise TargetError(message)
-    operation = operations()[name]
-    for parameter, allowed in implementation.restrictions.items():
-        if parameter not in operation.parameters:
-            known = operation.parameters
-            wrong = ", ".join(f"{each!r}{_meant(each, known)}" for each in implementation.restrictions if each not in known)
-            message = f"{name} must be restricted by {', '.join(known)}, got {wrong}"
+    verify_restrictions(operations()[name], implementation.restrictions)
+    _check_keywords(operations()[name], implementation.function)
+
+
+def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]) -> None:
+    """Raise ``TargetError`` where one is of no parameter, or of a value that the parameter can't have."""
+    known = operation.parameters
+    for parameter, allowed in restrictions.items():
+        if parameter not in known:
+            wrong = ", ".join(f"{each!r}{_meant(each, known)}" for each in restrictions if each not in known)
+            message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}"
             raise TargetError(message)
-        _check_values(operation, operation.parameters[parameter], allowed)
-    _check_keywords(operation, implementation.function)
+        _check_values(operation, known[parameter], allowed)
 
 
 def _check_keywords(operation: Operation, function: Callable[..., Any]) -> None:
     """Raise where every call must fail: a parameter has no keyword, or what is required is no parameter."""
-    try:
-        arguments = list(inspect.signature(function, follow_wrapped=False).parameters.values())
-    except (TypeError, ValueError):
+    arguments = parameters(function, follow_wrapped=False)
+    if arguments is None:
         return
     kinds = inspect.Parameter
     first = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)][: len(operation.arrays)]
@@ -214,6 +230,14 @@ def _check_keywords(operation: Operation, function: Callable[..., Any]) -> None:
     raise TargetError(message)
 
 
+def parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> list[inspect.Parameter] | None:
+    """Return the parameters of a function; nothing where it can't be asked, as one of C can't, or raises when it is."""
+    try:
+        return list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
+    except Exception:  # noqa: BLE001  what is asked is code that isn't ours
+        return None
+
+
 def _meant(name: str, known: Collection[str]) -> str:
     """Return the known name that means the same, else one that is close."""
     from conformance.adapt.words import alike
@@ -225,13 +249,34 @@ def _meant(name: str, known: Collection[str]) -> str:
 def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
     if callable(allowed):
         return
-    for value in allowed if isinstance(allowed, set | frozenset | list | tuple) else (allowed,):
+    if isinstance(allowed, set | frozenset | list | tuple) and not allowed:
+        message = f"{operation.name}: {parameter.name} must be restricted to some value, got {shown(allowed)}"
+        raise TargetError(message)
+    for value in _values(parameter, allowed):
+        largest = LARGEST_SIZE if _counts(operation, parameter.name) else LARGEST_INTEGER
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int) and abs(number) > largest:
+                message = f"{operation.name}: {parameter.name} must be at most {largest} in what is judged, got {shown(number)}"
+                raise TargetError(message)
         try:
             parameter.check(value)
         except ValueError as error:
             hint = near_miss(value, parameter.choices) if isinstance(value, str) else ""
             message = f"{operation.name}: {error}{hint}"
             raise TargetError(message) from error
+
+
+def _counts(operation: Operation, parameter: str) -> bool:
+    """Whether arrays have as many entries along an axis as a parameter says, or as it allows distances."""
+    axes = {axis for shapes in (*operation.arrays.values(), *operation.results.values()) for axis in shapes.split()}
+    return parameter in COUNTING or parameter in axes or (parameter == "max_distance" and "row" in axes)
+
+
+def _values(parameter: Parameter, allowed: object) -> Collection[object]:
+    """Return the values that a restriction allows; as data has it, a tuple is a list."""
+    if parameter.kind is tuple and isinstance(allowed, list | tuple):
+        return [tuple(each) if isinstance(each, list) else each for each in as_several(allowed)]
+    return allowed if isinstance(allowed, set | frozenset | list | tuple) else (allowed,)
 
 
 def plain_restrictions(restrictions: Mapping[str, object]) -> dict[str, object]:

@@ -1,13 +1,15 @@
 """What a call leaves changed in its process: the state that all code there shares."""
 
 import ctypes
+import gc
 import os
 import random
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -108,8 +110,7 @@ def _library(name: str, look: Callable[..., object]) -> Callable[[], object]:
 
 
 def _signals() -> object:
-    handlers = [signal.getsignal(getattr(signal, name)) for name in SIGNALS if hasattr(signal, name)]
-    return handlers, signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    return [signal.getsignal(getattr(signal, name)) for name in SIGNALS if hasattr(signal, name)]
 
 
 def _resources() -> object:
@@ -124,6 +125,47 @@ def _threads() -> frozenset[int]:
 
 def _as_threads(value: object) -> frozenset[int]:
     return value if isinstance(value, frozenset) else frozenset()
+
+
+def _timers() -> object:
+    return [signal.getitimer(getattr(signal, name))[0] > 0 for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")]
+
+
+def _mask() -> object:
+    """Return which permissions new files lack; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _floating() -> object:
+    """Return how the processor rounds, and whether it keeps subnormal numbers."""
+    least, half = sys.float_info.min, sys.float_info.epsilon / 2
+    return least / 2 > 0.0, 1.0 + half, -1.0 - half
+
+
+class _Functions:
+    """What stands under each name of some modules: equal where the functions that both have are the same, since parts are imported late."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """Copy what the modules hold that have been imported."""
+        modules = {name: vars(sys.modules[name]) for name in names if name in sys.modules}
+        self.held = {name: (list(held), list(held.values())) for name, held in modules.items()}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Functions) and all(_unpatched(held, other.held.get(name, held)) for name, held in self.held.items())
+
+    __hash__ = None  # type: ignore[assignment]  # it compares, and is no key
+
+
+def _unpatched(before: tuple[list[str], list[object]], now: tuple[list[str], list[object]]) -> bool:
+    """Whether every function is what it was; mostly everything is, which lists see at once."""
+    with suppress(ValueError):  # of arrays, which aren't equal or unequal
+        if before == now:
+            return True
+    present = dict(zip(*now, strict=True))
+    functions = ((name, value) for name, value in zip(*before, strict=True) if callable(value) and not isinstance(value, type))
+    return all(present.get(name, value) is value for name, value in functions)
 
 
 THREADS = "threads"
@@ -141,8 +183,21 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "torch's seed": _library("torch", lambda torch: torch.initial_seed()),
     "torch's deterministic algorithms": _library("torch", lambda torch: torch.are_deterministic_algorithms_enabled()),
     "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
-    "signal handlers or timers": _signals,
+    "torch's gradients": _library("torch", lambda torch: torch.is_grad_enabled()),
+    "torch's number of threads": _library("torch", lambda torch: torch.get_num_threads()),
+    "functions of the standard library": lambda: _Functions(("math", "builtins", "time")),
+    "functions of NumPy": lambda: _Functions(("numpy", "numpy.linalg", "numpy.random")),
+    "functions of torch": lambda: _Functions(("torch", "torch.nn.functional")),
+    "how numbers are rounded": _floating,
+    "decimal numbers": _library("decimal", lambda decimal: str(decimal.getcontext())),
+    "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),
+    "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
+    "the recursion limit": sys.getrecursionlimit,
+    "permissions of new files": _mask,
+    "signal handlers": _signals,
+    "blocked signals": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
+    "timers": _timers,
     "resource limits": _resources,
-    "standard output or error": lambda: (id(sys.stdout), id(sys.stderr)),
+    "standard output or error": lambda: [(id(stream), getattr(stream, "encoding", None)) for stream in (sys.stdout, sys.stderr)],
     THREADS: _threads,
 }

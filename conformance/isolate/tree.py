@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import time
 from collections.abc import Collection, Iterator
@@ -10,6 +11,9 @@ import psutil
 
 #: The environment variable by which a process is known after it has left its parent and its session.
 MARKER = "POSENC_WORKER"
+#: Names of variables that a worker doesn't get, and the variable that names exceptions, with commas between.
+SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|ACCESS_?KEY|API_?KEY|PRIVATE_?KEY|SSH_AUTH|GPG", re.IGNORECASE)
+PASSED_ON = "POSENC_PASS"
 #: How often is looked for further processes while they are being ended: a process may be started while another is ended.
 ROUNDS = 500
 PAUSE = 0.005
@@ -19,27 +23,30 @@ GONE = (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess)
 class Tree:
     """A worker and all below it.
 
-    A process is found as a descendant of the worker (which adopts orphans where the system is Linux), or because it was seen as one before,
-    or by the marker in the environment that it was started with. One that appears between two looks, empties its environment and leaves
-    its parent when that is already dead is not found: that far it is best effort.
+    Where it is ``kept``, all of it stands below the worker's keeper, whatever its processes do. Else a process is found as a descendant of
+    the worker, or because it was seen as one before, or by the marker in the environment that it was started with: one that appears
+    between two looks, empties its environment and leaves its parent is not found. That is also so where a keeper was killed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, kept: bool = False) -> None:
         """Choose a marker; nothing runs yet."""
+        self.kept = kept
         self.marker = secrets.token_hex(8)
         self.born = time.time()
         self.root: psutil.Process | None = None
         self.seen: set[psutil.Process] = set()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment to start the worker with."""
-        return {**os.environ, MARKER: self.marker}
+        """Return the environment to start the worker with: ours without secrets, but for those that ``POSENC_PASS`` names."""
+        passed = os.environ.get(PASSED_ON, "").split(",")
+        return {**{name: value for name, value in os.environ.items() if name in passed or not SECRET.search(name)}, MARKER: self.marker}
 
     def grows_from(self, pid: int) -> None:
-        """Take the worker as the root."""
+        """Take the worker, or its keeper, as the root."""
         with contextlib.suppress(*GONE):
             self.root = psutil.Process(pid)
-            self.seen.add(self.root)
+            if not self.kept:
+                self.seen.add(self.root)
 
     def look(self) -> list[psutil.Process]:
         """Return what runs now, of what is or was below the worker."""
@@ -50,9 +57,9 @@ class Tree:
         return list(self.seen)
 
     def kill(self) -> None:
-        """End everything, and what is started meanwhile."""
+        """End everything, and what is started meanwhile; the keeper comes last, so that nothing leaves it."""
         for _ in range(ROUNDS):
-            found = {*self.look(), *self._marked()}
+            found = {*self.look(), *self._marked()} or self._rooted()
             if not found:
                 return
             for process in found:
@@ -60,11 +67,21 @@ class Tree:
                     process.kill()
             time.sleep(PAUSE)
 
+    def _rooted(self) -> set[psutil.Process]:
+        """Return the root, where it runs."""
+        return {self.root} if self.root is not None and runs(self.root) else set()
+
     def _marked(self) -> Iterator[psutil.Process]:
         for process in psutil.process_iter():
             with contextlib.suppress(*GONE, OSError):
                 young = process.create_time() >= self.born - 1
-                if young and process.pid != os.getpid() and process.environ().get(MARKER) == self.marker and runs(process):
+                if (
+                    young
+                    and process.pid != os.getpid()
+                    and process != self.root
+                    and process.environ().get(MARKER) == self.marker
+                    and runs(process)
+                ):
                     yield process
 
 

@@ -2,25 +2,25 @@
 
 import contextlib
 import socket
+import subprocess
 import threading
-from typing import TYPE_CHECKING
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.outcomes import Exhausted
+from conformance.isolate import keeper
 from conformance.isolate.control_group import ControlGroup
 from conformance.isolate.tree import GONE, Tree, memory
 
-if TYPE_CHECKING:
-    from subprocess import Popen
-
 #: How often is looked: what grows faster than this is ended this late.
 SECONDS = 0.2
+#: Seconds for a keeper to end everything.
+PATIENCE = 5.0
 
 
 class Watch:
     """The limits of one worker, kept by the kernel where there is a control group, else by looking every so often."""
 
-    def __init__(self, popen: "Popen[bytes]", connection: socket.socket, tree: Tree, limits: Limits) -> None:
+    def __init__(self, popen: "subprocess.Popen[bytes]", connection: socket.socket, tree: Tree, limits: Limits) -> None:
         """Start to watch a worker that has just been started."""
         self.popen = popen
         self.connection = connection
@@ -77,7 +77,15 @@ class Watch:
     def _kill(self) -> None:
         if self.group is not None:
             self.group.kill()
+        if self.tree.kept:
+            self._ask_keeper()
         self.tree.kill()
+
+    def _ask_keeper(self) -> None:
+        """Have the keeper end everything, whatever has become of it; one that can't is ended with the tree."""
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            self.popen.send_signal(keeper.ASKED)
+            self.popen.wait(timeout=PATIENCE)
 
     def _hang_up(self) -> None:
         """Wake whoever waits for an answer: a process that inherited the channel would keep it open."""

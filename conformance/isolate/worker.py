@@ -1,7 +1,6 @@
 """The process in which an implementation runs: load the target, describe it, answer calls until the channel closes."""
 
 import functools
-import inspect
 import os
 import platform
 import socket
@@ -17,10 +16,11 @@ import numpy as np
 from conformance.adapt import embedding
 from conformance.adapt.adapter import Adapter, Implementation, Unsupported
 from conformance.adapt.frameworks import MalformedError, NumPy, exact, version
-from conformance.adapt.wording import told, told_with_place
+from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.manner import Manner
-from conformance.isolate import allocation, targets, traces
+from conformance.isolate import allocation, audit, kernel, targets, traces
 from conformance.isolate.channel import Channel, ChannelClosedError
+from conformance.isolate.replies import LONGEST
 from conformance.protocol.errors import ProgramEndedError
 from conformance.spec.declarations import features, operations
 from refimpl.spec import Operation
@@ -29,8 +29,6 @@ Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: The exit status of a worker whose program is gone (EX_SOFTWARE), and of one that can't reach the harness (EX_IOERR).
 PROGRAM_ENDED = 70
 CUT_OFF = 74
-#: Linux: make this process the parent of orphans below it.
-PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -55,14 +53,13 @@ class Runner:
         if refusal is not None:
             return {"status": "unsupported", "reason": refusal, "declared": True}, []
         call = _Call(self, parameters, dtype, under, manner)
-        before = traces.state()
         values, repeats, unlike = _repeatedly(functools.partial(self._values, call, arrays), manner)
         header = {
             "status": "ok",
             "results": list(values),
             "dtypes": call.dtypes,
             "modified": sorted(call.modified),
-            "left": [*traces.changed(before), *self.kept.changes()],
+            "left": list(self.kept.changes()),
             "aliases": sorted(call.aliases),
             "repeats": repeats,
             "unlike": unlike,
@@ -233,7 +230,7 @@ class Worker:
             raise
         except Unsupported as refusal:
             declared = isinstance(refusal, embedding.OutsideError)
-            return {"status": "unsupported", "reason": str(refusal), "declared": declared}, []
+            return {"status": "unsupported", "reason": words(refusal), "declared": declared}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
@@ -251,26 +248,28 @@ class Answering(Protocol):
 
 
 def declared(target: str) -> Answering:
-    """Return what answers for a target that declares what it implements."""
+    """Return what answers for a target that declares what it implements; what of ours it looks into is written down."""
+    if target not in targets.BUNDLED:
+        audit.watch()
     adapter = targets.load(target)
     return Worker(adapter, targets.framework(adapter))
 
 
 def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> None:
     """Load the target and answer until the harness closes the channel."""
-    ours = os.getpid()
+    ours, reaches = os.getpid(), kernel.reaches_parent()
     try:
         worker = load(target)
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
-        channel.send({"status": kind, "message": str(error)})
+        channel.send(_clipped({"status": kind, "message": str(error)}))
         return
     except KeyboardInterrupt as error:
-        channel.send({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"})
+        channel.send(_clipped({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"}))
         return
     if os.getpid() != ours:
         return
-    channel.send(worker.describe())
+    channel.send({**worker.describe(), "reaches_parent": reaches, "reached": audit.news()})
     with suppress(ChannelClosedError):
         while True:
             request, arrays = channel.receive()
@@ -289,19 +288,26 @@ def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarr
 
 
 def _answer(worker: Answering, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
-    """Return the reply to one call, also where an implementation wants to end the process: that is an exception like any other."""
+    """Return the reply to one call and what it left changed; where an implementation wants to end the process, that is an exception."""
+    before = traces.state()
     try:
-        return worker.answer(request, arrays)
+        header, values = worker.answer(request, arrays)
     except ProgramEndedError:
         raise
     except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception
-        return {"status": "error", "message": told_with_place(error)}, []
+        header, values = {"status": "error", "message": told_with_place(error)}, []
+    return {**_clipped(header), "left": [*traces.changed(before), *header.get("left", ())], "reached": audit.news()}, values
+
+
+def _clipped(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said with each of its texts on one line, and no longer than the other side takes."""
+    return {name: " ".join(said.split())[:LONGEST] if isinstance(said, str) else said for name, said in header.items()}
 
 
 def main(descriptor: int, target: str, load: Callable[[str], Answering] = declared) -> None:
     """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
-    _adopt_orphans()
+    kernel.write_no_core()
     allocation.keep_freed()
     status = 1
     try:
@@ -323,18 +329,9 @@ def _say(words: str) -> None:
         os.write(2, words.encode(errors="replace"))
 
 
-def _adopt_orphans() -> None:
-    """Have processes whose parents end become children of this one, so that they are found and ended with it."""
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 def _runner(implementation: Implementation, framework: NumPy) -> Runner:
     operation = operations()[implementation.operation]
-    takes = "dtype" in inspect.signature(implementation.function).parameters
+    takes = any(each.name == "dtype" for each in targets.parameters(implementation.function) or ())
     return Runner(implementation, operation, framework, takes and features(operation) is None)
 
 

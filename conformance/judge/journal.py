@@ -10,8 +10,10 @@ import numpy as np
 
 from conformance.calls.manner import PLAIN, Manner
 from conformance.calls.outcomes import Outcome, Unsupported
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
+from conformance.calls.takes import Takes
 from conformance.isolate.session import Descriptor, Session
+from conformance.spec.declarations import operations
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,11 @@ class Task:
     def operation(self) -> str:
         """The operation's full name."""
         return self.descriptor.operation
+
+    @property
+    def takes(self) -> Takes:
+        """The calls that are asked of it."""
+        return asked(self.descriptor.takes, operations()[self.operation], self.dtype)
 
     @property
     def first(self) -> bool:

@@ -72,15 +72,29 @@ def allowance(expected: np.ndarray, radius: np.ndarray, dtype: str) -> np.ndarra
 
 def compare(vector: Vector, reply: Reply, dtype: str, profile: str, *, masked: bool = False) -> Judgement:
     """Judge a reply: names, shapes, dtypes, what is ``masked`` (a key after its query must be hidden there), finiteness, then values."""
+    sides = _sides(vector, reply, dtype, masked=masked)
+    if isinstance(sides, Failed):
+        return Judgement(sides)
+    return _judgement(vector, sides, profile, attainable(came(reply, dtype)), _wider(vector, reply, dtype))
+
+
+def fails(vector: Vector, reply: Reply, dtype: str, profile: str, *, beyond: float = 1.0) -> bool:
+    """Whether ``compare`` finds a reply wrong, in value by more than so many times the allowed; nothing is put into words for that."""
+    sides = _sides(vector, reply, dtype, masked=False)
+    if isinstance(sides, Failed):
+        return True
+    known = [ratios for side in sides if (ratios := side.ratios(profile)) is not None]
+    return len(known) == len(sides) and any(_largest(ratios) > beyond for ratios in known)
+
+
+def _sides(vector: Vector, reply: Reply, dtype: str, *, masked: bool) -> "list[_Side] | Failed":
+    """Return what is judged of every result, or what is wrong whatever the values are."""
     failure = _names(vector, reply) or _shapes(vector, reply) or _dtypes(vector, reply, dtype)
     if failure is not None:
-        return Judgement(failure)
+        return failure
     hidden = {name: hidden_places(vector, name, masked=masked) for name in reply.values}
     failure = _unmasked(reply, hidden) or _finite(vector, reply, hidden)
-    if failure is not None:
-        return Judgement(failure)
-    sides = [_side(vector, reply, name, hidden[name]) for name in vector.expected or {}]
-    return _judgement(vector, sides, profile, attainable(came(reply, dtype)), _wider(vector, reply, dtype))
+    return failure or [_side(vector, reply, name, hidden[name]) for name in vector.expected or {}]
 
 
 def came(reply: Reply, dtype: str) -> set[str]:

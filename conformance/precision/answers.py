@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.calls.outcomes import Failed
+from conformance.calls.outcomes import FATAL
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.checks.vector_checks import FUTILE
 from conformance.judge import logits
 from conformance.judge.journal import Task
-from conformance.judge.judge import compare, exact_in
+from conformance.judge.judge import exact_in, fails
 from conformance.precision import slices
 from conformance.show.report import message
 from conformance.spec.vectors import Vector
@@ -15,15 +16,16 @@ from conformance.spec.vectors import Vector
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """One vector, with what came back, or with why there is no value."""
+    """One vector, with what came back, or with why there is no value; ``fatal`` where that ended the worker."""
 
     vector: Vector
     reply: Reply | None = None
     fault: str | None = None
+    fatal: bool = False
 
     def wrong(self, task: Task) -> bool:
         """Whether it isn't within the required profile."""
-        return self.reply is None or isinstance(compare(self.vector, self.reply, task.dtype, task.profile).outcome, Failed)
+        return self.reply is None or fails(self.vector, self.reply, task.dtype, task.profile)
 
 
 #: Ask an implementation for one vector where nothing has been asked before; ``None`` where it refuses.
@@ -31,10 +33,24 @@ Alone = Callable[[Vector], Answer | None]
 
 
 def ask(subject: Subject, task: Task, vectors: Sequence[Vector]) -> Iterator[Answer]:
-    """Yield the answer to every vector that is in range; of a ladder that isn't, the answers to its rungs that are."""
+    """Yield the answer to every vector that is in range; of a ladder that isn't, the answers to its rungs that are.
+
+    An implementation that keeps crashing or hanging isn't asked any more.
+    """
+    seen: list[Answer] = []
     for vector in vectors:
+        if futile(seen):
+            yield Answer(vector, fault=f"{vector.id} and the rest: not run after {FUTILE} crashes or time-outs")
+            return
         if vector.expected is not None and exact_in(vector, task.dtype):
-            yield from _asked(subject, vector)
+            for answer in _asked(subject, vector):
+                seen.append(answer)
+                yield answer
+
+
+def futile(seen: Sequence[Answer]) -> bool:
+    """Whether so many calls crashed or hung that more would only waste time."""
+    return sum(answer.fatal for answer in seen) >= FUTILE
 
 
 def _asked(subject: Subject, vector: Vector) -> Iterator[Answer]:
@@ -53,7 +69,7 @@ def ask_one(subject: Subject, vector: Vector) -> Answer | None:
     except CallRefusedError:
         return None
     except CallFailedError as failure:
-        return Answer(vector, fault=f"{vector.id}: {message(failure.outcome)}")
+        return Answer(vector, fault=f"{vector.id}: {message(failure.outcome)}", fatal=isinstance(failure.outcome, FATAL))
 
 
 def settled(answers: Sequence[Answer], task: Task, alone: Alone) -> tuple[list[Answer], bool]:

@@ -12,9 +12,9 @@ from conformance.spec.profiles import PROFILES
 FORMAT = 1
 
 
-def text(target: str, curves: Sequence[Curve]) -> str:
+def text(target: str, curves: Sequence[Curve], *, complete: bool = True) -> str:
     """Return the document on one line."""
-    said = {"format": FORMAT, "target": target, "curves": [_curve(curve) for curve in curves]}
+    said = {"format": FORMAT, "target": target, "complete": complete, "curves": [_curve(curve) for curve in curves]}
     return json.dumps(finite(said), allow_nan=False) + "\n"
 
 

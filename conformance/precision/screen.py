@@ -47,14 +47,14 @@ def sentences(curve: Curve) -> Iterator[str]:
     yield from _in_logits(curve)
     if curve.depends:
         yield "answers depend on earlier calls (see `posenc check`): wrong ones were asked for again alone"
-    for fault in curve.faults[:FAULTS]:
+    for fault in (*curve.faults[:FAULTS], *curve.faults[FAULTS:][-1:]):
         yield f"no value: {fault}"
 
 
 def _met(curve: Curve) -> str:
     wrong = curve.wrong_from(curve.required)
     if not curve.points:
-        return "nothing was measured: no vector is in its range"
+        return "nothing was measured: " + ("no call gave a value" if curve.faults else "no vector is in its range")
     if wrong is not None:
         return f"wrong from position {wrong:,}: beyond {curve.required}" + (f", within {curve.met}" if curve.met else ", within no profile")
     met = "meets no profile" if curve.met is None else f"meets {curve.met}"

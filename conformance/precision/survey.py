@@ -26,12 +26,19 @@ def survey(
     target: str, *, chosen: Collection[str] = (), head_dim: int = 128, limits: Limits | None = None, progress: Progress | None = None
 ) -> list[Curve]:
     """Return the curve of every implementation and dtype: of all rotations, codes and biases, or of the chosen operations."""
+    return list(curves(target, chosen=chosen, head_dim=head_dim, limits=limits, progress=progress))
+
+
+def curves(
+    target: str, *, chosen: Collection[str] = (), head_dim: int = 128, limits: Limits | None = None, progress: Progress | None = None
+) -> Iterator[Curve]:
+    """Yield them one by one."""
     verify(chosen, head_dim)
-    with Session(target, limits) as session, Session(wide.REFERENCE, limits) as reference:
+    with Session(target, limits) as session, Session(wide.REFERENCE) as reference:
         wanted = Selection(None, _measured(chosen), None, None, "core", 0)
         tasks = wanted.tasks(session.implementations)
         _offered(target, tasks, chosen)
-        return list(_curves(session, reference, tasks, head_dim, progress or _silent))
+        yield from _curves(session, reference, tasks, head_dim, progress or _silent)
 
 
 def verify(chosen: Collection[str], head_dim: int) -> None:
@@ -63,8 +70,10 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
     for done, task in enumerate(tasks):
         progress(done, len(tasks), f"{task.descriptor.label} {task.operation} {task.dtype}")
         subject, own = session.subject(task.descriptor, task.dtype, task.profile), vectors[task.operation]
-        found, depends = answers.settled(list(answers.ask(subject, task, own)), task, _alone(session, task))
-        yield replace(curve.measure(found, task, depends=depends), wide=wide.measure(reference, subject, task, own, head_dim))
+        asked = list(answers.ask(subject, task, own))
+        found, depends = answers.settled(asked, task, _alone(session, task))
+        measured = curve.measure(found, task, depends=depends)
+        yield measured if answers.futile(asked) else replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
 
 
 def _alone(session: Session, task: Task) -> answers.Alone:

@@ -10,10 +10,10 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from conformance.protocol.errors import ProtocolError
+from conformance.spec import strict_json
+from conformance.spec.schema import Schema
 
 VERSION = 1
 LARGEST_LINE = 256 << 20
@@ -22,31 +22,24 @@ SHOWN = 60
 
 
 @functools.cache
-def _validator(kind: str) -> Draft202012Validator:
+def _schema(kind: str) -> Schema:
     schema = json.loads(resources.files("conformance.protocol").joinpath("schema.json").read_text(encoding="utf-8"))
-    return Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]})
+    return Schema({"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]})
 
 
 def message(kind: str, line: bytes) -> dict[str, Any]:
     """Return what a line says, or raise where it is no such message (``describe_reply``, ``call_reply``, ...)."""
     try:
-        said = json.loads(line.decode(), parse_constant=_finite, parse_float=_finite, object_pairs_hook=_once)
-        wrong = best_match(_validator(kind).iter_errors(said))
+        said = strict_json.read(line.decode(), _once)
+        wrong = _schema(kind).wrong(said)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"a line must be one JSON object, got {_shown(line)}") from error  # noqa: TRY003, EM102  the line is the reason
+        why = f": {error}" if isinstance(error, strict_json.NumberError) else ""
+        raise ProtocolError(f"a line must be one JSON object, got {_shown(line)}{why}") from error  # noqa: TRY003, EM102  the line is the reason
     if wrong is not None:
         where = "/".join(map(str, wrong.absolute_path)) or "the line"
         reason = f"{' '.join(where.split())[:200]} must obey {kind} of the schema: {' '.join(wrong.message.split())[:200]}"
         raise ProtocolError(reason)
     return dict(said)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isfinite(value):
-        return value
-    reason = f"numbers must be finite, got {text[:SHOWN]}"
-    raise ValueError(reason)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

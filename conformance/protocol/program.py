@@ -2,11 +2,11 @@
 
 import shlex
 import shutil
-import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+from conformance.adapt.wording import ended_with
 from conformance.protocol import lines
 from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
 from conformance.protocol.lines import LARGEST_LINE
@@ -101,4 +101,4 @@ class Program:
         except subprocess.TimeoutExpired:
             self.popen.kill()
             return "the program closed its output"
-        return f"the program ended with {f'signal {signal.Signals(-status).name}' if status < 0 else f'exit status {status}'}"
+        return f"the program ended with {ended_with(status)}"

@@ -8,6 +8,7 @@ from conformance.calls.outcomes import Evidence, HarnessError, NotJudged, Passed
 from conformance.checks.evidence.told import counted
 from conformance.reports.lines import RecordError
 from conformance.show.report import Line, clean, message
+from conformance.show.summary import named_twice
 
 Key = tuple[str, str, str, str, str]
 #: What is no failure, and worse than to pass.
@@ -35,9 +36,8 @@ class Changes:
 
 def between(old: Sequence[Report], new: Sequence[Report]) -> Changes:
     """Compare two whole records, check by check; the drawn cases of an operation, which every run draws anew, together."""
-    if not all(report.complete for report in (*old, *new)):
-        message = "record must be complete, got one that was interrupted"
-        raise RecordError(message)
+    for reports in (old, new):
+        _verify(reports)
     before, after = _keyed(old), _keyed(new)
     both = [(before[key], after[key]) for key in after if key in before]
     changed = [(was, now) for was, now in both if type(was.outcome) is not type(now.outcome)]
@@ -46,6 +46,19 @@ def between(old: Sequence[Report], new: Sequence[Report]) -> Changes:
     others = tuple(pair for pair in changed if pair not in regressions and pair not in fixes)
     came, went = ([one[key] for key in one if key not in other] for one, other in ((after, before), (before, after)))
     return Changes(regressions, fixes, others, tuple(came), tuple(went), tuple(_less(old, new)))
+
+
+def _verify(reports: Sequence[Report]) -> None:
+    """Raise where the checks of a record can't be compared one by one."""
+    if not all(report.complete for report in reports):
+        message = "record must be complete, got one that was interrupted"
+        raise RecordError(message)
+    if refused := next((report for report in reports if report.refused), None):
+        message = f"record must hold verdicts, got {refused.target}, which can't be judged"
+        raise RecordError(message)
+    if twice := named_twice(reports):
+        message = f"record must name every implementation of an operation once, got {twice}"
+        raise RecordError(message)
 
 
 def _worse(was: Result, now: Result) -> bool:

@@ -18,10 +18,19 @@ FORMATS: Mapping[str, tuple[str, Callable[[Sequence[Report]], str]]] = {
 
 
 def write(reports: Sequence[Report], folder: Path) -> list[Path]:
-    """Write every format into the folder, the record first, and return the files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    """Write every format into the folder, the record first, and return the files; one that can't be written keeps none of the others back.
+
+    Raises the first ``OSError`` or ``OutputError`` when all were tried.
+    """
+    files.make_ready(folder)
+    written, refused = list[Path](), list[Exception]()
     for name, render in FORMATS.values():
-        files.write(folder / name, render(reports))
-        written.append(folder / name)
+        try:
+            files.write(folder / name, render(reports))
+        except (OSError, files.OutputError) as error:
+            refused.append(error)
+        else:
+            written.append(folder / name)
+    if refused:
+        raise refused[0]
     return written

@@ -20,11 +20,20 @@ def text(reports: Sequence[Report]) -> str:
     """Return the document."""
     root = Element("testsuites", name="posenc")
     for report in reports:
+        if report.refused:
+            _refused(root, report)
         evidence = {_name(report, each): each for each in (*report.evidence, *report.lacking)}
         for name, results in _suites(report):
             _suite(root, report, name, results, evidence.get(name))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _refused(root: Element, report: Report) -> None:
+    """Add a suite of one case for a target that can't be judged, which is an error."""
+    name, counts = _safe(report.target), {"tests": "1", "failures": "0", "errors": "1", "skipped": "0"}
+    case = SubElement(SubElement(root, "testsuite", {"name": name, "time": "0.000", **counts}), "testcase", classname="target", name=name)
+    SubElement(case, "error", message=_safe(report.refused), type="Refused")
 
 
 def _name(report: Report, of: Result | Evidence) -> str:

@@ -9,12 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from conformance.calls.outcomes import Diagnosis, Evidence, Failed, Outcome, Reason, Report, Result
 from conformance.show.record import finite, outcome
 from conformance.show.summary import verdict
+from conformance.spec import strict_json
+from conformance.spec.schema import Schema
 
 FORMAT = 1
 INFINITE = "infinite"
@@ -46,6 +45,8 @@ def _lines(report: Report) -> Iterator[dict[str, Any]]:
         "verdict": verdict(report),
         "exit_status": int(report.status),
         "complete": report.complete,
+        **({"refused": report.refused} if report.refused else {}),
+        **({"reached": finite(report.reached)} if report.reached else {}),
     }
 
 
@@ -66,9 +67,9 @@ def _number(said: float | str | None) -> float | None:
 
 
 @functools.cache
-def _validator() -> Draft202012Validator:
+def _schema() -> Schema:
     schema = resources.files("conformance.reports").joinpath("schema.json").read_text(encoding="utf-8")
-    return Draft202012Validator(json.loads(schema))
+    return Schema(json.loads(schema))
 
 
 def read(path: Path) -> list[Report]:
@@ -98,25 +99,18 @@ def read(path: Path) -> list[Report]:
 def _parsed(path: Path, number: int, line: bytes, *, cut: bool) -> dict[str, Any] | None:
     """Return what a line says, ``None`` where it is one that may have been cut off in its middle, and was."""
     try:
-        said = json.loads(line, parse_constant=_finite, parse_float=_finite)
-        wrong = best_match(_validator().iter_errors(said))
+        said = strict_json.read(line)
+        wrong = _schema().wrong(said)
     except (ValueError, RecursionError) as error:
         if cut and not line.endswith(b"}"):
             return None
-        message = f"{path}:{number} must be a JSON object, got {line[:40]!r}"
+        why = f" ({error})" if isinstance(error, strict_json.NumberError) else ""
+        message = f"{path}:{number} must be a JSON object, got {line[:40]!r}{why}"
         raise RecordError(message) from error
     if wrong is not None:
         message = f"{path}:{number} must obey the schema of records: {' '.join(wrong.message.split())[:200]}"
         raise RecordError(message)
     return dict(said)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isfinite(value):
-        return value
-    message = f"a number must be finite, got {text[:40]}"
-    raise ValueError(message)
 
 
 class _Unfinished:
@@ -145,7 +139,8 @@ class _Unfinished:
         counted = (len(self.results), len(self.evidence)) == (self.footer.get("results"), self.footer.get("evidence", 0))
         complete = bool(self.footer.get("complete")) and counted
         header = dict(self.header["header"])
-        return Report(self.header["target"], header, tuple(self.results), self.diagnoses, complete, tuple(self.evidence))
+        found = tuple(self.results), self.diagnoses, complete, tuple(self.evidence), self.footer.get("refused", "")
+        return Report(self.header["target"], header, *found, reached=tuple(self.footer.get("reached", ())))
 
 
 def _result(said: Mapping[str, Any]) -> Result:

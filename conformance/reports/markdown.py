@@ -7,7 +7,7 @@ from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
 from conformance.show.report import clean, message
-from conformance.show.summary import Conviction, convictions, counts, precision, verdict
+from conformance.show.summary import Conviction, at_hand, convictions, counts, precision, verdict
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 THREADS = 3
@@ -30,6 +30,7 @@ def _document(report: Report) -> Iterator[str]:
     if len(found) > WRONG_SHOWN:
         yield f"… and {len(found) - WRONG_SHOWN} more operations that are wrong.\n"
     yield from _precision(report)
+    yield from (*(f"- {plain(words)}" for words in at_hand(report)), "") if report.reached else ()
     yield from _counts(report)
 
 

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from conformance.calls.outcomes import Failed, NotJudged, Outcome, Reason, Result, TimedOut
+from conformance.calls.outcomes import Crashed, Exhausted, Failed, NotJudged, Outcome, Reason, Result, TimedOut
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.checks.vector_checks import Checked
@@ -26,6 +26,7 @@ ASKED_AGAIN = 6
 SUSPECTS = 10
 FRESH_WORKERS = 30
 ULPS = 16.0
+ALONE = "the same call passes in a fresh worker"
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
@@ -55,6 +56,7 @@ class Case:
     changed: list[Call] = field(default_factory=list)
     affected: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
+    ended: list[Failure] = field(default_factory=list)
     late: list[Call] = field(default_factory=list)
     broken: str | None = None
     blamed: Result | None = None
@@ -108,6 +110,8 @@ class Case:
         came = _came(check)
         if check in self.slow and isinstance(came, TimedOut):
             return once(came)
+        if check in self.ended and isinstance(came, Crashed | Exhausted):
+            return replace(came, message="; ".join(filter(None, (came.message, ALONE))))
         return RANDOM if self.random and check is self.history and check.failed else None
 
     def law(self, name: str) -> Found | None:
@@ -185,20 +189,44 @@ def settle(session: Session, cases: Sequence[Case]) -> None:
             pristine.renew()
             for failure in case.failures:
                 if pristine.passes(case, failure):
-                    (case.slow if isinstance(_came(failure), TimedOut) else case.affected).append(failure)
+                    _kind(case, _came(failure)).append(failure)
+
+
+def _kind(case: Case, came: Outcome | None) -> list[Failure]:
+    """Return where a failure belongs that passes in a fresh worker: what ended one before may have piled up, and is told as it came."""
+    if isinstance(came, TimedOut):
+        return case.slow
+    return case.ended if isinstance(came, Crashed | Exhausted) else case.affected
 
 
 def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
     """Return the failed law of an implementation whose answers depend on what was called before, or didn't always come in time."""
-    if case.random or not (case.suspicious or case.slow or case.late):
+    if case.random or not (case.suspicious or case.slow or case.late or case.ended):
         return None
+    other = _by_itself(session, case) if case.suspicious else None
+    if other is not None:
+        return _result(session, case, other, None)
     case.pair = _blame(session, journal, case)
     if case.pair is not None:
-        case.affected.extend(case.slow)
+        case.affected.extend((*case.slow, *case.ended))
         case.slow.clear()
+        case.ended.clear()
     elif not case.suspicious:
         return _late(session, case)
     return _result(session, case, Failed(Reason.HISTORY, _message(case, case.pair)), case.pair)
+
+
+def _by_itself(session: Session, case: Case) -> Failed | None:
+    """Return what else changes answers than earlier calls: nothing that can be seen, or the order of sets."""
+    for call in _evidence(case)[:2]:
+        alone, again, otherwise = (_alone(session, call, hash_seed=seed) for seed in (0, 0, 1))
+        if not _same(alone, again):
+            message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next"
+            return Failed(Reason.NOT_DETERMINISTIC, message)
+        if not _same(alone, otherwise):
+            message = f"the answer to {reproduction.words(call)} differs under PYTHONHASHSEED=1: sort what a set gives"
+            return Failed(Reason.HASH_ORDER, message)
+    return None
 
 
 def _late(session: Session, case: Case) -> Result | None:
@@ -348,14 +376,14 @@ def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]
 
 
 def _evidence(case: Case) -> list[Call]:
-    failures = [*case.affected, *case.slow]
+    failures = [*case.affected, *case.slow, *case.ended]
     vectors = [failure.call for failure in failures if isinstance(failure, Checked)]
     laws = [failure.calls[-1] for failure in failures if isinstance(failure, Found) and failure.calls]
     return [*vectors, *case.changed, *case.late, *laws]
 
 
-def _alone(session: Session, call: Call) -> Reply | Outcome:
-    with session.fresh() as fresh:
+def _alone(session: Session, call: Call, *, hash_seed: int = 0) -> Reply | Outcome:
+    with session.fresh(hash_seed=hash_seed) as fresh:
         return call.outcome(fresh)
 
 

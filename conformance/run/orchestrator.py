@@ -4,7 +4,7 @@ import functools
 import hashlib
 import math
 import platform
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hypothesis.errors import HypothesisException
@@ -91,7 +91,7 @@ class Selection:
 def judge(session: Session, selection: Selection, progress: Progress) -> Report:
     """Return the report of all that a selection asks of a session; an interruption returns what there is, marked incomplete."""
     _verify(session)
-    with session.fresh() as again:
+    with session.fresh(hash_seed=1) as again:  # what depends on the order of a set answers otherwise there
         return _Run(session, again, selection, progress).report()
 
 
@@ -120,7 +120,8 @@ class _Run:
             complete = False
         results = sorted(self._results(), key=sharding.order)
         evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
-        return Report(self.session.target, self._header(), tuple(results), self.diagnoses, complete, tuple(evidence))
+        found = tuple(results), self.diagnoses, complete, tuple(evidence)
+        return Report(self.session.target, self._header(), *found, reached=self.session.reached)
 
     def _judge(self) -> None:
         self.again.start()
@@ -199,6 +200,7 @@ class _Run:
             if case.blamed is not None:
                 yield case.blamed
             yield from vector_checks.advisories(case.checked)
+            yield from vector_checks.state(case.task, self._left(case))
             yield from manner_checks.aliases(case.task, case.checked)
             yield from self._afterwards(case)
             if case.broken is not None:
@@ -206,6 +208,11 @@ class _Run:
         for left in self.selection.left_out(self.session.implementations):
             dtype, reason = left.dtypes[0], Unsupported(f"it offers no half precision, in which {self.session.under} is judged")
             yield Result(left.label, left.operation, f"under {self.session.under}", "law", dtype, left.profile[dtype], reason)
+
+    def _left(self, case: Case) -> Iterable[str]:
+        """Return what the calls of a case left changed, in whichever worker."""
+        key = case.task.descriptor.index, case.task.dtype
+        return dict.fromkeys(trace for session in (self.session, self.again) for trace in session.left.get(key, ()))
 
     def _afterwards(self, case: Case) -> Iterator[Result]:
         """Yield what became of a worker after it had answered, where that isn't nothing."""

@@ -4,14 +4,17 @@ import multiprocessing
 import os
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
-from functools import partial
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
 from conformance.adapt.selection import SelectionError
-from conformance.calls.outcomes import Evidence, Report, Result
-from conformance.isolate import allocation
+from conformance.adapt.wording import told
+from conformance.calls.outcomes import Evidence, HarnessError, Report, Result
+from conformance.isolate import allocation, interrupts, kernel, memory
+from conformance.isolate.interrupts import uninterrupted
+from conformance.isolate.process import status
+from conformance.isolate.targets import TargetError
 
 if TYPE_CHECKING:
     from conformance.judge.journal import Task
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 DRAWN = {True: 1_200, False: 150}
 #: What OpenMP, OpenBLAS, MKL and PyTorch read how many threads to start from.
 THREADS = "OMP_NUM_THREADS"
+#: So many seconds a part has to send what it found when it is interrupted: it ends its worker and sorts its results.
+GRACE = 60.0
 
 
 @dataclass(frozen=True)
@@ -55,23 +60,114 @@ def parse(text: str) -> Shard:
     return shard
 
 
-def side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
-    """Judge as many parts at once as there are jobs, each in a process of its own, and return one report."""
-    interrupted = False
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), initializer=_prepared, initargs=(jobs,)) as pool:
-        parts = [pool.submit(partial(check, shard=Shard(number, jobs))) for number in range(1, jobs + 1)]
+class PartLostError(Exception):
+    """A part that ended without a word."""
+
+
+class _Part:
+    """One part in a process of its own, which sends the report of it, or what kept it from that."""
+
+    def __init__(self, check: Callable[..., Report], shard: Shard) -> None:
+        self.check, self.shard = check, shard
+        self.found: Report | BaseException = PartLostError("it never began")
+        self.begin()
+
+    def begin(self) -> None:
+        """Start to judge it."""
+        self.connection, theirs = multiprocessing.Pipe(duplex=False)
+        with theirs, uninterrupted():
+            spawning = multiprocessing.get_context("spawn")
+            self.process = spawning.Process(target=_judge, args=(theirs, self.check, self.shard), daemon=True)
+            self.process.start()
+
+    def end(self, seconds: float | None = None) -> None:
+        """Take what it sends, and wait for its process; one that says nothing for so many seconds is killed."""
         try:
-            for count, _ in enumerate(as_completed(parts), start=1):
+            if not self.connection.poll(seconds):
+                self.process.kill()
+            self.found = self.connection.recv()
+        except (EOFError, OSError):
+            self.process.join()
+            self.found = PartLostError(f"its process ended with {status(self.process.exitcode)}")
+        self.connection.close()
+        self.process.join()
+
+    @property
+    def trouble(self) -> BaseException:
+        """What kept it from a report."""
+        return self.found if isinstance(self.found, BaseException) else PartLostError("it was interrupted")
+
+    def lost(self) -> Result:
+        """Return in a result that all of it is lost."""
+        name = f"part {self.shard.number} of {self.shard.of}"
+        message = f"{name} was judged twice and gave nothing: {told(self.trouble)}"
+        return Result("posenc", "posenc.part", name, "law", "float32", "float32", HarnessError(message))
+
+
+def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -> None:
+    """Send the report of a part, or what kept it from that."""
+    kernel.end_with_parent()
+    _prepared(shard.of)
+    found: Report | BaseException
+    with interrupts.heeded(once=True):
+        try:
+            found = check(shard=shard)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it was, the other side tells it
+            found = error
+        try:
+            connection.send(found)
+        except Exception:  # noqa: BLE001  what can't be sent is told in words
+            connection.send(RuntimeError(f"{type(found).__name__}: {found}"))
+
+
+def side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
+    """Judge as many parts at once as there are jobs, each in a process of its own, and return one report.
+
+    A part that is lost is judged once more, alone: what the others found stays, and a target of which only one may run gets its turn.
+    """
+    memory.close()
+    try:
+        return _side_by_side(check, jobs, progress)
+    finally:
+        memory.leave()
+
+
+def _side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
+    parts = [_Part(check, Shard(number, jobs)) for number in range(1, jobs + 1)]
+    interrupted = _ended(parts, progress)
+    unusable = [part.found for part in parts if isinstance(part.found, SelectionError | TargetError)]
+    if len(unusable) == len(parts):
+        raise unusable[0]
+    for part in parts:
+        if not interrupted and not isinstance(part.found, Report):
+            part.begin()
+            interrupted = _ended([part], None)
+    reports = [part.found for part in parts if isinstance(part.found, Report)]
+    if not reports:
+        raise KeyboardInterrupt if interrupted else parts[0].trouble
+    lost = () if interrupted else tuple(part.lost() for part in parts if not isinstance(part.found, Report))
+    report = merged(reports)
+    return replace(report, results=(*report.results, *lost), complete=report.complete and not interrupted)
+
+
+def _ended(parts: Sequence[_Part], progress: Callable[[int, int, str], None] | None) -> bool:
+    """Wait for parts, and return whether that was interrupted: then each returns what it has, and one that had only begun is gone."""
+    waiting = {part.connection: part for part in parts}
+    try:
+        while waiting:
+            for connection in wait(list(waiting)):
+                with uninterrupted():
+                    waiting.pop(connection).end()  # type: ignore[call-overload]  # it is one of them
                 if progress is not None:
-                    progress(count, jobs, f"{count} of {jobs} parts")
-        except KeyboardInterrupt:
-            interrupted = True
-    # An interruption reaches every part, and each returns what it has, marked incomplete; one that had only begun is gone.
-    ended = [part for part in parts if not interrupted or (not part.cancelled() and part.exception() is None)]
-    if not ended:
-        raise KeyboardInterrupt
-    report = merged([part.result() for part in ended])
-    return replace(report, complete=report.complete and not interrupted)
+                    done = len(parts) - len(waiting)
+                    progress(done, len(parts), f"{done} of {len(parts)} parts")
+    except KeyboardInterrupt:
+        for part in waiting.values():
+            part.process.terminate()
+        for part in waiting.values():
+            part.end(GRACE)
+        return True
+    return False
 
 
 def _prepared(jobs: int) -> None:
@@ -88,7 +184,8 @@ def merged(parts: Sequence[Report]) -> Report:
     header = {name: value for name, value in parts[0].header.items() if name != "shard"}
     evidence = tuple(sorted((each for part in parts for each in part.evidence), key=order))
     complete = all(part.complete for part in parts)
-    return replace(parts[0], header=header, results=tuple(results), diagnoses=diagnoses, complete=complete, evidence=evidence)
+    reached = tuple(dict.fromkeys(words for part in parts for words in part.reached))
+    return Report(parts[0].target, header, tuple(results), diagnoses, complete, evidence, reached=reached)
 
 
 def order(result: Result | Evidence) -> tuple[str, str, str]:

@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 from conformance.calls.outcomes import CONVICTIONS, Failed, Outcome, Reason, Report, Result, Waived
 from conformance.show.record import outcome
 from conformance.show.report import message
+from conformance.show.summary import named_twice
 from conformance.spec import document, files
 
 FORMAT = 1
@@ -202,6 +203,9 @@ class Baseline:
     def applied(self, report: Report, *, last: bool) -> Report:
         """Return the report of one target with what is known waived, and with what isn't true any more as failures."""
         self.reports.append(report)
+        if twice := named_twice(self.reports):
+            reason = f"{self.path} must name every implementation of an operation once, got {twice}"
+            raise BaselineError(reason)
         failures = [] if self.update else [*stale(report, self.known, self.today)]
         if last and self.whole and not self.update:
             failures += unmatched(self.known, self.reports)
@@ -210,7 +214,7 @@ class Baseline:
 
     def write(self) -> bool:
         """Write the file that expects exactly what failed, if that was asked for and everything ran."""
-        wanted = self.update and all(report.complete for report in self.reports)
+        wanted = self.update and all(report.complete and not report.refused for report in self.reports)
         if wanted:
             files.write(self.path, updated(self.reports, self.known))
         return wanted

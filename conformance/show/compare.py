@@ -175,12 +175,17 @@ def compare(
     schemes: Sequence[str], tokens: Sequence[int], library: Backend, progress: Callable[[int, int, str], None] | None = None
 ) -> Comparison:
     """Measure every scheme at every length."""
-    found: list[Measurement] = []
+    return Comparison(library, tuple(one for rows in by_length(schemes, tokens, library, progress) for one in rows))
+
+
+def by_length(
+    schemes: Sequence[str], tokens: Sequence[int], library: Backend, progress: Callable[[int, int, str], None] | None = None
+) -> Iterator[list[Measurement]]:
+    """Yield the measurements of all schemes, one length after the other."""
     for done, length in enumerate(tokens):
         if progress is not None:
             progress(done, len(tokens), f"{length} tokens")
-        found += _at(schemes, length, library)
-    return Comparison(library, tuple(found))
+        yield _at(schemes, length, library)
 
 
 def _at(schemes: Sequence[str], length: int, library: Backend) -> list[Measurement]:

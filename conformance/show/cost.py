@@ -1,6 +1,5 @@
 """What a case costs beyond the implementation's own time, and beyond the drawing of its inputs."""
 
-import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -177,7 +176,8 @@ def _timed(
 
 
 def _dtype(subject: Subject, implementation: Implementation, framework: NumPy) -> dict[str, object]:
-    wanted = "dtype" in inspect.signature(implementation.function).parameters and features(operations()[subject.operation.name]) is None
+    asked = any(each.name == "dtype" for each in targets.parameters(implementation.function) or ())
+    wanted = asked and features(operations()[subject.operation.name]) is None
     return {"dtype": framework.dtype(subject.dtype)} if wanted else {}
 
 

@@ -131,16 +131,31 @@ def _operation(contract: Operation) -> Iterator[Line]:
     yield from _signature(contract)
     arguments = [*contract.arrays, *contract.parameters]
     yield from _said("what the arguments mean", [f"{name}: {declared.meanings[name]}" for name in arguments if name in declared.meanings])
-    notes = [note for note in declared.notes if any(f"`{name}`" in note for name in arguments)]
+    conventions = [(choice, who) for choice, who in declared.conventions.items() if choice.partition("=")[0] in contract.parameters]
+    yield from _said("conventions on which correct code differs", [f"{choice}: {who}" for choice, who in conventions])
+    named = [*arguments, *(choice for parameter in contract.parameters.values() for choice in parameter.choices)]
+    notes = [note for note in declared.notes if any(f"`{name}`" in note for name in named)]
     yield from _said("where the literature errs, and code departs from it", notes)
     yield "", ""
     yield from _declarations(contract)
     yield "head", "laws, beside those that hold for every operation"
     yield from (("", f"  {law.name.lower().replace('_', ' ')}: {law.value}") for law in declared.laws.get(short, ()))
+    yield from _said("how results are compared", [f"a constant of each row of keys is free where {where}" for where in _free(contract)])
     yield "", ""
     yield "head", "cases, and the mistake that each exposes"
     yield from (("", f"  {scheme}.{case.name}: {case.exposes}") for case in declared.cases if case.operation == short)
     yield from _mistakes(contract.name)
+
+
+def _free(contract: Operation) -> Iterator[str]:
+    """Yield the choices for which all cases leave a constant of each row free."""
+    scheme, short = contract.name.split(".", 1)
+    cases = [case for case in SCHEMES[scheme].cases if case.operation == short and case.error is None]
+    for name, parameter in contract.parameters.items():
+        kept = {case.arguments.get(name, parameter.default) for case in cases if case.equality != "row_constant"}
+        free = [choice for choice in parameter.choices if choice not in kept]
+        if free and any(case.equality == "row_constant" for case in cases):
+            yield f"{name} is {' or '.join(free)}"
 
 
 def _declarations(contract: Operation) -> Iterator[Line]:

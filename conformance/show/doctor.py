@@ -14,7 +14,7 @@ from conformance.spec import vectors
 from conformance.spec.declarations import example
 from conformance.version import __version__
 
-NEEDED = ("numpy", "array-api-compat", "pyyaml", "hypothesis", "click", "rich", "jsonschema", "psutil")
+NEEDED = ("numpy", "array-api-compat", "pyyaml", "hypothesis", "click", "rich", "jsonschema", "jsonschema-rs", "psutil", "python-flint")
 OPTIONAL = (
     "torch",
     "jax",
@@ -27,7 +27,6 @@ OPTIONAL = (
     "matplotlib",
     "tensorflow",
     "mlx",
-    "python-flint",
 )
 
 

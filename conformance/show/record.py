@@ -25,6 +25,8 @@ def document(report: Report) -> dict[str, Any]:
             "verdict": verdict(report),
             "exit_status": int(report.status),
             "complete": report.complete,
+            "refused": report.refused,
+            "reached": report.reached,
             "header": report.header,
             "counts": {"total": len(report.results), **_counts(report)},
             "wrong": [_conviction(conviction) for conviction in convictions(report)],

@@ -19,6 +19,7 @@ from conformance.show.summary import (
     Precision,
     Rotation,
     advisories,
+    at_hand,
     convictions,
     counts,
     not_judged,
@@ -350,6 +351,8 @@ def _errors_by_position(row: Precision, width: int) -> Iterator[Line]:
 
 
 def _advisories(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    for words in at_hand(report) if verbose else at_hand(report)[:REASONS]:
+        yield from _wrapped(f"note: {words}", width)
     found = advisories(report)
     for message, count in found if verbose else found[:REASONS]:
         yield from _wrapped(f"note ({count}): {message}", width, style="quiet")

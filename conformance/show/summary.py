@@ -95,6 +95,8 @@ def _grouped(results: Iterable[Result], key: object) -> Iterator[tuple[tuple[str
 def verdict(report: Report) -> str:
     """Return what the run came to, in words: where nothing could be judged, why; what an interrupted one has found, it has found."""
     status = report.status
+    if report.refused:
+        return f"{Status.WRONG_USAGE.words}: {report.refused}"
     if status is Status.CONFORMS:
         return PASSES if report.selected else f"{status.words}{_qualified(report)}"
     if status is Status.NOT_JUDGED:
@@ -117,6 +119,17 @@ def _reasons(report: Report) -> str:
     kinds = {Unsupported: "unsupported", NotJudged: "not judged", Waived: "waived"}
     found = [words for kind, words in kinds.items() if any(isinstance(result.outcome, kind) for result in report.results)]
     return f"all {found[0]}" if len(found) == 1 else " or ".join(found)
+
+
+def named_twice(reports: Iterable[Report]) -> str | None:
+    """Return in words which implementation stands in two reports under one label, if any does: their checks couldn't be told apart."""
+    known = set[tuple[str, str, str]]()
+    for report in reports:
+        names = {_dtype(result) for result in report.results if result.kind != "baseline"}
+        for label, operation, _ in sorted(names & known):
+            return f"{label!r} twice for {operation}: give each a label of its own"
+        known |= names
+    return None
 
 
 def judged(result: Result) -> bool:
@@ -252,6 +265,11 @@ def waived(report: Report) -> list[tuple[str, int]]:
     """Return why known deviations are waived, the most frequent reason first."""
     outcomes = [result.outcome for result in report.results if isinstance(result.outcome, Waived)]
     return Counter(f"{outcome.reason}{f' ({outcome.link})' if outcome.link else ''}" for outcome in outcomes).most_common()
+
+
+def at_hand(report: Report) -> list[str]:
+    """Return in words what of right answers the code could see, which convicts nobody."""
+    return [f"right answers are at hand: {words}" for words in report.reached]
 
 
 def advisories(report: Report) -> list[tuple[str, int]]:

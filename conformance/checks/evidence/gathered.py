@@ -78,6 +78,7 @@ class Gathered:
     def evidence(self) -> Evidence:
         """Return what the verdict on this task rests on."""
         self._exclude()
+        self._look_at_refused()
         golden = [checked for checked in self.checked if judged(checked)]
         refused = [checked for checked in self.checked if raised(checked)]
         evidence = Evidence(
@@ -103,6 +104,12 @@ class Gathered:
                 if known.convicted(vector, found, self.task):
                     self.excluded.append(mutant.name)
                     del self.open[mutant.name]
+
+    def _look_at_refused(self) -> None:
+        """Take no mistake for one that shows nothing within the declaration which shows in calls that the code refused there."""
+        calls = [Arguments(each.vector.inputs, each.vector.parameters) for each in self.checked if raised(each) and _cheap(each)]
+        looked = self._looked_at(list(enumerate(calls[:MOST])))
+        self.unnoticed.update(name for name, mutant in self.open.items() if self._showing(mutant, looked))
 
     def _looked_at(self, calls: Sequence[Numbered]) -> Looked:
         right = known.unaltered(self.task)

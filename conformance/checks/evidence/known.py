@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.calls.outcomes import Failed
 from conformance.calls.subject import Reply
 from conformance.judge.journal import Task
-from conformance.judge.judge import compare, half_ulp
+from conformance.judge.judge import fails, half_ulp
 from conformance.mutants import for_operation
 from conformance.mutants.building import Function, right
 from conformance.mutants.rounding import rounded
@@ -65,10 +64,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def convicted(vector: Vector, found: Answer, task: Task) -> bool:
     """Return whether a golden case convicts an answer, beyond what rounding could hide; no answer is convicted."""
-    if found is None:
-        return True
-    judgement = compare(vector, reply(found, task.dtype), task.dtype, task.profile)
-    return isinstance(judgement.outcome, Failed) and (judgement.ratio is None or judgement.ratio > CLEAR)
+    return found is None or fails(vector, reply(found, task.dtype), task.dtype, task.profile, beyond=CLEAR)
 
 
 def reply(found: Mapping[str, np.ndarray], dtype: str) -> Reply:

@@ -1,11 +1,13 @@
 """Judge one check at a time, as a test runner asks; what was found is explained when it is wrong, and not before."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance import laws
-from conformance.calls.outcomes import Diagnosis, Failed, NotJudged, Passed, Reason, Result, TimedOut
+from conformance.calls.outcomes import FATAL, Diagnosis, Failed, NotJudged, Outcome, Passed, Reason, Result, TimedOut
 from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
@@ -46,6 +48,11 @@ class Question:
     def name(self) -> str:
         """What it is called: ``my-rope:rope.rotate/far[float32]``."""
         return f"{self.task.descriptor.label}:{self.check}[{self.task.dtype}]"
+
+    @property
+    def kind(self) -> str:
+        """What kind of result answers it."""
+        return "vector" if self.vector is not None else "drawn" if self.drawn else "law" if self.law else EVIDENCE
 
     @property
     def scheme(self) -> str:
@@ -96,6 +103,8 @@ class Judge:
         self.golden: dict[tuple[int, str], Golden] = {}
         self.diagnoses: dict[str, Diagnosis | None] = {}
         self.counterexamples: dict[str, tuple[Call, ...]] = {}
+        self.endings: Counter[tuple[int, str]] = Counter()
+        self.asked: list[Question] = []
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -106,7 +115,16 @@ class Judge:
         return [question for task in tasks for question in _questions(task, vectors[task.operation], self.level)]
 
     def answer(self, question: Question) -> Result:
-        """Return what came out of one question."""
+        """Return what came out of one question; an implementation that keeps crashing or hanging isn't asked any more."""
+        self.asked.append(question)
+        key = question.task.descriptor.index, question.task.dtype
+        if self.endings[key] >= vector_checks.FUTILE:
+            return self._result(question, question.kind, NotJudged(f"not run after {vector_checks.FUTILE} crashes or time-outs"))
+        result = self._answered(question)
+        self.endings[key] += isinstance(result.outcome, FATAL)
+        return result
+
+    def _answered(self, question: Question) -> Result:
         task = question.task
         subject = self.session.subject(task.descriptor, task.dtype, task.profile)
         found: vector_checks.Checked | law_checks.Found
@@ -142,6 +160,10 @@ class Judge:
         wrong = next((found for found in self._beyond(question.task) if found.failed), None)
         if wrong is not None:
             return self._settled(question.task, wrong, wrong.result(self.session.opened))
+        self.session.notice()
+        ending = self.session.late.get((question.task.descriptor.index, question.task.dtype))
+        if ending is not None:  # it came after an answer, whose question knew nothing of it
+            return self._result(question, EVIDENCE, ending)
         missing = self._golden(question.task).gathered.evidence().missing
         outcome = NotJudged(f"not enough evidence: {'; '.join(missing)}") if missing else Passed()
         return self._result(question, EVIDENCE, outcome)
@@ -153,7 +175,7 @@ class Judge:
             subject = self.session.subject(task.descriptor, task.dtype, task.profile)
             yield from law_checks.whole_and_parts(subject, task, self.seed)
 
-    def _result(self, question: Question, kind: str, outcome: NotJudged | Passed) -> Result:
+    def _result(self, question: Question, kind: str, outcome: Outcome) -> Result:
         task = question.task
         return Result(task.descriptor.label, task.operation, question.check, kind, task.dtype, task.profile, outcome)
 
@@ -180,7 +202,9 @@ class Judge:
 
         subject = self.session.subject(task.descriptor, task.dtype, task.profile)
         vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
-        stored = [vector_checks.check(subject, task, vector) for vector in vectors if vector.expected is not None]
+        stored = list(vector_checks.run(subject, task, [vector for vector in vectors if vector.expected is not None], enough=math.inf))
+        if vector_checks.futile(stored):
+            return None
         checked = [*stored, *(each for each in self._golden(task) if not each.manner.unlike_plain)]
         return diagnose.of_checks(checked, subject) if any(map(diagnosable, checked)) else None
 

@@ -1,0 +1,91 @@
+"""The process between the harness and a worker, where the system is Linux: what the worker starts comes to it, and ends with the worker.
+
+A process whose parent ends becomes a child of the keeper, however it was started: in a session of its own, without an environment, twice
+forked. It imports next to nothing and answers nobody. When the worker ends, when the harness asks (SIGTERM), or when the harness itself
+ends, it kills its children until there are none, and then ends as the worker did.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from conformance.isolate import kernel
+
+ASKED = signal.SIGTERM
+HEARD = {ASKED, signal.SIGCHLD}
+KEEPS = sys.platform == "linux"
+
+
+def keep(channel: int, *, lasting: bool) -> None:
+    """Return in the worker, a new process; stay in this one until everything has ended. ``lasting``: end with the harness's thread."""
+    if not KEEPS:
+        return
+    harness = os.getppid()
+    kernel.adopt_orphans()
+    kernel.close_memory(closed=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    if lasting:
+        kernel.end_with_parent(ASKED)
+    worker = os.fork()
+    if worker:
+        _release(channel)
+        _end_as(_kept(worker))
+    kernel.close_memory(closed=False)
+    kernel.end_with_parent(signal.SIGKILL)
+    kernel.parents[:] = os.getppid(), harness
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    os.setsid()
+
+
+def _release(channel: int) -> None:
+    """Close what the worker alone shall hold: the harness notices when it is closed there."""
+    os.close(channel)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+
+
+def _kept(worker: int) -> int:
+    """Return how the worker ended, once nothing runs any more of what it has started."""
+    status = None
+    while status is None:
+        status = 0 if signal.sigwait(HEARD) == ASKED else dict(_ended()).get(worker)
+    with suppress(ChildProcessError):
+        while True:
+            for child in _children():
+                with suppress(OSError):
+                    os.kill(child, signal.SIGKILL)
+            os.waitpid(-1, 0)
+            list(_ended())
+    return status
+
+
+def _ended() -> Iterator[tuple[int, int]]:
+    """Yield the children that have ended, and how."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            yield ended
+
+
+def _children() -> Iterator[int]:
+    """Yield the children that there are, without those of other processes."""
+    ours = str(os.getpid())
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[1] == ours:
+                yield int(process.name)
+
+
+def _end_as(status: int) -> None:
+    """End with the same exit status, or by the same signal, without a core file of our own."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        kernel.write_no_core()
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
