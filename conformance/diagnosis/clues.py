@@ -1,15 +1,17 @@
 """What is known of a failure that nothing explains: where it is wrong, and what the numbers have in common."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
-from conformance.diagnosis.seen import Element, Observation, Seen, seen
+from conformance.diagnosis.seen import Element, Observation, Seen, origin, seen
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import PROFILES
 from refimpl.spec import axis_names
@@ -19,6 +21,12 @@ SHOWN = 6
 OFTEN = 2
 #: So many results are wrong, and so many elements at each index of an axis, by more than chance.
 ENOUGH = 3
+#: What lies beyond a position is wrong but for so few; else so near to it, as a part of it, right and wrong answers must lie.
+NEARLY, CLOSE = 0.9, 16
+#: Multiples of more are told by their number.
+EVERY = 2
+#: So many choices of as many indices may have what is told of them.
+CHANCE = 1 / 100
 #: How the indices of an axis are called.
 AXES = {
     "head_dim": "channel",
@@ -29,6 +37,10 @@ AXES = {
     "batch": "row of the batch",
     "bits": "bit",
 }
+#: From the indices of an axis and its size to those that have a part.
+Share = Callable[[np.ndarray, int], np.ndarray]
+#: Where each case comes from, and whether something is wrong at its positions.
+Cases = Sequence[tuple[object, Mapping[int, bool]]]
 
 
 @dataclass(frozen=True)
@@ -72,67 +84,107 @@ def _results(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _positions(parts: Sequence[Part]) -> Iterator[str]:
-    wrong: set[int] = set()
-    judged: set[int] = set()
-    beside: Counter[int] = Counter()
-    for part in parts:
-        places = positions(part.seen.vector, part.axes, part.element.right.shape)
-        if places is not None:
-            here = set(places[part.element.judged].tolist())
-            judged |= here
-            wrong |= set(places[part.element.wrong].tolist())
-            beside.update(here if part.element.wrong.any() else ())
-    many = sum(bool(part.element.wrong.any()) for part in parts) >= ENOUGH
-    right = (judged if many else set(beside)) - wrong
-    if wrong and right and many:
-        yield from filter(None, [_bounded(sorted(wrong), sorted(right), [place for place in sorted(right) if beside[place] >= OFTEN])])
-    elif wrong and many:
-        yield "wrong at every position"
+    """Yield from which position on it is wrong, at which alone, or that it is at all: where the position decides it."""
+    cases = [(origin(part.seen.vector), found) for part in parts if (found := _by_position(part))]
+    wrong = sorted({place for _, found in cases for place, off in found.items() if off})
+    right = sorted({place for _, found in cases for place in found}.difference(wrong))
+    if wrong and sum(bool(part.element.wrong.any()) for part in parts) >= ENOUGH:
+        yield from filter(None, [_bounded(cases, wrong, right) if right else _everywhere(cases)])
 
 
-def _bounded(wrong: Sequence[int], right: Sequence[int], beside: Sequence[int]) -> str:
-    """Return where it is wrong; a few positions are told as right only where they are so beside wrong ones, and not once."""
-    if wrong[0] > right[-1]:
-        return f"right {'at' if right[-1] == 0 else 'up to'} position {right[-1]}, wrong from position {wrong[0]} on"
-    if len(right) <= SHOWN:
-        return f"wrong at every position but {_listed(beside)}" if beside == right else ""
+def _by_position(part: Part) -> Mapping[int, bool]:
+    """Return for every position that is judged whether something is wrong there."""
+    places = positions(part.seen.vector, part.axes, part.element.right.shape)
+    if places is None:
+        return {}
+    wrong = set(places[part.element.wrong].tolist())
+    return {place: place in wrong for place in set(places[part.element.judged].tolist())}
+
+
+def _everywhere(cases: Cases) -> str:
+    return "wrong at every position" if _nearly(off for _, found in cases if any(found.values()) for off in found.values()) else ""
+
+
+def _bounded(cases: Cases, wrong: Sequence[int], right: Sequence[int]) -> str:
+    """Return where it is wrong: what lies beyond a position must nearly always be, or what lies close to it on both sides tells."""
+    first, below = wrong[0], [place for place in right if place < wrong[0]]
+    mostly = _nearly(off for _, found in cases for place, off in found.items() if place in wrong)
+    if below and mostly and len(below) == len(right):
+        often = sum(bool(found.keys() & ({*below} - {0} or {0})) for _, found in cases) >= ENOUGH
+        return f"right {'at' if below[-1] == 0 else 'up to'} position {below[-1]}, wrong from position {first} on" if often else ""
     if len(wrong) == 1:
-        return f"wrong at position {wrong[0]} only"
-    return f"right up to position {wrong[0] - 1}, wrong from position {wrong[0]} on, though not everywhere" if wrong[0] > right[0] else ""
+        return f"wrong at position {first} only" if mostly else ""
+    beside = Counter(place for _, found in cases if any(found.values()) for place in found)
+    if len(right) <= SHOWN:
+        return f"wrong at every position but {_listed(right)}" if mostly and all(beside[place] >= OFTEN for place in right) else ""
+    if below and below[-1] > 0 and _parted(cases, below[-1], first):
+        return f"right up to position {below[-1]}, wrong from position {first} on, though not everywhere"
+    return ""
+
+
+def _parted(cases: Cases, last: int, first: int) -> bool:
+    """Whether several cases are right close below and wrong close above, and no case that is wrong anywhere is right close above."""
+    reach = max(last // CLOSE, 1)
+    both: set[object] = set()
+    for case, found in cases:
+        above = [off for place, off in found.items() if first <= place <= first + reach]
+        if any(found.values()) and not all(above):
+            return False
+        if above and all(above) and any(last - reach <= place <= last for place in found):
+            both.add(case)
+    return len(both) >= ENOUGH
+
+
+def _nearly(wrong: Iterable[bool]) -> bool:
+    """Whether nearly all of what is judged is wrong."""
+    every = list(wrong)
+    return sum(every) >= NEARLY * len(every)
 
 
 def _indices(parts: Sequence[Part]) -> Iterator[str]:
+    """Yield which indices of an axis are wrong, where all of them are judged and these are such as a person would name."""
     for axis, word in AXES.items():
         wrong = [part for part in parts if axis in part.axes and part.element.wrong.any()]
-        masks = [_along(part, axis) for part in wrong]
+        masks = [_along(part, axis, part.element.wrong) for part in wrong]
         elements = sum(int(part.element.wrong.sum()) for part in wrong)
-        spared = [not mask.all() for mask in masks if mask.size > 1]
-        if 2 * sum(spared) > len(spared) and elements >= ENOUGH * sum(int(mask.sum()) for mask in masks):
-            told = _told(masks, word)
-            if told:
-                yield told
+        judged = all(_along(part, axis, part.element.judged).all() for part in wrong)
+        if wrong and judged and elements >= ENOUGH * sum(int(mask.sum()) for mask in masks):
+            own = {origin(part.seen.vector): mask for part, mask in zip(wrong, masks, strict=True)}
+            yield from islice(_patterns(masks, list(own.values()), word), 1)
 
 
-def _along(part: Part, axis: str) -> np.ndarray:
-    """Return at which indices of an axis something is wrong."""
+def _along(part: Part, axis: str, where: np.ndarray) -> np.ndarray:
+    """Return at which indices of an axis there is something."""
     others = tuple(i for i, name in enumerate(part.axes) if name != axis)
-    return np.asarray(part.element.wrong.any(axis=others))
+    return np.asarray(where.any(axis=others))
 
 
-def _told(masks: Sequence[np.ndarray], word: str) -> str:
+def _patterns(masks: Sequence[np.ndarray], own: Sequence[np.ndarray], word: str) -> Iterator[str]:
+    """Yield what all masks have in common, unless as many indices would often have it by chance, masks of one call counted once."""
+    chance = math.prod(1 / math.comb(mask.size, int(mask.sum())) for mask in own)
+    size = max(mask.size for mask in masks)
     repeats = max(mask.sum() for mask in masks) > 1
-    for which, share in (SHARES | ALTERNATE if repeats else SHARES).items():
-        if all(np.array_equal(mask, share(np.arange(mask.size), mask.size)) for mask in masks):
-            return f"only {which.format(word=word, words=_many(word))} wrong"
-    indices = sorted({int(i) for mask in masks for i in np.flatnonzero(mask)})
-    sizes = max(mask.size for mask in masks)
-    return _only(word, indices) if len(indices) <= SHOWN and len(indices) < sizes else ""
+    if chance <= CHANCE:
+        shares = SHARES | ALTERNATE if repeats else SHARES
+        yield from (f"only {which.format(word=word, words=_many(word))} wrong" for which, share in shares.items() if _all(masks, share))
+    if size * chance <= CHANCE:
+        for first in range(1, size):
+            yield from _numbered(masks, word, first, repeats=repeats)
 
 
-def _only(word: str, indices: Sequence[int]) -> str:
-    """Return that nothing but that is wrong: *only rows 0 and 4 of the batch are wrong*."""
-    noun, *rest = (word if len(indices) == 1 else _many(word)).split(" ", 1)
-    return f"only {' '.join((noun, _listed(indices), *rest))} {'is' if len(indices) == 1 else 'are'} wrong"
+def _numbered(masks: Sequence[np.ndarray], word: str, number: int, *, repeats: bool) -> Iterator[str]:
+    """Yield which indices are wrong by a number: one alone, all from it on, or its multiples."""
+    noun, *rest = word.split(" ", 1)
+    if _all(masks, lambda index, _: index == number):
+        yield f"only {' '.join((noun, str(number), *rest))} is wrong"
+    if repeats and _all(masks, lambda index, _: index >= number):
+        yield f"only {_many(word)} from {number} on are wrong"
+    if repeats and number > EVERY and _all(masks, lambda index, _: index % number == 0):
+        yield f"only {_many(word)} whose index is a multiple of {number} are wrong"
+
+
+def _all(masks: Sequence[np.ndarray], share: Share) -> bool:
+    return all(np.array_equal(mask, share(np.arange(mask.size), mask.size)) for mask in masks)
 
 
 def _many(word: str) -> str:
@@ -142,7 +194,7 @@ def _many(word: str) -> str:
 
 
 #: Shares of an axis by what they are called.
-SHARES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+SHARES: dict[str, Share] = {
     "the first {word} is": lambda index, _: index == 0,
     "the last {word} is": lambda index, size: index == size - 1,
     "what follows the first {word} is": lambda index, _: index > 0,
@@ -151,7 +203,7 @@ SHARES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
 }
 
 #: Shares that can be told only where something is wrong at two indices.
-ALTERNATE: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+ALTERNATE: dict[str, Share] = {
     "every even {word} is": lambda index, _: index % 2 == 0,
     "every odd {word} is": lambda index, _: index % 2 == 1,
 }

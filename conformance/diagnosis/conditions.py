@@ -1,11 +1,13 @@
 """What failing cases have in common that no passing one has: a width, a length, a batch, where positions lie."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from math import comb
 from typing import Any
 
+from conformance.diagnosis.seen import origin
 from conformance.spec.arguments import rows_of_their_own
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
@@ -38,17 +40,27 @@ Value = Any
 Values = Sequence[Value]
 
 
+@dataclass(frozen=True)
+class Side:
+    """The values of a fact in the cases that pass, or that fail, and those that count: one of all calls that were made of one another."""
+
+    every: Values
+    own: Values
+
+
 def conditions(passed: Sequence[Vector], failed: Sequence[Vector]) -> tuple[str, ...]:
     """Return what all failing cases have and no passing one, one sentence each: parameters, sizes, then where positions lie.
 
-    Where hardly any case passes, or hardly any fails, there is nothing to be said.
+    Where hardly any case passes, or hardly any fails, there is nothing to be said; calls that were made of one another count as one.
     """
-    if min(len(passed), len(failed)) < ENOUGH or CHANCE * comb(len(passed) + len(failed), len(failed)) < BOUNDS:
-        return ()
-    good, bad = ([_facts(vector) for vector in group] for group in (passed, failed))
-    names = [name for name in bad[0] if all(name in facts for facts in chain(bad, good))]
-    told = {name: _told(name, [facts[name] for facts in bad], [facts[name] for facts in good]) for name in names}
+    good, bad = ([(vector, _facts(vector)) for vector in group] for group in (passed, failed))
+    names = [name for name in bad[0][1] if all(name in facts for _, facts in chain(bad, good))] if bad else []
+    told = {name: _told(name, _side(name, bad), _side(name, good)) for name in names} if good else {}
     return tuple(f"wrong only {words}" for name, words in told.items() if words and not _follows(name, told))[:MOST]
+
+
+def _side(name: str, cases: Sequence[tuple[Vector, Mapping[str, Value]]]) -> Side:
+    return Side([facts[name] for _, facts in cases], list({origin(vector): facts[name] for vector, facts in cases}.values()))
 
 
 def _follows(name: str, told: Mapping[str, str]) -> bool:
@@ -86,15 +98,27 @@ def _places(vector: Vector) -> Iterator[tuple[str, Value]]:
             yield f"batched {name}", rows_of_their_own(contract.arrays[name], places)
 
 
-def _told(name: str, bad: Values, good: Values) -> str:
-    """Return how one fact parts failing cases from passing ones, or nothing where it doesn't."""
-    if not set(bad).isdisjoint(good):
+def _told(name: str, bad: Side, good: Side) -> str:
+    """Return how one fact parts failing cases from passing ones, or nothing where it doesn't, or so few cases would be parted by chance."""
+    if not set(bad.every).isdisjoint(good.every) or not _many(bad.own, good.own):
         return ""
     if name.startswith("batched "):
-        return _batched(name.removeprefix("batched "), batched=bad[0])
-    if _numbers(bad) and _numbers(good):
-        return _bounded(name, bad, good) or _listed(name, bad, good)
-    return f"where {name} is {_either(bad)}"
+        return _batched(name.removeprefix("batched "), batched=bad.every[0])
+    if not (_numbers(bad.every) and _numbers(good.every)):
+        return f"where {name} is {_either(bad.every)}" if _repeated(bad.own) else ""
+    several = _many(set(bad.own), set(good.own))
+    return (several and _bounded(name, bad.every, good.every)) or _listed(name, bad, good)
+
+
+def _many(bad: Collection[Value], good: Collection[Value]) -> bool:
+    """Whether both sides are so many that a bound would hardly part any."""
+    return min(len(bad), len(good)) >= ENOUGH and CHANCE * comb(len(bad) + len(good), len(bad)) >= BOUNDS
+
+
+def _repeated(values: Values) -> bool:
+    """Whether values are few, and each that of several cases."""
+    counts = Counter(values).values()
+    return len(counts) <= LISTED and min(counts) >= ENOUGH
 
 
 def _batched(name: str, *, batched: bool) -> str:
@@ -146,17 +170,17 @@ def _below(name: str, last: float, first: float) -> str:
     return f"up to {name.replace('_', ' ') if ' x ' in name else name} {_number(last)}"
 
 
-def _listed(name: str, bad: Values, good: Values) -> str:
+def _listed(name: str, bad: Side, good: Side) -> str:
     """Return the few values that parameters and sizes have where cases are wrong; that a real number has others says nothing."""
-    whole, values = all(isinstance(value, int) for value in chain(bad, good)), set(bad)
-    if name.startswith(("smallest of ", "largest of ")) or not (whole or (len(values) == 1 < len(bad))):
+    whole, values = all(isinstance(value, int) for value in chain(bad.every, good.every)), set(bad.every)
+    if name.startswith(("smallest of ", "largest of ")) or not (whole or len(values) == 1):
         return ""
-    if min(len(values), len(set(good))) >= ENOUGH:
+    if _many(set(bad.own), set(good.own)):
         for words, holds in PROPERTIES.items():
-            if all(map(holds, bad)) and not any(map(holds, good)):
+            if all(map(holds, bad.every)) and not any(map(holds, good.every)):
                 return f"where {name} is {words}"
-    listed = len(values) == 1 or len(values) <= min(LISTED, len(bad) - 1)
-    return f"where {name} is {_either(bad)}" if listed and not _by_chance(bad, good) else ""
+    listed = _repeated(bad.own) and len(set(good.own)) >= ENOUGH and not _by_chance(bad.own, good.own)
+    return f"where {name} is {_either(bad.every)}" if listed else ""
 
 
 def _by_chance(bad: Values, good: Values) -> bool:

@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from conformance.diagnosis import knobs
+from conformance.diagnosis import quantities
 from conformance.diagnosis.candidates import Candidate, answer
 from conformance.diagnosis.grading import grade
-from conformance.diagnosis.knobs import Knob
 from conformance.diagnosis.links import TIMES, Link, links, used
+from conformance.diagnosis.quantities import Quantity
 from conformance.diagnosis.search import Differences, minima, polished, within
 from conformance.diagnosis.seen import Seen
 from conformance.mutants.building import Function, declaring, shown
@@ -44,15 +44,15 @@ class Search:
 def fitted(operation: str, everything: Sequence[Seen], besides: Candidate | None = None) -> Iterator[Candidate]:
     """Yield the operation with a number changed so that the nearest vector comes out as seen, alone or inside another mistake."""
     search = Search(operation, everything, besides)
-    for name, value, function in knobs.constants(operation):
+    for name, value, function in quantities.constants(operation):
         yield _constant(search, name, value, function)
-    for knob in knobs.knobs(operation):
-        yield from (_said(search, knob, TIMES, share) for share in knob.shares)
-        simple = list(_simple(search, knob))
+    for quantity in quantities.quantities(operation):
+        yield from (_said(search, quantity, TIMES, share) for share in quantity.shares)
+        simple = list(_simple(search, quantity))
         for value in simple:
-            yield from _linked(search, knob, value)
-        for value in () if simple or not knob.real else _real(search, knob):
-            yield from _settled(search, knob, value)
+            yield from _linked(search, quantity, value)
+        for value in () if simple or not quantity.real else _real(search, quantity):
+            yield from _settled(search, quantity, value)
 
 
 def _nearness(one: Seen) -> tuple[float, int]:
@@ -60,62 +60,62 @@ def _nearness(one: Seen) -> tuple[float, int]:
     return max(places, default=0.0), one.size
 
 
-def _simple(search: Search, knob: Knob) -> Iterator[float]:
+def _simple(search: Search, quantity: Quantity) -> Iterator[float]:
     """Yield the numbers among those that are worth a try with which the nearest vector comes out as seen."""
-    asked = knob.asked(search.near.vector.parameters)
-    for value in knob.tried(asked):
-        if value != asked and _explains(search, knob, value):
+    asked = quantity.asked(search.near.vector.parameters)
+    for value in quantity.tried(asked):
+        if value != asked and _explains(search, quantity, value):
             yield value
 
 
-def _real(search: Search, knob: Knob) -> Iterator[float]:
+def _real(search: Search, quantity: Quantity) -> Iterator[float]:
     """Yield the real numbers, wherever they lie, with which the nearest vector comes out as seen."""
     near = search.near
-    differences = _differences(search, near, lambda value: knob.turned(lambda _: value))
-    for value in minima(differences, knob.asked(near.vector.parameters), knobs.USUAL if knob.sign == "=" else ()):
+    differences = _differences(search, near, lambda value: quantity.using(lambda _: value))
+    for value in minima(differences, quantity.asked(near.vector.parameters), quantities.USUAL if quantity.sign == "=" else ()):
         (better,), _ = polished([differences], [value])
-        if _explains(search, knob, better):
+        if _explains(search, quantity, better):
             yield better
 
 
-def _explains(search: Search, knob: Knob, value: float) -> bool:
-    function = search.inside(knob.turned(lambda _: value))
+def _explains(search: Search, quantity: Quantity, value: float) -> bool:
+    function = search.inside(quantity.using(lambda _: value))
     return grade(lambda vector: answer(function, vector), [search.near]) is not None
 
 
-def _linked(search: Search, knob: Knob, value: float) -> Iterator[Candidate]:
+def _linked(search: Search, quantity: Quantity, value: float) -> Iterator[Candidate]:
     """Yield the ways in which the number can come about."""
-    for link, unknown in _unknowns(search, knob, value):
-        yield _said(search, knob, link, within(unknown, 0.0))
+    for link, unknown in _unknowns(search, quantity, value):
+        yield _said(search, quantity, link, within(unknown, 0.0))
 
 
-def _settled(search: Search, knob: Knob, value: float) -> Iterator[Candidate]:
+def _settled(search: Search, quantity: Quantity, value: float) -> Iterator[Candidate]:
     """Yield the ways in which the number can come about, each with the unknown that all vectors agree on."""
-    for link, unknown in _unknowns(search, knob, value):
-        sources = [_differences(search, one, _turning(knob, link)) for one in search.outward]
+    for link, unknown in _unknowns(search, quantity, value):
+        sources = [_differences(search, one, _turning(quantity, link)) for one in search.outward]
         (number,), (uncertainty,) = polished(sources, [unknown])
-        yield _said(search, knob, link, within(number, uncertainty))
+        yield _said(search, quantity, link, within(number, uncertainty))
 
 
-def _turning(knob: Knob, link: Link) -> Callable[[float], Function]:
-    return lambda unknown: knob.turned(used(link, knob, unknown))
+def _turning(quantity: Quantity, link: Link) -> Callable[[float], Function]:
+    return lambda unknown: quantity.using(used(link, quantity, unknown))
 
 
-def _unknowns(search: Search, knob: Knob, value: float) -> Iterator[tuple[Link, float]]:
+def _unknowns(search: Search, quantity: Quantity, value: float) -> Iterator[tuple[Link, float]]:
     """Yield every link with the unknown that gives the number at the nearest vector."""
     vector = search.near.vector
-    for link in links(knob, [one.vector for one in search.everything]):
+    for link in links(quantity, [one.vector for one in search.everything]):
         try:
-            yield link, float(link.unknown(knob.asked(vector.parameters), vector.parameters, value))
+            yield link, float(link.unknown(quantity.asked(vector.parameters), vector.parameters, value))
         except (ArithmeticError, TypeError, ValueError):
             continue
 
 
-def _differences(search: Search, one: Seen, turned: Callable[[float], Function]) -> Differences:
+def _differences(search: Search, one: Seen, using: Callable[[float], Function]) -> Differences:
     """Return the differences over what is allowed as a function of the number."""
 
     def differences(value: float) -> np.ndarray | None:
-        results = answer(search.inside(turned(value)), one.vector)
+        results = answer(search.inside(using(value)), one.vector)
         if results is None or any(results[element.name].shape != element.right.shape for element in one.elements):
             return None
         parts = [_weighted(element.difference(results[element.name]), element.margin) for element in one.elements]
@@ -129,12 +129,13 @@ def _weighted(difference: np.ndarray, margin: np.ndarray) -> np.ndarray:
     return np.asarray(-difference[judged] / np.where(margin[judged] > 0, margin[judged], 1.0))
 
 
-def _said(search: Search, knob: Knob, link: Link, unknown: float) -> Candidate:
-    number, name = f"{unknown:.10g}", knob.name.replace("_", " ") if knob.sign != "=" else knob.name
-    name_in_short = link.name.format(knob=knob.name.replace(" ", "_"), u=number).replace("+-", "-")
-    found = _named(search, name_in_short, link.told.format(knob=name, u=number), knob.should, knob.turned(used(link, knob, unknown)))
-    instead = link.constant and knob.name in operations()[search.operation].parameters
-    return replace(found, numbers={knob.name: unknown}) if instead else found
+def _said(search: Search, quantity: Quantity, link: Link, unknown: float) -> Candidate:
+    number, name = f"{unknown:.10g}", quantity.name.replace("_", " ") if quantity.sign != "=" else quantity.name
+    name_in_short = link.name.format(quantity=quantity.name.replace(" ", "_"), u=number).replace("+-", "-")
+    function = quantity.using(used(link, quantity, unknown))
+    found = _named(search, name_in_short, link.told.format(quantity=name, u=number), quantity.should, function)
+    instead = link.constant and quantity.name in operations()[search.operation].parameters
+    return replace(found, numbers={quantity.name: unknown}) if instead else found
 
 
 def _constant(search: Search, name: str, value: object, function: Function) -> Candidate:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.diagnosis.knobs import Chosen, Given, Knob
+from conformance.diagnosis.quantities import Chosen, Given, Quantity
 from conformance.spec.vectors import Vector
 
 
@@ -20,54 +20,54 @@ class Link:
     constant: bool = False
 
 
-PLUS = Link(lambda asked, _, u: asked + u, lambda asked, _, used: used - asked, "{knob}+{u}", "adds {u} to {knob}")
-TIMES = Link(lambda asked, _, u: asked * u, lambda asked, _, used: used / asked, "{knob}*{u}", "multiplies {knob} by {u}")
+PLUS = Link(lambda asked, _, u: asked + u, lambda asked, _, used: used - asked, "{quantity}+{u}", "adds {u} to {quantity}")
+TIMES = Link(lambda asked, _, u: asked * u, lambda asked, _, used: used / asked, "{quantity}*{u}", "multiplies {quantity} by {u}")
 POWER = Link(
     lambda asked, _, u: math.pow(asked, u),
     lambda asked, _, used: math.log(used, asked),
-    "{knob}**{u}",
-    "raises {knob} to the power {u}",
+    "{quantity}**{u}",
+    "raises {quantity} to the power {u}",
 )
 
 
-def links(knob: Knob, vectors: Sequence[Vector]) -> list[Link]:
+def links(quantity: Quantity, vectors: Sequence[Vector]) -> list[Link]:
     """Return the links that the vectors can tell apart: where all ask for the same, only the constant one."""
-    asked = {knob.asked(vector.parameters) for vector in vectors}
-    found = [_constant(knob, asked.pop() if len(asked) == 1 else None)]
+    asked = {quantity.asked(vector.parameters) for vector in vectors}
+    found = [_constant(quantity, asked.pop() if len(asked) == 1 else None)]
     changed = [PLUS, TIMES, POWER] if asked else []
-    varied = [name for name in knob.related if len({vector.parameters[name] for vector in vectors}) > 1]
-    return found + changed + [_of_another(knob, name) for name in varied]
+    varied = [name for name in quantity.related if len({vector.parameters[name] for vector in vectors}) > 1]
+    return found + changed + [_of_another(quantity, name) for name in varied]
 
 
-def _constant(knob: Knob, asked: Any) -> Link:
-    told = {"+": "adds {u} to the {knob}", "*": "multiplies the {knob} by {u}"}.get(knob.sign)
+def _constant(quantity: Quantity, asked: Any) -> Link:
+    told = {"+": "adds {u} to the {quantity}", "*": "multiplies the {quantity} by {u}"}.get(quantity.sign)
     instead = "whatever is asked for" if asked is None else f"instead of {asked:g}"
-    told = told or f"uses {{knob}} {{u}} {instead}"
-    return Link(lambda _, __, u: u, lambda _, __, used: used, f"{{knob}}{knob.sign}{{u}}", told, constant=True)
+    told = told or f"uses {{quantity}} {{u}} {instead}"
+    return Link(lambda _, __, u: u, lambda _, __, used: used, f"{{quantity}}{quantity.sign}{{u}}", told, constant=True)
 
 
-def _of_another(knob: Knob, name: str) -> Link:
+def _of_another(quantity: Quantity, name: str) -> Link:
     """Return what takes another parameter for the number, or has a power of it too many."""
-    if knob.sign == "*":
+    if quantity.sign == "*":
         return Link(
             lambda _, given, u: math.pow(given[name], u),
             lambda _, given, used: math.log(used, given[name]),
-            f"{{knob}}*{name}**{{u}}",
-            f"multiplies the {{knob}} by {name} to the power {{u}}",
+            f"{{quantity}}*{name}**{{u}}",
+            f"multiplies the {{quantity}} by {name} to the power {{u}}",
         )
     return Link(
         lambda _, given, u: given[name] * u,
         lambda _, given, used: used / given[name],
-        f"{{knob}}={{u}}*{name}",
-        f"uses {{u}} times {name} in the place of {{knob}}",
+        f"{{quantity}}={{u}}*{name}",
+        f"uses {{u}} times {name} in the place of {{quantity}}",
     )
 
 
-def used(link: Link, knob: Knob, unknown: float) -> Chosen:
+def used(link: Link, quantity: Quantity, unknown: float) -> Chosen:
     """Return the number that a call with such parameters uses; what isn't asked for stays away."""
 
     def chosen(given: Given) -> Any:
-        asked = knob.asked(given)
+        asked = quantity.asked(given)
         return None if asked is None and link in (PLUS, TIMES, POWER) else link.used(asked, given, unknown)
 
     return chosen

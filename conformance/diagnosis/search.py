@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+#: How much farther than what is known of a number others of as few digits must lie, for these to be what a person wrote.
+LONELY = 10.0
 #: The differences for values of the numbers, over what is allowed; nothing where there is no answer.
 Differences = Callable[..., np.ndarray | None]
 
@@ -138,6 +140,11 @@ def shortest(value: float, low: float, high: float) -> float:
     fraction = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     written = digits(fraction.numerator) + digits(fraction.denominator)
     return float(fraction) if low <= float(fraction) <= high and written < digits(decimal) - 1 else decimal
+
+
+def tells(short: float, low: float, high: float) -> bool:
+    """Whether a number between two ends is more than chance: numbers of so many digits lie at least ten times as far apart."""
+    return LONELY * (high - low) <= 10.0 ** (math.floor(math.log10(abs(short) or 1.0)) + 1 - digits(short))
 
 
 def roundest(low: float, high: float) -> int:

@@ -147,6 +147,11 @@ def seen(observations: Sequence[Observation], profile: str) -> list[Seen]:
     return [one for one in every if not one.vector.drawn or id(one) in kept]
 
 
+def origin(vector: Vector) -> object:
+    """Return what drawn calls have in common that were made of one another, as those that look alike: what shows in all shows once."""
+    return (str(sorted(vector.parameters.items())), str([array.shape for array in vector.inputs.values()])) if vector.drawn else vector.id
+
+
 def _elements(observation: Observation, profile: str) -> tuple[Element, ...]:
     return tuple(
         _element(observation, name, right, profile)

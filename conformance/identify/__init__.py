@@ -1,6 +1,7 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from conformance.identify import plans
 from conformance.identify.asking import Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.following import settings
+from conformance.identify.pasted import Checked, checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
 from conformance.isolate.targets import TargetError
@@ -24,16 +26,24 @@ SECONDS = 10.0
 
 
 def identify(
-    target: str, *, call: str | None = None, given: Mapping[str, Any] | None = None, framework: str | None = None, only: str | None = None
+    target: str,
+    *,
+    call: str | None = None,
+    given: Mapping[str, Any] | None = None,
+    framework: str | None = None,
+    only: str | None = None,
+    check: bool = True,
+    limits: Limits | None = None,
 ) -> Iterator[Told]:
     """Yield what every function of a target is: the one function of ``place:name``, or all implementations of an adapter.
 
     ``call`` says how to call it (``f(x, positions)``), ``given`` the values of settings, ``framework`` whose arrays it takes, ``only``
-    the label of the implementations to look at. Raises ``TargetError`` where there is no such function, or it answers no call.
+    the label of the implementations to look at; the adapter of one function is tried at the lowest level where it is to ``check``.
+    Raises ``TargetError`` where there is no such function, or it answers no call.
     """
     plan = plans.said(call) if call is not None else None
     chosen = _settings(given or {})
-    with Strangers(target, framework, Limits(call_seconds=SECONDS)) as strangers:
+    with Strangers(target, framework, limits or Limits(call_seconds=SECONDS)) as strangers:
         signatures = [signature for signature in strangers.functions if only in (None, signature.label)]
         if not signatures:
             labels = {signature.label for signature in strangers.functions}
@@ -43,13 +53,26 @@ def identify(
             found = recognise(strangers, signature, plan, chosen)
             if strangers.alone and found.identity is None:
                 raise TargetError(_nothing(target, found))
-            yield _told(target, found, alone=strangers.alone)
+            told = _told(target, found, alone=strangers.alone)
+            try:
+                tried = replace(told, checked=_checked(target, told, limits)) if check else told
+            except KeyboardInterrupt:
+                yield told
+                raise
+            yield tried
 
 
 def _told(target: str, found: Found, *, alone: bool) -> Told:
     known = found.identity is not None and found.identity.operation is not None
     fates = settings(found.identity, found.probe) if known and found.identity is not None and found.probe is not None else ()
     return Told(found.signature.label, found, fates, _place(target) if alone else None)
+
+
+def _checked(target: str, told: Told, limits: Limits | None) -> Checked | None:
+    """Return how the adapter does that a person would paste."""
+    text = told.declaration() if told.place is not None else None
+    place = target.rpartition(":")[0]
+    return None if text is None else checked(text, Path(place).resolve().parent if place.endswith(".py") else Path.cwd(), limits)
 
 
 def _place(target: str) -> Place:

@@ -8,8 +8,8 @@ import numpy as np
 from conformance.identify import angles, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Identity, Seen, near
-from conformance.identify.ladders import rule
+from conformance.identify.findings import Confidence, Identity, Seen, near
+from conformance.identify.ladders import Ladder, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES
@@ -28,6 +28,7 @@ class Encoding:
     probe: Probe
     counted: bool
     rows: Callable[[np.ndarray], list[np.ndarray]] | None = None
+    narrower: "Callable[[], Encoding] | None" = None
 
     def __call__(self, positions: np.ndarray) -> list[np.ndarray]:
         """Return the rows of the positions."""
@@ -173,11 +174,17 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
         return np.asarray(np.arctan2(rows[:, sine], rows[:, cosine]))
 
     measured = angles.measured(read, encoding.probe.dtype)
-    if measured is None or np.any(measured.theta <= 0):
+    if measured is None or (np.any(measured.theta <= 0) and measured.offset != 0):
         return None
-    told = {"dim": width, "odd": "zero_column"}
-    found, rounded = rule([rotary.ladder(measured, 1.0)], taking("positions", axes=["token dim"]), told, {})
-    common = {"layout": Seen(layout), "scale": near(sign * scale, 2e-5)}
+    if measured.farthest == 1:
+        return Identity(None, "sines and cosines of angles that are no multiples of the position: position 2 has another")
+    narrow = _narrower(encoding, layout, sign)
+    ladders = [rotary.ladder(measured, 1.0, {"dim": width}), *([narrow.ladder] if narrow else [])]
+    found, rounded = rule(ladders, taking("positions", axes=["token dim"]), {"odd": "zero_column"}, {})
+    sized, said = _scaled(width, sign * scale, narrow)
+    rounded = (*rounded, *said)
+    alike = Seen(layout, confidence=Confidence.GUESS) if width == 2 else Seen(layout)
+    common = {"layout": alike, **sized}
     offset = measured.offset
     common |= {} if offset == 0 else {"offset": Seen(offset)}
     seen = (*_described(encoding, measured, read), *rounded)
@@ -187,7 +194,55 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
         return Identity(None, what, common, (*seen, f"radians per position: {listed}"))
     laid = layout in found.operation.parameters["layout"].choices
     known = laid and (offset == 0 or (offset is not None and not encoding.counted))
-    return Identity(found.operation.name if known else None, found.words, {**common, **found.parameters}, seen, found.notes)
+    unseen = found.notes if narrow or not _root(width, scale) else (*found.notes, f"scale: {scale:.6g} is {_root(width, scale)} too")
+    return Identity(found.operation.name if known else None, found.words, {**common, **found.parameters}, seen, unseen)
+
+
+@dataclass(frozen=True)
+class _Narrow:
+    """The same waves in fewer channels."""
+
+    width: int
+    scale: float
+    ladder: Ladder
+
+
+def _narrower(encoding: Encoding, layout: str, sign: float) -> _Narrow | None:
+    """Return the frequencies and the scale of another width, if the function has one."""
+    if encoding.narrower is None:
+        return None
+    try:
+        other = encoding.narrower()
+        rows = other(FIRST)[0]
+        sine, cosine = _columns(layout, rows.shape[1] // 2)
+
+        def read(positions: np.ndarray) -> np.ndarray:
+            rows = sign * other(positions)[0]
+            return np.asarray(np.arctan2(rows[:, sine], rows[:, cosine]))
+
+        measured = angles.measured(read, encoding.probe.dtype)
+    except Refused:
+        return None
+    if measured is None or np.any(measured.theta <= 0):
+        return None
+    size = sign * float(np.median(np.hypot(rows[:, sine], rows[:, cosine])))
+    return _Narrow(rows.shape[1], size, rotary.ladder(measured, 1.0, {"dim": rows.shape[1]}))
+
+
+def _scaled(width: int, scale: float, narrow: _Narrow | None) -> tuple[dict[str, Seen], tuple[str, ...]]:
+    """Return the scale, and the width where it holds at that width only."""
+    seen = {"scale": near(scale, 2e-5)}
+    if narrow is None or seen["scale"].holds(narrow.scale):
+        return seen, ()
+    law = _root(width, abs(scale)) if _root(width, abs(scale)) == _root(narrow.width, abs(narrow.scale)) else None
+    how = f"the scale changes with the width: {scale:.6g} at {width}, {narrow.scale:.6g} at {narrow.width}{f', {law}' if law else ''}"
+    return {**seen, "dim": Seen(width, why="the scale is another at other widths")}, (how,)
+
+
+def _root(width: int, scale: float) -> str | None:
+    """Return which power of the width a scale is, other than 1."""
+    powers = {"dim ** -0.5": width**-0.5, "dim ** 0.5": width**0.5, "1 / dim": 1 / width, "(dim / 2) ** -0.5": (width / 2) ** -0.5}
+    return next((words for words, value in powers.items() if width > 1 and abs(scale / value - 1) < 2e-5), None)
 
 
 def _described(encoding: Encoding, measured: Measured, read: Read) -> tuple[str, ...]:

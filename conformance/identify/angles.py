@@ -78,6 +78,21 @@ def _readings(read: Read) -> tuple[np.ndarray, np.ndarray] | None:
     return None
 
 
+def coarse(read: Read, measured_: Measured) -> tuple[int, int] | None:
+    """Return the last position that is turned by its angle and the first one that isn't, among odd ones, within the reach."""
+    positions = ODD[measured_.farthest >= ODD]
+    if not positions.size:
+        return None
+    exact = positions[:, None] * measured_.theta
+    off = np.abs(wrapped(read(positions) - measured_.start - exact))
+    slack = SLACK * (positions[:, None] * measured_.error + measured_.noise + ROUNDING * np.abs(exact))
+    wrong = positions[np.any(off > slack, axis=1)]
+    if not wrong.size:
+        return None
+    first = int(wrong[0])
+    return max(1 << (first.bit_length() - 1), *positions[positions < first], 0), first
+
+
 def arithmetic(read: Read, measured_: Measured) -> tuple[str, float] | None:
     """Return the arithmetic whose rounding the angles show, and how wrong they are relative to themselves."""
     positions = ODD[measured_.farthest >= ODD]

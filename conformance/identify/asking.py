@@ -10,6 +10,7 @@ from conformance.calls.limits import Limits
 from conformance.calls.outcomes import FATAL, Outcome
 from conformance.calls.subject import CallFailedError
 from conformance.identify.inside import SEPARATOR
+from conformance.isolate import replies
 from conformance.isolate.process import Process
 from conformance.isolate.session import Session
 
@@ -59,6 +60,8 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
 class Strangers(Session):
     """The functions of one target in one worker process."""
 
+    first_words = replies.UNDECLARED
+
     def __init__(self, target: str, framework: str | None = None, limits: Limits | None = None) -> None:
         """Start nothing yet."""
         super().__init__(target, limits)
@@ -83,14 +86,13 @@ class Strangers(Session):
     ) -> tuple[list[np.ndarray], bool]:
         """Return what a function returns, or raise ``Refused``; one complex array is true and its real and imaginary parts."""
         header, arrays = request(arguments, keywords, dtype)
-        process = self._running()
         try:
-            reply, values = self._exchanged(process, {**header, "index": index}, arrays)
+            reply, values = self._exchanged(self._running(), {**header, "index": index}, arrays, replies.ANSWERED)
         except CallFailedError as error:
             raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
-        if reply.get("status") != "ok":
-            raise Refused(str(reply.get("message")))
-        return values, bool(reply["complex"])
+        if reply["status"] != "ok":
+            raise Refused(reply["message"])
+        return values, reply["complex"]
 
 
 def request(arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str) -> tuple[dict[str, Any], list[np.ndarray]]:
@@ -103,6 +105,9 @@ def request(arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str) -
 def _sent(value: Any, arrays: list[np.ndarray]) -> dict[str, Any]:
     if not isinstance(value, np.ndarray):
         return {"value": value}
+    if value.dtype.kind == "c":
+        arrays += [value.real.astype(np.float64), value.imag.astype(np.float64)]
+        return {"complex": len(arrays) - 2}
     arrays.append(value.astype(np.int64 if value.dtype.kind == "i" else np.float64))
     return {"array": len(arrays) - 1}
 

@@ -1,12 +1,13 @@
 """Recover a bias on attention logits from values: slopes and form, buckets, a table's rows, a causal mask, or why it is none of them."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from conformance.identify import buckets, numbers
+from conformance.identify import buckets, learned, numbers
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
@@ -18,9 +19,14 @@ QUERIES, KEYS = np.array([3, 0, 7, 20, 12]), np.array([0, 1, 2, 3, 5, 9, 14, 20,
 #: How far offsets are looked at; less where positions end.
 REACHES = (1_000, 600, 256, 64, 32, 16, 8)
 MASKED = -1e4
+MASK = "a causal mask is part of it: later keys are hidden"
 TOLERANCE = 2e-5
 COARSE = {"float32": TOLERANCE, "float64": TOLERANCE, "bfloat16": 2.0**-6, "float16": 2.0**-9}
 APART, TINY = 1024, 1e-30
+#: Rows of a table that is given, where no setting says how many: more than most rules read, then those of common tables.
+ROWS = (33, 32, 65, 64, 129, 128, 257, 513, 1_025)
+#: Offsets whose numbers are told of a bias that no operation gives, in positions back.
+TOLD = (0, 1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Bias:
     probe: Probe
     at_end: bool = False
     learned: Mapping[str, np.ndarray] = field(default_factory=dict)
+    rows_given: int = ROWS[0]
 
     def __call__(self, queries: np.ndarray, keys: np.ndarray, table: np.ndarray | None = None) -> np.ndarray:
         """Return the bias of positions, or raise ``Refused``."""
@@ -83,24 +90,47 @@ class Bias:
     @property
     def rows(self) -> int:
         """How many rows a table has for the settings."""
+        return self.rows_told or self.rows_given
+
+    @property
+    def rows_told(self) -> int | None:
+        """How many rows the settings ask for, if they do."""
         settings = self.probe.settings
-        return int(settings["num_buckets"]) if "num_buckets" in settings else 2 * int(settings.get("max_distance", 16)) + 1
+        if "num_buckets" in settings:
+            return int(settings["num_buckets"])
+        return 2 * int(settings["max_distance"]) + 1 if "max_distance" in settings else None
 
 
 def opened(probe: Probe) -> Bias:
     """Return the function in the first dtype in which it gives a bias, or raise ``Refused``."""
     last = Refused("it gave no result")
-    for dtype in DTYPES:
-        bias = Bias(probe.at(dtype))
+    for dtype, rows in itertools.product(DTYPES, ROWS if probe.takes("table") and Bias(probe).rows_told is None else ROWS[:1]):
+        bias = Bias(probe.at(dtype), rows_given=rows)
         try:
-            bias(np.arange(3), np.arange(3 if probe.takes("tokens") else 5), _table(bias.rows) if bias.tabled else None)
+            heads = _counts(bias)
         except Refused as refusal:
             if refusal.hopeless:
                 raise
             last = refusal
             continue
+        if len(heads) > 1:
+            message = "the number of heads changes with the number of tokens"
+            raise Refused(message)
         return replace(bias, at_end=bias.counted and not bias.square and _ends(bias))
     raise last
+
+
+def _counts(bias: Bias) -> set[int]:
+    """Return the numbers of heads that come back for few tokens and for as many as are asked for later."""
+    table = _table(bias.rows) if bias.tabled else None
+    few = bias(np.arange(3), np.arange(3 if bias.square else 5), table)
+    try:
+        more = bias(QUERIES, KEYS, table)
+    except Refused:
+        if bias.tabled:
+            raise
+        return {few.shape[0]}
+    return {few.shape[0], more.shape[0]}
 
 
 def _ends(bias: Bias) -> bool:
@@ -123,9 +153,11 @@ def identify(bias: Bias) -> Identity:
     ahead = KEYS[None, None, :] > QUERIES[None, :, None]
     if hidden.any() and not np.array_equal(hidden, np.broadcast_to(ahead, hidden.shape)):
         return Identity(None, "it hides keys, and not those that come later than the query")
+    if hidden.any() and not np.any(values[~hidden]):
+        return Identity(None, "a causal mask, and nothing else: later keys are hidden")
     function = _function(bias, values, hidden, COARSE[bias.probe.dtype])
     found = function or _rounded(bias, values, hidden) or _of_offset(bias, values, hidden)
-    mask = "a causal mask is part of it: later keys are hidden" if hidden.any() else "no mask: later keys get finite numbers"
+    mask = MASK if hidden.any() else "no mask: later keys get finite numbers"
     masked = bool(np.all(np.isneginf(values[hidden])))
     operation = found.operation if masked else None
     return replace(found, seen=(*found.seen, mask), operation=operation, masked=masked and bool(hidden.any()))
@@ -212,9 +244,11 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
     offsets, line = _along(bias)
     found = _bucketed(offsets, line)
     if found is not None:
-        learned = "the numbers of the buckets are its own: they show as values, not as a table that it is given"
-        return Identity(None, f"{found.what}, with a table inside", found.parameters, (), (*found.unseen, learned))
-    return Identity(None, _shape(offsets, line))
+        inside = "the numbers of the buckets are its own: no adapter can hand it others; make the table an argument to have it judged"
+        unseen = (*found.unseen, inside)
+        return Identity(None, f"{found.what}, with a table inside", found.parameters, (), unseen, values_of=found.operation)
+    fitted = learned.identify(learned.Shown(values, hidden, QUERIES, KEYS, COARSE[bias.probe.dtype]))
+    return fitted or Identity(None, _shape(line), seen=(_measured(offsets, line),))
 
 
 def _along(bias: Bias, table: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -245,27 +279,38 @@ def _bucketed(offsets: np.ndarray, line: np.ndarray) -> Identity | None:
     return buckets.identify(offsets, rows, 2 * count if both else count)
 
 
-def _shape(offsets: np.ndarray, line: np.ndarray) -> str:
+def _shape(line: np.ndarray) -> str:
     """Say what a function of the offset that has no buckets looks like."""
     changes = np.any(np.diff(np.where(np.isfinite(line), line, 0.0), axis=1) != 0, axis=0)
-    if changes.all() or changes[offsets[1:] <= 0].all():
-        return (
-            "a number of its own for every offset, on no line and in no buckets: an MLP on the distance, "
-            f"or a learned table longer than {offsets[-1]}"
-        )
+    past = changes[: changes.size // 2]
+    if changes.all() or past.all():
+        return "a number of its own for every offset, on no line and in no buckets: what gives it isn't known"
     return f"a function of the offset with {int(changes.sum()) + 1} steps, which are no known buckets"
+
+
+def _measured(offsets: np.ndarray, line: np.ndarray) -> str:
+    """Return what the first head gives at some offsets."""
+    told = [back for back in TOLD if -back in offsets]
+    each = ", ".join(f"{line[0, np.flatnonzero(offsets == -back)[0]]:.4g}" for back in told)
+    return f"its first head gives, {', '.join(map(str, told))} positions back: {each}"
 
 
 def _tabled(bias: Bias) -> Identity:
     """Return how rows of a table that is given are read."""
     offsets, line = _along(bias, _table(bias.rows))
+    hidden = ~np.isfinite(line) | (line <= MASKED)
+    masked = bool(hidden.any())
+    if masked and not np.array_equal(hidden, np.broadcast_to(offsets > 0, hidden.shape)):
+        return Identity(None, "it hides keys, and not those that come later than the query")
+    seen = (MASK,) if masked else ()
+    offsets, line = offsets[~hidden[0]], line[:, ~hidden[0]]
     rows = line[0].round().astype(int)
     if not np.array_equal(line, _table(bias.rows)[np.clip(rows, 0, bias.rows - 1)].T):
-        return Identity(None, "its numbers aren't those of the table")
-    found = buckets.identify(offsets, rows, bias.rows)
+        return Identity(None, "its numbers aren't those of the table", seen=seen)
+    found = buckets.identify(offsets, rows, bias.rows) or (None if bias.rows_told else buckets.identify(offsets, rows, None))
     if found is None:
-        return Identity(None, f"it reads rows {rows.min()} to {rows.max()} of the table by no known rule")
-    return found
+        return Identity(None, f"it reads rows {rows.min()} to {rows.max()} of the table by no known rule", seen=seen)
+    return replace(found, masked=masked, seen=(*found.seen, *seen))
 
 
 def bucket(probe: Probe) -> Identity:

@@ -11,10 +11,11 @@ from conformance.identify.additive import Encoding
 from conformance.identify.asking import Refused
 from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
+from conformance.identify.grids import Grid
 from conformance.identify.turns import Turns
 from conformance.spec.declarations import operations
 
-View = Turns | Encoding | Bias
+View = Turns | Encoding | Bias | Grid
 #: The last token of a square bias that is built: a million pairs of a query and a key.
 SQUARE = 1_023
 
@@ -36,14 +37,14 @@ def takes(identity: Identity) -> Takes:
 def _positions(view: View) -> Positions:
     if isinstance(view, Turns):
         return "any" if view.positions == "only_zero" else view.positions
-    return "from_zero" if view.counted else "any"
+    return "from_zero" if not isinstance(view, Grid) and view.counted else "any"
 
 
 def _takes_rows(view: View) -> bool:
     """Whether each sequence of a batch may have positions of its own: rows that are alike are answered as one is."""
-    if isinstance(view, Bias):
+    if isinstance(view, Bias | Grid):
         return view.takes_rows()
-    if not isinstance(view, Turns) or "cos" in view.probe.plan.probed:
+    if not isinstance(view, Turns) or view.probe.plan.given_tables:
         return False
     x, positions = np.ones((2, 3, 4, view.width)), np.arange(4)
     try:

@@ -9,6 +9,7 @@ from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
 from conformance.identify.findings import Identity
 from conformance.identify.following import Setting, restrictions, role
+from conformance.identify.grids import Grid
 from conformance.identify.probe import Probe
 from conformance.identify.turns import Turns
 from conformance.judge.reproduction import wrapped
@@ -18,11 +19,13 @@ from conformance.spec.declarations import operations
 MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "cupy": "cupy", "array_api_strict": "array_api_strict"}
 BEFORE = {
     "batch token head dim": "{}.swapaxes(1, 2)",
+    "token batch head dim": "xp.moveaxis({}, 2, 0)",
     "row token dim": "{0}.reshape(-1, *{0}.shape[2:])",
     "token row dim": "{0}.reshape(-1, *{0}.shape[2:]).swapaxes(0, 1)",
 }
 AFTER = {
     "batch token head dim": "{}.swapaxes(1, 2)",
+    "token batch head dim": "xp.moveaxis({}, 0, 2)",
     "row token dim": "{}.reshape({x}.shape)",
     "token row dim": "{}.swapaxes(0, 1).reshape({x}.shape)",
 }
@@ -65,8 +68,15 @@ class Declaration:
     def decorator(self) -> str:
         """Return the line that declares the operation and what restricts it."""
         limits = restrictions(self.settings) | takes(self.identity).said()
-        written = "".join(f", {name}={_literal(value)}" for name, value in limits.items())
+        written = "".join(f", {name}={self._restricted(name, value)}" for name, value in limits.items())
         return _within_a_screen(f'@adapter.implements("{self.identity.operation}"{written})')
+
+    def _restricted(self, name: str, value: object) -> str:
+        """Return what restricts a parameter: for widths of axes, one list of them, or that they are equal."""
+        view = self.identity.view
+        if isinstance(value, tuple) and isinstance(view, Grid):
+            return f"lambda {name}: len({name}) == {view.count} and len(set({name})) == 1" if view.equal else f"[{_literal(value)}]"
+        return _literal(value)
 
     def text(self) -> str:
         """Return the whole adapter."""
@@ -112,6 +122,10 @@ class Declaration:
             return _Turning(self, view).lines()
         if isinstance(view, Encoding):
             return self._encoding(view)
+        if isinstance(view, Grid):
+            places = "xp.broadcast_to(positions, (x.shape[0], *positions.shape[-2:]))" if view.rows else "positions"
+            given = {"x": BEFORE.get(view.order, "{}").format("x"), "positions": places}
+            return [f"return {AFTER.get(view.order, '{}').format(self.call(given), x='x')}"]
         return self._bias(view) if isinstance(view, Bias) else [f"return {self.call({})}"]
 
     def call(self, given: Mapping[str, str]) -> str:
@@ -192,16 +206,21 @@ class _Turning:
 
     def _one(self, x: str, positions: str, index: int) -> str:
         vector = BEFORE.get(self.view.order, "{}").format(x)
-        pick = f"[{index}]" if self.declaration.probe.plan.kind == "pair" else ""
+        pick = f"[{index}]" if "q" in self.declaration.probe.plan.probed else ""
         return AFTER.get(self.view.order, "{}").format(self._call(vector, positions, x) + pick, x=x)
 
     def _call(self, vector: str, positions: str, shaped: str = "x") -> str:
         places = self._places(positions, shaped)
         given = dict.fromkeys(("positions", "query_positions", "key_positions"), places) | dict.fromkeys(("x", "q", "k"), vector)
-        given |= {name: TABLES[self.view.tables].format(name) for name in ("cos", "sin")}
+        given |= {name: self._rows(TABLES[self.view.tables].format(name), shaped) for name in ("cos", "sin")}
+        given["waves"] = self._rows("cos + 1j * sin", shaped)
         if "cotangent" in self.declaration.probe.plan.probed:
             given |= {"x": "x", "cotangent": vector.replace("x", "cotangent", 1) if vector != "x" else "cotangent"}
         return self.declaration.call({**given, "offset": f"int({positions}[0])"})
+
+    def _rows(self, table: str, x: str) -> str:
+        """Return a table, once for each row of the batch where it is wanted so."""
+        return f"xp.stack([{table}] * {x}.shape[0])" if self.view.form == "row token" else table
 
     def _places(self, positions: str, x: str) -> str:
         moved = self.declaration.identity.parameters.get("offset")

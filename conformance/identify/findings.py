@@ -37,7 +37,8 @@ class Seen:
 class Identity:
     """What a function is: its operation (``None``: no known scheme), and everything that its values show.
 
-    ``view`` is how it had to be called, for who writes a declaration; ``masked`` says that a bias is ``-inf`` where a key comes later.
+    ``view`` is how it had to be called, for who writes a declaration; ``masked`` says that a bias is ``-inf`` where a key comes later;
+    ``values_of`` is the operation that gives the same where it can't be declared: it takes what the function has inside, or hides.
     """
 
     operation: str | None
@@ -47,6 +48,7 @@ class Identity:
     unseen: tuple[str, ...] = ()
     view: object = None
     masked: bool = False
+    values_of: str | None = None
 
 
 def near(value: float, relative: float) -> Seen:

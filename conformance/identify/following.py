@@ -29,7 +29,10 @@ def settings(identity: Identity, probe: Probe) -> tuple[Setting, ...]:
     """Return what becomes of every parameter of the operation that was found."""
     exchanges: list[Exchange] = []
     traced = Probe(probe.strangers, probe.signature, probe.plan, probe.settings, probe.dtype, exchanges)
-    look(traced)
+    try:
+        look(traced)
+    except Refused:  # it answered before: nothing can be said of what it follows
+        return ()
     return tuple(_Asking(identity, probe, exchanges[-REPLAYED:]).setting(name) for name in _parameters(identity))
 
 
@@ -61,7 +64,7 @@ class _Asking:
         if role(name) not in {*self.probe.plan.needs, *self.probe.plan.optional.values()}:
             return Setting(name, seen, None if seen is None else (seen.value,))
         if role(name) == "width":
-            return Setting(name, seen)
+            return Setting(name, seen, (seen.value,) if seen is not None and seen.why else None, seen.why if seen is not None else "")
         answers = {value: self._asked(self.probe, name, value) for value in self._others(name)}
         return self._concluded(name, seen, answers)
 

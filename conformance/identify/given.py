@@ -6,7 +6,7 @@ from conformance.identify.biases import Bias
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
-from conformance.spec.suited import suited
+from conformance.spec.constraints import constrained
 
 TOLERANCE = 2e-5
 #: Where tokens stand, queries and keys apart, and what is learned of three heads.
@@ -19,7 +19,7 @@ def identify(probe: Probe) -> Identity:
     candidates = taking(*probe.plan.probed)
     learned = {name: np.roll(LEARNED, shift) for shift, name in enumerate(name for name in probe.plan.probed if name not in PLACES)}
     defaults = {name: parameter.default for name, parameter in candidates[0].parameters.items()}
-    arrays = suited(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
+    arrays = constrained(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
     value = probe(**arrays)[0]
     found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings)
     if found is None:

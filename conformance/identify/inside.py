@@ -17,6 +17,9 @@ Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: Libraries whose arrays a function takes if its module imports them, the likeliest first; numpy if none.
 IMPORTED = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "mlx": "mlx", "paddle": "paddle", "cupy": "cupy"}
 SEPARATOR = "\n"
+#: Letters and bits of a default that may be a setting.
+LONGEST = 200
+LONGEST_INTEGER = 63
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,9 @@ class Stranger:
         return {"status": "ok", "complex": _complex(returned)}, parts
 
     def _made(self, argument: Mapping[str, Any], arrays: Sequence[np.ndarray], dtype: str) -> Any:
+        if "complex" in argument:
+            real, imaginary = (self.framework.floats(arrays[argument["complex"] + i], dtype) for i in range(2))
+            return real + 1j * imaginary
         if "array" not in argument:
             value = argument["value"]
             return tuple(value) if isinstance(value, list) else value
@@ -131,11 +137,13 @@ def guessed(function: object) -> str:
 
 
 def _signature(function: Callable[..., Any]) -> dict[str, object]:
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    parameters = targets.parameters(function)
+    if parameters is None:
         return {"positional": [], "keywords": [], "any_positional": True, "any_keyword": True}
     kinds = inspect.Parameter
+    inner = getattr(function, "forward", None)
+    if callable(inner) and {p.kind for p in parameters} <= {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}:  # a module, which hands all on
+        return _signature(inner)
     first = [p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
     rest = [p for p in parameters if p.kind is kinds.KEYWORD_ONLY]
     return {
@@ -148,8 +156,13 @@ def _signature(function: Callable[..., Any]) -> dict[str, object]:
 
 def _parameter(parameter: inspect.Parameter) -> dict[str, object]:
     default = None if parameter.default is inspect.Parameter.empty else parameter.default
-    plain = default if isinstance(default, bool | int | float | str) else None
+    plain = default if isinstance(default, bool | float) or (isinstance(default, int | str) and _short(default)) else None
     return {"name": parameter.name, "required": parameter.default is inspect.Parameter.empty, "default": plain}
+
+
+def _short(default: int | str) -> bool:
+    """Whether a default is no longer than settings are."""
+    return len(default) <= LONGEST if isinstance(default, str) else default.bit_length() <= LONGEST_INTEGER
 
 
 def _flat(returned: Any) -> Iterator[Any]:

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.identify import additive, biases, given, grids, lookups, numbers, rotary, turns
+from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, turns
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Identity, Seen
+from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.probe import Probe
 from conformance.identify.rules import sibling
 from conformance.spec.declarations import operations
@@ -28,9 +28,21 @@ def look(probe: Probe) -> Identity:
 def _rotary(probe: Probe) -> Identity:
     if probe.takes("axes"):
         return grids.rotate(probe)
-    found = turns.opened(probe)
+    try:
+        found = turns.opened(probe)
+    except Refused as refusal:
+        several = None if refusal.hopeless else _several(probe)
+        if several is None:
+            raise
+        return several
     identity = rotary.identify(found)
-    return _added(found) if identity.what == rotary.ADDED else _sized(identity, found)
+    identity = _added(found) if identity.what == rotary.ADDED else _sized(identity, found)
+    return identity if identity.operation or identity.values_of else _several(probe) or identity
+
+
+def _several(probe: Probe) -> Identity | None:
+    """Return what a function is that takes positions on several axes."""
+    return grids.found(probe) if set(probe.plan.probed) == {"x", "positions"} else None
 
 
 def _sized(identity: Identity, found: turns.Turns) -> Identity:
@@ -60,12 +72,15 @@ def _added(found: turns.Turns) -> Identity:
     if np.abs(found(ones, np.arange(3)) - ones - found(0 * ones, np.arange(3))).max() > 1e-5:
         return Identity(None, "neither linear in x nor something added to x")
 
+    free = found.probe.takes("width") or _taken(replace(found, width=found.width // 2))
+
+    def encoding(width: int) -> additive.Encoding:
+        return additive.Encoding(found.probe, found.positions != "any", functools.partial(_rows, replace(found, width=width)))
+
     def encoded(width: int) -> Identity:
-        rows = functools.partial(_rows, replace(found, width=width))
-        return additive.identify(additive.Encoding(found.probe, found.positions != "any", rows))
+        return additive.identify(replace(encoding(width), narrower=functools.partial(encoding, width // 2) if free else None))
 
     identity = encoded(found.width)
-    free = found.probe.takes("width") or _taken(replace(found, width=found.width // 2))
     width = _odd(identity, found.probe, encoded) if free else {"dim": Seen(found.width)}
     return replace(identity, what=f"added to x: {identity.what}", view=found, parameters={**identity.parameters, **width})
 
@@ -75,14 +90,17 @@ def _rows(found: turns.Turns, positions: np.ndarray) -> list[np.ndarray]:
 
 
 def _odd(identity: Identity, probe: Probe, encoded: Callable[[int], Identity]) -> dict[str, Seen]:
-    """Say that odd widths are an error, unless the function is told or leaves a column of zeros there."""
+    """Say what odd widths are, an error or a column of zeros, unless the function is told."""
     if not _has(identity, "odd") or "odd" in (*probe.plan.needs, *probe.plan.optional.values()):
         return {}
     try:
-        zeros = "odd" in encoded(ODD).parameters
+        other = encoded(ODD)
     except Refused:
-        zeros = False
-    return {} if zeros else {"odd": Seen("error")}
+        return {"odd": Seen("error")}
+    same = other.operation == identity.operation and other.parameters["base"].holds(identity.parameters["base"].value)
+    if same and "odd" in other.parameters:
+        return {"odd": Seen("zero_column")}
+    return {"odd": Seen("error", confidence=Confidence.LIKELY)}
 
 
 def _has(identity: Identity, parameter: str) -> bool:
@@ -99,8 +117,13 @@ def _taken(found: turns.Turns) -> bool:
 
 
 def _pair(probe: Probe) -> Identity:
-    """Return what happens to queries; keys are compared with them."""
-    found = turns.opened(probe)
+    """Return what happens to queries and keys that both come back, or to their products."""
+    try:
+        found = turns.opened(probe)
+    except Refused:
+        if "offset" in probe.plan.probed:
+            raise
+        return attention.identify(probe)
     identity = _sized(rotary.identify(found), found)
     placed = {"query_positions", "key_positions", "positions"} & set(probe.plan.probed)
     both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if placed else None
@@ -139,6 +162,11 @@ def _encode(probe: Probe) -> Identity:
         if not probe.takes("tokens"):
             raise
         return _bias(probe)
+    if probe.takes("tokens") and not np.all(np.isfinite(encoding(np.arange(5))[0])):
+        return _bias(probe)
+    if probe.takes("width"):
+        narrower = probe.having(width=int(probe.settings["width"]) // 2)
+        encoding = replace(encoding, narrower=lambda: additive.opened(narrower))
     identity = additive.identify(encoding)
     if probe.takes("width"):
         width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width))))
@@ -150,8 +178,7 @@ def _encode(probe: Probe) -> Identity:
 def _bias(probe: Probe) -> Identity:
     bias = biases.opened(probe)
     identity = _every_count(biases.identify(bias), probe, lambda other: biases.identify(biases.opened(other)))
-    told = probe.takes("num_heads") or not _has(identity, "num_heads")
-    heads = {} if told else {"num_heads": Seen(int(bias(np.arange(3), np.arange(3)).shape[0]))}
+    heads = {"num_heads": Seen(int(bias(np.arange(3), np.arange(3)).shape[0]))} if _has(identity, "num_heads") else {}
     return replace(identity, view=bias, parameters={**identity.parameters, **heads})
 
 
@@ -175,6 +202,7 @@ def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Iden
 KINDS: Mapping[str, Callable[[Probe], Identity]] = {
     "rotary": _rotary,
     "pair": _pair,
+    "attention": attention.identify,
     "gradient": _gradient,
     "apply": _apply,
     "encode": _encode,

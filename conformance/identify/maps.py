@@ -86,16 +86,21 @@ def turned(maps: np.ndarray, pairing: Pairing) -> tuple[np.ndarray, np.ndarray]:
 def _growth(maps: np.ndarray, pairing: Pairing, tolerance: float) -> float | None:
     if pairing.width % 2 or not pairing.width:
         return None
+    size = np.hypot(*turned(maps, pairing))
+    growth = float(np.median(size))
+    fits = np.abs(_built(maps, pairing) - maps).max() <= tolerance * max(1.0, growth) and np.ptp(size) <= 4 * tolerance * growth
+    return growth if fits and growth > tolerance else None
+
+
+def _built(maps: np.ndarray, pairing: Pairing) -> np.ndarray:
+    """Return what maps would be that only turn and stretch the pairs."""
     cos, sin = turned(maps, pairing)
     (a, b), (c, d) = pairing.read(), pairing.written()
     again = np.zeros_like(maps)
     again += np.eye(maps.shape[1])
     again[:, pairing.first : pairing.first + pairing.width] = 0.0
     again[:, c, a], again[:, d, b], again[:, d, a], again[:, c, b] = cos, cos, sin, -sin
-    size = np.hypot(cos, sin)
-    growth = float(np.median(size))
-    fits = np.abs(again - maps).max() <= tolerance * max(1.0, growth) and np.ptp(size) <= 4 * tolerance * growth
-    return growth if fits and growth > tolerance else None
+    return again
 
 
 def trouble(maps: np.ndarray, tolerance: float) -> str:
@@ -105,10 +110,43 @@ def trouble(maps: np.ndarray, tolerance: float) -> str:
     size = np.linalg.norm(maps, axis=1)
     squares = np.einsum("tij,tik->tjk", maps, maps)
     growth = np.mean(np.einsum("tii->ti", squares), axis=1)
-    if np.abs(squares - growth[:, None, None] * np.eye(maps.shape[1])).max() <= 8 * tolerance * growth.max():
-        return _orthogonal(maps, growth, tolerance)
+    if np.ptp(growth) <= 8 * tolerance and np.abs(squares - growth[:, None, None] * np.eye(maps.shape[1])).max() <= 8 * tolerance:
+        return _orthogonal(maps, tolerance)
     mixed = _mixed(maps, tolerance)
     return mixed or f"linear in x but no rotation: unit vectors come out with lengths from {size.min():.3g} to {size.max():.3g}"
+
+
+def stretched(maps: np.ndarray, tolerance: float) -> Pairing | None:
+    """Return the pairing in which every map turns pairs and makes each longer or shorter, if there is one."""
+    width = maps.shape[1]
+    for layout in LAYOUTS if width % 2 == 0 else ():
+        pairing = Pairing(layout, 0, width)
+        cos, sin = turned(maps, pairing)
+        if np.abs(_built(maps, pairing) - maps).max() <= tolerance * max(1.0, np.hypot(cos, sin).max()):
+            return pairing
+    return None
+
+
+def stretch(positions: np.ndarray, maps: np.ndarray, pairing: Pairing, tolerance: float) -> str:
+    """Say how maps that turn pairs change their lengths."""
+    cos, sin = turned(maps, pairing)
+    size = np.hypot(cos, sin)
+    ends = f"from {size.min():.4g} to {size.max():.4g}"
+    if np.abs(sin).max() <= tolerance * size.max():
+        return f"x times numbers that depend on the position ({ends}): nothing is turned"
+    if np.ptp(size, axis=1).max() <= 8 * tolerance * size.max():
+        return f"pairs turn, and all of them become longer or shorter with the position ({ends}): no rotation"
+    if np.ptp(size, axis=0).max() <= 8 * tolerance * size.max():
+        return f"pairs turn, and each is multiplied by a number of its own ({ends}): no rotation"
+    near = (positions > positions[0]) & (size.min(axis=1) > tolerance)
+    powers = np.log(size[near] / size[0]) / (positions[near] - positions[0])[:, None]
+    if near.sum() > 1 and np.ptp(powers, axis=0).max() <= 1e-2 * np.abs(powers).max():
+        each = np.exp(powers[0])
+        return (
+            f"pairs turn, and with every position each becomes longer or shorter by a factor of its own ({each[0]:.6g} to {each[-1]:.6g} "
+            "from the first pair to the last): a decay or growth beside the rotation, which no operation here has"
+        )
+    return f"pairs turn, and become longer or shorter by numbers of the pair and the position ({ends}): no rotation"
 
 
 def _still(matrix: np.ndarray, tolerance: float) -> str:
@@ -121,9 +159,7 @@ def _still(matrix: np.ndarray, tolerance: float) -> str:
     return f"one matrix for all positions, {how}: nothing depends on the position"
 
 
-def _orthogonal(maps: np.ndarray, growth: np.ndarray, tolerance: float) -> str:
-    if np.ptp(growth) > 8 * tolerance:
-        return "a rotation whose length depends on the position: no scheme known here grows so"
+def _orthogonal(maps: np.ndarray, tolerance: float) -> str:
     partners = (np.abs(maps) > tolerance).any(axis=0).sum(axis=0).max()
     if partners > 2:
         return f"norm-preserving, but a channel turns into {partners} channels: no pairs, so no frequencies"
@@ -133,17 +169,27 @@ def _orthogonal(maps: np.ndarray, growth: np.ndarray, tolerance: float) -> str:
 def _mixed(maps: np.ndarray, tolerance: float) -> str | None:
     """Say where two rows of a pair turn by different angles: tables tiled as halves under adjacent pairs, or the reverse."""
     width = maps.shape[1]
-    for layout in ("interleaved", "half"):
-        pairing = Pairing(layout, 0, width - width % 2)
+    for layout in ("interleaved", "half") if width % 4 == 0 else ():
+        pairing = Pairing(layout, 0, width)
         (a, b), (c, d) = pairing.read(), pairing.written()
+        cosine, sine = np.empty(maps.shape[:2]), np.empty(maps.shape[:2])
+        cosine[:, c], cosine[:, d], sine[:, c], sine[:, d] = maps[:, c, a], maps[:, d, b], -maps[:, c, b], maps[:, d, a]
         left = maps.copy()
         left[:, c, a] = left[:, d, b] = left[:, d, a] = left[:, c, b] = 0.0
-        if np.abs(left).max() <= tolerance:
-            other = "tiled as halves" if layout == "interleaved" else "repeated for neighbours"
+        other, first, second = _laid(layout, width)
+        rows = np.abs(np.hypot(cosine, sine) - 1).max()
+        alike = max(np.abs(table[:, first] - table[:, second]).max() for table in (cosine, sine))
+        if max(np.abs(left).max(), rows, alike) <= tolerance:
             where = "neighbours (2j, 2j + 1)" if layout == "interleaved" else "half a head apart (j, j + d/2)"
             drift = np.abs(np.linalg.norm(maps, axis=1) - 1).max()
             return (
                 f"pairs are {where}, but the two rows of a pair turn by different angles (lengths off by {drift:.2g}): "
-                f"not a rotation; so are cosines and sines {other}, as in V-JEPA 2's map"
+                f"not a rotation; the cosines and sines are {other}"
             )
     return None
+
+
+def _laid(layout: str, width: int) -> tuple[str, np.ndarray, np.ndarray]:
+    """Return how tables would be laid out for the other layout, and which of their columns are the same then."""
+    half = np.arange(width // 2)
+    return ("tiled as halves", half, half + width // 2) if layout == "interleaved" else ("repeated for neighbours", 2 * half, 2 * half + 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from conformance.identify import rotary
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Identity
+from conformance.identify.findings import Identity, Seen
 from conformance.identify.ladders import Ladder, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -74,7 +74,8 @@ def slopes(value: np.ndarray, asked: Mapping[str, Any]) -> Identity:
     if found is None:
         listed = ", ".join(f"{slope:.6g}" for slope in value)
         return Identity(None, f"a slope per head, of no known rule{even(value)}", seen=(f"slopes: {listed}",))
-    return Identity(found.operation.name, f"slopes of {value.size} heads, {found.words}", found.parameters, (), found.notes)
+    shown = {"num_heads": Seen(value.size), **found.parameters}
+    return Identity(found.operation.name, f"slopes of {value.size} heads, {found.words}", shown, (), found.notes)
 
 
 def even(value: np.ndarray) -> str:

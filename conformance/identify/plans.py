@@ -20,8 +20,14 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("q", "k", "positions"): "pair",
     ("q", "k", "offset"): "pair",
     ("q", "k"): "pair",
+    ("q", "k", "v"): "attention",
+    ("q", "k", "v", "positions"): "attention",
+    ("q", "k", "v", "query_positions", "key_positions"): "attention",
     ("x", "positions", "cotangent"): "gradient",
     ("x", "cos", "sin"): "apply",
+    ("q", "k", "cos", "sin"): "apply",
+    ("x", "waves"): "apply",
+    ("q", "k", "waves"): "apply",
     ("x", "positions", "short_factors", "long_factors"): "rotary",
     ("x", "positions", "factors"): "rotary",
     ("positions",): "encode",
@@ -32,6 +38,7 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("query_tokens", "key_tokens"): "bias",
     ("table", "query_positions", "key_positions"): "bias",
     ("table", "query_tokens", "key_tokens"): "bias",
+    ("table", "tokens"): "bias",
     ("short_factors", "long_factors"): "numbers",
     (): "numbers",
 }
@@ -54,11 +61,15 @@ FORM = re.compile(r"^\s*[\w.]+\s*\((.*)\)\s*$", re.DOTALL)
 
 @dataclass(frozen=True)
 class Plan:
-    """Roles of the positional arguments and of the keywords; ``optional`` are settings that may be left out."""
+    """Roles of the positional arguments and of the keywords; ``optional`` are settings that may be left out.
+
+    ``guessed`` says that no name told the roles: what shows then is the function's only if it is known.
+    """
 
     arguments: tuple[str, ...]
     keywords: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str] = field(default_factory=dict)
+    guessed: bool = False
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -69,6 +80,11 @@ class Plan:
     def probed(self) -> tuple[str, ...]:
         """The roles that probing fills with arrays or counts."""
         return tuple(role for role in self.needs if role in PROBED)
+
+    @property
+    def given_tables(self) -> bool:
+        """Whether cosines and sines are given."""
+        return bool({"cos", "waves"} & set(self.probed))
 
     @property
     def kind(self) -> str | None:
@@ -187,4 +203,4 @@ def _usual(signature: Signature) -> Iterator[Plan]:
     needed = [argument for argument in signature.positional if argument.required]
     keywords = {argument.name: next(iter(roles(argument.name)), "") for argument in signature.keywords if argument.required}
     if all(keywords.values()) and not signature.any_positional:
-        yield from (Plan(roles_, keywords) for roles_ in USUAL.get(len(needed), ()))
+        yield from (Plan(roles_, keywords, guessed=True) for roles_ in USUAL.get(len(needed), ()))

@@ -29,7 +29,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     """Return the first way to call a function that shows a known scheme, else the first that shows anything."""
     tried: list[tuple[str, str]] = []
     best: tuple[Identity, Probe] | None = None
-    endings = 0
+    endings, guessed = 0, False
     for probe in _probes(strangers, signature, said, given):
         try:
             identity = look(probe)
@@ -42,9 +42,22 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         if identity.operation is not None:
             whole, called = _by_contract(probe, identity)
             return Found(signature, whole, called, tuple(tried))
-        best = best or (identity, probe)
+        if probe.plan.guessed and identity.values_of is None:
+            tried.append((probe.plan.words(), f"no known scheme ({identity.what})"))
+            guessed = True
+        elif best is None or (identity.values_of is not None and best[0].values_of is None):
+            best = (identity, probe)
+    if best is None and guessed:
+        return Found(signature, _unknown(signature), None, tuple(tried))
     identity_, probe_ = best or (None, None)
     return Found(signature, identity_, probe_, tuple(tried))
+
+
+def _unknown(signature: Signature) -> Identity:
+    """Return what is to be said of a function that answers, but of which no name says what its arguments are."""
+    names = ", ".join(argument.name for argument in (*signature.positional, *signature.keywords) if argument.required)
+    what = f"unknown: the names of its arguments ({names}) don't say what they are, and no call that was tried shows a known scheme"
+    return Identity(None, what, unseen=("how it is called: say it with --call, as in --call 'f(x, positions)'",))
 
 
 def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Iterator[Probe]:

@@ -13,7 +13,7 @@ from conformance.identify.findings import Identity, Seen, near
 from conformance.identify.ladders import Ladder, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, identified, taking
-from conformance.identify.turns import Turns
+from conformance.identify.turns import LONGEST, Turns
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
@@ -31,6 +31,11 @@ START = "start_tokens"
 APART = 1e-4
 #: What is read as whole: a position that was truncated, a sign that was lost.
 SMALL = 1e-3
+#: Positions between whole ones: the last has more digits than a half format keeps.
+BETWEEN = np.array([0.5, 1.5, 300.25])
+#: So many tokens are more than a short sequence has.
+MANY = 8_192
+FIRST = 4
 
 
 def identify(turns: Turns) -> Identity:
@@ -43,11 +48,20 @@ def identify(turns: Turns) -> Identity:
     if positions.size == 1:
         return Identity(None, "only position 0 was accepted, where nothing can be told from another encoding", unseen=(ONLY_ZERO,))
     found = maps.rotation(matrices, tolerance)
-    if found is None:
-        return Identity(None, maps.trouble(matrices, tolerance))
     if np.abs(matrices - matrices[0]).max() <= tolerance:
         return Identity(None, maps.trouble(matrices, tolerance))
-    return _rotating(turns, found)
+    return _rotating(turns, found) if found is not None else _no_rotation(turns, positions, matrices, tolerance)
+
+
+def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tolerance: float) -> Identity:
+    """Return what maps are that are linear and no rotation; where pairs turn all the same, with the rule of their angles."""
+    pairing = maps.stretched(matrices, tolerance)
+    if pairing is None:
+        return Identity(None, maps.trouble(matrices, tolerance))
+    what = maps.stretch(positions, matrices, pairing, tolerance)
+    turning = _rotating(turns, Rotation(pairing, 1.0)) if what.startswith("pairs") else None
+    rule = () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
+    return Identity(None, what, {} if turning is None else {"layout": turning.parameters["layout"]}, rule)
 
 
 def reader(turns: Turns, found: Rotation) -> Read:
@@ -73,10 +87,16 @@ def _not_linear(turns: Turns, tolerance: float) -> str | None:
     if np.abs(turns(np.zeros_like(x), positions)).max() > tolerance:
         return ADDED
     both, apart = turns(x + z, positions), turns(x, positions) + turns(z, positions)
-    return None if np.abs(both - apart).max() <= 16 * tolerance else "the result isn't linear in x"
+    if np.abs(both - apart).max() > 16 * tolerance:
+        return "the result isn't linear in x"
+    z[:, :, 1] = 0.0
+    there = np.abs(turns(x + z, positions) - turns(x, positions))[:, :, 1].max()
+    return None if there <= 16 * tolerance else MIXING
 
 
+CHANGING = "an adapter: frequencies that change with the call belong to no operation here"
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
+MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
 #: Said of a function that gives numbers for x = 0, which an additive encoding does.
 ADDED = "not linear in x: x = 0 doesn't give 0"
 
@@ -90,6 +110,9 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     offset = measured.offset
     if offset is None:
         return Identity(None, "a rotation in pairs, but position 0 is turned by angles that belong to no position", parameters)
+    if measured.farthest == 1 and turns.positions == "any":
+        what = "a rotation in pairs by angles that are no multiples of the position: position 2 turns by another"
+        return Identity(None, what, parameters)
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
     ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
@@ -103,7 +126,37 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     identity = next((each for each in every if each.operation is not None), every[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
     shown = {**parameters, **identity.parameters, **_start(turns, found, identity, sign)}
-    return replace(identity, parameters=shown, seen=(*seen, *identity.seen))
+    identity = replace(identity, parameters=shown, seen=(*seen, *identity.seen))
+    other = _other_calls(turns, measured, read)
+    return identity if other is None or identity.operation is None else _in_one_call(identity, other)
+
+
+def _in_one_call(identity: Identity, other: str) -> Identity:
+    """Return what a function is whose frequencies are others in another call."""
+    what = f"{identity.what}; but {other}"
+    return replace(identity, operation=None, values_of=identity.operation, what=what, unseen=(*identity.unseen, CHANGING))
+
+
+def _other_calls(turns: Turns, measured: Measured, read: Read) -> str | None:
+    """Say where the first positions are turned by other angles: alone, or among many tokens."""
+    first, last = np.arange(FIRST), LONGEST if turns.positions != "any" else MANY
+    beside = np.append(first, max(FIRST, measured.farthest))
+    seen = [(words, _first(read, positions)) for positions, words in (
+        (beside, f"beside position {beside[-1]}"), (first, "alone"), (np.arange(last), f"among {last} tokens"),
+    )]  # fmt: skip
+    taken = [(words, angle) for words, angle in seen if angle is not None]
+    for words, angle in taken[1:]:
+        if np.abs(angles.wrapped(angle - taken[0][1])).max() > SMALL:
+            return f"its first positions are turned otherwise {words} than {taken[0][0]}: what else is in a call changes the frequencies"
+    return None
+
+
+def _first(read: Read, positions: np.ndarray) -> np.ndarray | None:
+    """Return the angles of the first positions of a call."""
+    try:
+        return read(positions)[:FIRST]
+    except Refused:
+        return None
 
 
 def ladder(
@@ -198,6 +251,9 @@ def _grown(growth: float) -> tuple[str, ...]:
 
 def described(measured: Measured, read: Read, reach: str, *, free: bool) -> tuple[str, ...]:
     """Return what else was seen: offset, reach, arithmetic, and where positions are ``free`` what becomes of real and negative ones."""
+    ends = _coarse(measured, read)
+    if ends is not None:
+        reach = f"positions: right to {ends[0]}, off at {ends[1]}: their angles are too coarse there"
     beside = (_real(measured, read), _negative(measured, read)) if free else ()
     return (*_moved(measured.offset), reach, *beside, _precision(measured, read))
 
@@ -207,6 +263,13 @@ def _moved(offset: float | None) -> tuple[str, ...]:
     if offset is None:
         return ("position 0 is turned, by angles that belong to no position",)
     return (f"position offset: what is called 0 stands at {offset:g}",) if offset else ()
+
+
+def _coarse(measured: Measured, read: Read) -> tuple[int, int] | None:
+    try:
+        return angles.coarse(read, measured)
+    except Refused:
+        return None
 
 
 def _reach(turns: Turns, measured: Measured) -> str:
@@ -219,12 +282,17 @@ def _reach(turns: Turns, measured: Measured) -> str:
 
 def _real(measured: Measured, read: Read) -> str:
     """Say what becomes of real positions."""
+    between = BETWEEN[measured.farthest >= BETWEEN]
     try:
-        half = read(np.array([0.5, 1.5]))
+        half = read(between)
     except Refused:
         return "real positions: refused"
-    off = angles.wrapped(half - measured.start - np.array([[0.5], [1.5]]) * measured.theta)
-    return "real positions: accepted" if np.abs(off).max() < SMALL else "real positions: accepted, and not turned by their own angle"
+    off = np.abs(angles.wrapped(half - measured.start - between[:, None] * measured.theta)).max(axis=1)
+    if np.all(off < SMALL):
+        return "real positions: accepted"
+    if off[0] < SMALL:
+        return f"real positions: accepted, and rounded: {between[off >= SMALL][0]:g} isn't turned by its own angle"
+    return "real positions: accepted, and not turned by their own angle"
 
 
 def _negative(measured: Measured, read: Read) -> str:

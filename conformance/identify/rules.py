@@ -4,12 +4,12 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from conformance.diagnosis.search import cost, digits, ends, minima, polished, roundest, shortest
+from conformance.diagnosis.search import cost, digits, ends, minima, polished, roundest, shortest, tells
 from conformance.identify.findings import Confidence, Seen
 from conformance.identify.plans import SPELLED
 from conformance.spec.choices import ENDS, TYPICAL, obeys
@@ -77,7 +77,8 @@ class Fit:
     @property
     def words(self) -> str:
         """The numbers and choices that were found."""
-        shown = {name: written(seen.value) for name, seen in self.parameters.items() if seen.value is not None}
+        guess = {name: " (a guess)" if seen.confidence is Confidence.GUESS else "" for name, seen in self.parameters.items()}
+        shown = {name: f"{written(seen.value)}{guess[name]}" for name, seen in self.parameters.items() if seen.value is not None}
         return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
@@ -102,7 +103,12 @@ def giving(
         right = operation.function(*(arrays[name] for name in operation.arrays), **parameters, **like)
         return np.asarray((right - value) / allowed).ravel()
 
-    return identified((Rule(candidate, told or {}, compared) for candidate in candidates), asked)
+    return identified((Rule(candidate, _of(candidate, told or {}), compared) for candidate in candidates), asked)
+
+
+def _of(operation: Operation, values: Values) -> Values:
+    """Return the values of parameters that an operation has."""
+    return {name: value for name, value in values.items() if name in operation.parameters}
 
 
 def sibling(operation: str, *arrays: str) -> str | None:
@@ -241,7 +247,8 @@ class _Search:
                 unseen.append(name)
                 continue
             short = roundest(low, high) if self.whole(name) else shortest(found[name], low, high)
-            found = {**found, name: short} if self.rule.fits({**found, name: short}) else found
+            told = self.whole(name) or tells(short, low, high)
+            found = {**found, name: short} if told and self.rule.fits({**found, name: short}) else found
             shown[name] = Seen(found[name], low, high)
         return {name: shown.get(name) or Seen(found[name]) for name in self.rule.free if name not in unseen}, unseen
 
@@ -274,10 +281,11 @@ def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
     others = [fit for fit in found if fit is not best]
     sure = all(_length(fit) > _length(best) + SURE for fit in others)
     notes, shown = list(best.notes), dict(best.parameters)
-    for name in (name for name, seen in shown.items() if not sure and any(fit.parameters.get(name) != seen for fit in others)):
+    for name in (name for name, seen in shown.items() if any(_other(fit, name, seen) for fit in others)):
+        shown[name] = replace(shown[name], confidence=Confidence.LIKELY if sure else Confidence.GUESS)
         if best.operation.parameters[name].choices:
-            shown[name] = Seen(shown[name].value, confidence=Confidence.GUESS)
-            notes.append(f"{name} is a guess: the other one fits numbers that are as round")
+            how = "likely: another one fits numbers that are less round" if sure else "a guess: another one fits numbers that are as round"
+            notes.append(f"{name} is {how}")
     ending = [name for name in shown if name in ENDING]
     together = [name for name, one in best.operation.parameters.items() if name in shown and (one.kind is int or name in ENDING)]
     if ending:
@@ -288,6 +296,12 @@ def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
     unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, seen in shown.items() if seen.value is None}
     alike = _alike(best, rules) if any(digits(seen.value) >= ODD for seen in shown.values() if isinstance(seen.value, float)) else ()
     return Fit(best.operation, {**shown, **unset}, (*notes, *alike))
+
+
+def _other(fit: Fit, name: str, seen: Seen) -> bool:
+    """Whether what fits too has another value of a parameter."""
+    other = fit.parameters.get(name)
+    return other is not None and not seen.holds(other.value)
 
 
 def _alike(best: Fit, rules: Sequence[Rule]) -> Iterator[str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from conformance.identify.declaration import Declaration, Place
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.following import Setting, restrictions
+from conformance.identify.grids import Grid
+from conformance.identify.pasted import Checked
 from conformance.identify.recognise import Found
 from conformance.identify.turns import Turns
 from conformance.show.report import Line
@@ -23,6 +25,7 @@ class Told:
     found: Found
     settings: Sequence[Setting]
     place: Place | None
+    checked: Checked | None = None
 
     @property
     def identity(self) -> Identity | None:
@@ -50,14 +53,17 @@ class Told:
         return {
             "name": self.name,
             "operation": identity.operation,
+            "values_of": identity.values_of,
             "declared": self.found.signature.declared,
             "what": identity.what,
             "call": self.found.probe.plan.words() if self.found.probe else None,
             "parameters": {name: _seen(seen) for name, seen in identity.parameters.items()},
             "restrictions": {s.name: list(s.allowed) for s in self.settings if s.allowed is not None},
             "seen": list(identity.seen),
+            "tried": [list(pair) for pair in self.found.tried],
             "unseen": [*identity.unseen, *_unseen(self.settings)],
             "declaration": self.declaration(),
+            "conforms": None if self.checked is None else self.checked.conforms,
         }
 
 
@@ -66,16 +72,27 @@ def lines(told: Told) -> Iterator[Line]:
     yield "head", told.name
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:
-        yield "bad", "  can't be called"
+        yield "bad", "  can't be called" if identity is None else f"  {identity.what}"
+        yield from (("quiet", f"{INDENT}not seen: {line}") for line in (identity.unseen if identity else ()))
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
         return
-    yield ("good", f"  {identity.operation}: {identity.what}") if told.known else ("bad", f"  no known scheme: {identity.what}")
+    yield _head(identity)
     yield "quiet", f"{INDENT}called as {probe.plan.words()} in {probe.dtype}{_axes(identity)}"
     yield from _declared(told)
     yield from (("", line) for line in _parameters(identity, told.settings))
     yield from (("", f"{INDENT}{line}") for line in identity.seen)
     yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(told.settings)])
+    if told.checked is not None:
+        yield "good" if told.checked.conforms else "bad", f"{INDENT}{told.checked.words}"
     yield from _pasted(told.declaration(), whole=told.place is not None)
+
+
+def _head(identity: Identity) -> Line:
+    if identity.operation is not None:
+        return "good", f"  {identity.operation}: {identity.what}"
+    if identity.values_of is not None:
+        return "warn", f"  the values of {identity.values_of} (no adapter): {identity.what}"
+    return "bad", f"  no known scheme: {identity.what}"
 
 
 def _declared(told: Told) -> Iterator[Line]:
@@ -100,6 +117,8 @@ def _values(value: object) -> set[str]:
 
 def _axes(identity: Identity) -> str:
     view = identity.view
+    if isinstance(view, Grid):
+        return f", x ({view.order.replace(' ', ', ')}), positions ({'batch, ' if view.rows else ''}token, axis)"
     if not isinstance(view, Turns):
         return ""
     form = f", positions ({view.form.replace(' ', ', ')})" if {"positions", "query_positions"} & set(view.probe.plan.probed) else ""

@@ -12,7 +12,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.probe import Probe
 
 #: Orders of axes; ``row`` is batch and head in one.
-ORDERS = ("batch head token dim", "batch token head dim", "row token dim", "token row dim", "token dim")
+ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim", "row token dim", "token row dim", "token dim")
 #: How positions are given: one row for all, one per sequence, or one per head too.
 FORMS = ("token", "row token", "one token", "batch head token")
 WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
@@ -58,20 +58,20 @@ class Turns:
         if self.order == "token dim" and x.shape[0] * x.shape[1] > 1:
             rows = [self.called(row[None, None], positions) for row in x.reshape(-1, *x.shape[2:])]
             return np.concatenate(rows).reshape(x.shape)
-        arranged = _arranged(x, self.order)
-        values = self.probe(**self._arrays(arranged, positions, x.shape))
-        return self._back(values[0], arranged.shape, x.shape)
+        shaped = arranged(x, self.order)
+        values = self.probe(**self._arrays(shaped, positions, x.shape))
+        return self._back(values[0], shaped.shape, x.shape)
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
         positions = np.arange(position + 1) if self.positions == "from_zero" else np.array([position])
         return [self.called(np.ones((1, 1, positions.size, self.width)), positions)]
 
-    def _back(self, value: np.ndarray, arranged: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-        if value.size != np.prod(shape) or value.shape[-1] != arranged[-1]:
-            message = f"the result has shape {value.shape} where x has {arranged}"
+    def _back(self, value: np.ndarray, shaped: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+        if value.size != np.prod(shape) or value.shape[-1] != shaped[-1]:
+            message = f"the result has shape {value.shape} where x has {shaped}"
             raise Refused(message)
-        return _restored(value.reshape(arranged), self.order, shape)
+        return restored(value.reshape(shaped), self.order, shape)
 
     def _arrays(self, x: np.ndarray, positions: np.ndarray, shape: tuple[int, ...]) -> dict[str, object]:
         needs = self.probe.plan.probed
@@ -81,8 +81,8 @@ class Turns:
         arrays["offset"] = int(positions[0])
         if "cotangent" in needs:
             arrays |= {"x": np.ones_like(x), "cotangent": x}
-        if "cos" in needs:
-            arrays |= _cosines(positions, self.width, self.tables)
+        if self.probe.plan.given_tables:
+            arrays |= _cosines(positions, self.width, self.tables, shape[:1] if self.form == "row token" else ())
         return {**arrays, **self.factors()}
 
     def factors(self) -> dict[str, np.ndarray]:
@@ -110,16 +110,22 @@ def opened(probe: Probe) -> Turns:
             continue
         if positions is not None:
             return replace(turns, positions=positions)
-    at_start = next((turns for turns in itertools.islice(_ways(probe), PATIENCE * len(_widths(probe))) if _starts(turns)), None)
+    placed = {"positions", "query_positions", "offset"} & set(probe.plan.probed)
+    first = itertools.islice(_ways(probe), PATIENCE * len(_widths(probe)))
+    at_start = next((turns for turns in first if _starts(turns)), None) if placed else None
     if at_start is not None:
         return replace(at_start, positions="only_zero")
     raise Refused(refusals[0] if refusals else UNEVEN)
 
 
 def _starts(turns: Turns) -> bool:
-    """Whether position 0 is taken, if no other is."""
+    """Whether position 0 is taken, and no other is."""
+    return _answers(turns, np.zeros(5, dtype=int)) and not _answers(turns, np.arange(1, 6))
+
+
+def _answers(turns: Turns, positions: np.ndarray) -> bool:
     try:
-        turns.called(np.ones((2, 3, 5, turns.width)), np.zeros(5, dtype=int))
+        turns.called(np.ones((2, 3, 5, turns.width)), positions)
     except Refused:
         return False
     return True
@@ -136,7 +142,7 @@ def _widths(probe: Probe) -> tuple[int, ...]:
 
 
 def _ways(probe: Probe) -> Iterator[Turns]:
-    forms = FORMS if {"positions", "query_positions"} & set(probe.plan.probed) else ("token",)
+    forms = FORMS if {"positions", "query_positions"} & set(probe.plan.probed) else FORMS[:2] if probe.plan.given_tables else ("token",)
     tables = TABLES if probe.takes("cos") else ("pair",)
     for dtype, order, form, table, width in itertools.product(DTYPES, ORDERS, forms, tables, _widths(probe)):
         yield Turns(probe.at(dtype), width, order, form, tables=table)
@@ -166,11 +172,14 @@ def _kept(turns: Turns, x: np.ndarray, counted: np.ndarray) -> Positions | None:
     return "consecutive" if np.allclose(mixed, later, atol=SAME * np.abs(later).max()) else None
 
 
-def _arranged(x: np.ndarray, order: str) -> np.ndarray:
+def arranged(x: np.ndarray, order: str) -> np.ndarray:
+    """Return (batch, head, token, width) in another order of axes."""
     rows = x.reshape(-1, *x.shape[2:])
     match order:
         case "batch token head dim":
             return x.swapaxes(1, 2)
+        case "token batch head dim":
+            return x.transpose(2, 0, 1, 3)
         case "row token dim":
             return rows
         case "token row dim":
@@ -180,10 +189,13 @@ def _arranged(x: np.ndarray, order: str) -> np.ndarray:
     return x
 
 
-def _restored(value: np.ndarray, order: str, shape: tuple[int, ...]) -> np.ndarray:
+def restored(value: np.ndarray, order: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return what came in an order of axes as (batch, head, token, width)."""
     match order:
         case "batch token head dim":
             return np.asarray(value.swapaxes(1, 2))
+        case "token batch head dim":
+            return np.asarray(value.transpose(1, 2, 0, 3))
         case "token row dim":
             return np.asarray(value.swapaxes(0, 1).reshape(shape))
     return np.asarray(value.reshape(shape))
@@ -200,7 +212,9 @@ def _formed(positions: np.ndarray, form: str, shape: tuple[int, ...]) -> np.ndar
     return positions
 
 
-def _cosines(positions: np.ndarray, width: int, tables: str) -> dict[str, np.ndarray]:
+def _cosines(positions: np.ndarray, width: int, tables: str, rows: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Return the tables of positions, once or once for each row of a batch."""
     angles = positions[:, None] * 10_000.0 ** (-2 * np.arange(width // 2) / width)
     whole = {"pair": angles, "tiled": np.tile(angles, 2), "repeated": np.repeat(angles, 2, axis=1)}[tables]
-    return {"cos": np.cos(whole), "sin": np.sin(whole)}
+    whole = np.broadcast_to(whole, (*rows, *whole.shape)).copy()
+    return {"cos": np.cos(whole), "sin": np.sin(whole), "waves": np.exp(1j * whole)}

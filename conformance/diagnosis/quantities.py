@@ -23,12 +23,12 @@ USUAL = (100, 500, 1000, 2048, 4096, 5000, 8192, 10_000, 50_000, 100_000, 500_00
 
 
 @dataclass(frozen=True)
-class Knob:
+class Quantity:
     """One number: how it is called, what is right, and the operation with another."""
 
     name: str
     should: str
-    turned: Callable[[Chosen], Function]
+    using: Callable[[Chosen], Function]
     asked: Chosen
     #: The numbers to try first, from what is asked; the others are searched where the number is ``real``.
     tried: Callable[[Any], tuple[float, ...]]
@@ -43,7 +43,7 @@ class Knob:
 TIMES_AT_MOST, FEW = 64, 16
 
 
-def knobs(operation: str) -> Iterator[Knob]:
+def quantities(operation: str) -> Iterator[Quantity]:
     """Yield every number of an operation that can be wrong alone."""
     contract = operations()[operation]
     for parameter in contract.parameters.values():
@@ -57,17 +57,17 @@ def knobs(operation: str) -> Iterator[Knob]:
     yield from _of_rotations(contract, operation)
 
 
-def _of_parameter(contract: Operation, operation: str, parameter: Parameter) -> Knob:
+def _of_parameter(contract: Operation, operation: str, parameter: Parameter) -> Quantity:
     name = parameter.name
     numbers = [one.name for one in contract.parameters.values() if one.kind in (int, float) and not one.choices and one.name != name]
 
-    def turned(chosen: Chosen) -> Function:
+    def using(chosen: Chosen) -> Function:
         return altered(operation, parameters=lambda given: {**given, name: _as(parameter.kind, chosen(given))})
 
-    return Knob(
+    return Quantity(
         name,
         f"take the {name} that is asked for",
-        turned,
+        using,
         lambda given: given[name],
         _whole_near if parameter.kind is int else lambda asked: _often(asked, parameter.default),
         parameter.kind is float,
@@ -96,37 +96,37 @@ def _often(asked: Any, default: Any) -> tuple[float, ...]:
     return tuple(map(float, dict.fromkeys((*near, *usual, 1.0 / number if number else 1.0, 0.0, 1.0, *USUAL))))
 
 
-def _shift(operation: str, array: str) -> Knob:
-    def turned(chosen: Chosen) -> Function:
+def _shift(operation: str, array: str) -> Quantity:
+    def using(chosen: Chosen) -> Function:
         return altered(operation, arrays=lambda arrays, given: {**arrays, array: arrays[array] + int(chosen(given))})
 
-    return Knob(array, f"use the {array.replace('_', ' ')} that are given", turned, lambda _: 0, lambda _: SHIFTS, sign="+")
+    return Quantity(array, f"use the {array.replace('_', ' ')} that are given", using, lambda _: 0, lambda _: SHIFTS, sign="+")
 
 
-def _stretch(operation: str, array: str) -> Knob:
-    def turned(chosen: Chosen) -> Function:
+def _stretch(operation: str, array: str) -> Quantity:
+    def using(chosen: Chosen) -> Function:
         return altered(operation, arrays=lambda arrays, given: {**arrays, array: arrays[array] * int(chosen(given))})
 
-    return Knob(array, f"use the {array.replace('_', ' ')} that are given", turned, lambda _: 1, lambda _: STRETCHES, sign="*")
+    return Quantity(array, f"use the {array.replace('_', ' ')} that are given", using, lambda _: 1, lambda _: STRETCHES, sign="*")
 
 
-def _factor(operation: str) -> Knob:
+def _factor(operation: str) -> Quantity:
     numbers = tuple(one.name for one in operations()[operation].parameters.values() if one.kind in (int, float) and not one.choices)
 
-    def turned(chosen: Chosen) -> Function:
+    def using(chosen: Chosen) -> Function:
         def scaled(*arrays: Any, **given: Any) -> Any:
             return _times(right(operation)(*arrays, **given), chosen(given))
 
         return scaled
 
-    return Knob("result", "return the result as it is", turned, lambda _: 1.0, lambda _: FACTORS, real=True, related=numbers, sign="*")
+    return Quantity("result", "return the result as it is", using, lambda _: 1.0, lambda _: FACTORS, real=True, related=numbers, sign="*")
 
 
 def _times(value: Any, factor: float) -> Any:
     return type(value)(*(factor * one for one in value)) if isinstance(value, tuple) else factor * np.asarray(value)
 
 
-def _of_rotations(contract: Operation, operation: str) -> Iterator[Knob]:
+def _of_rotations(contract: Operation, operation: str) -> Iterator[Quantity]:
     if form_of(operation) is not None and _turns_unslowed(contract):
         yield _frequency(operation)
     if set(contract.arrays) == {features(contract), "positions"} and "head_dim" in contract.parameters:
@@ -139,15 +139,15 @@ def _turns_unslowed(contract: Operation) -> bool:
     return placed and "factor" not in contract.parameters and hasattr(Rotary, contract.name.partition(".")[2])
 
 
-def _frequency(operation: str) -> Knob:
-    def turned(chosen: Chosen) -> Function:
+def _frequency(operation: str) -> Quantity:
+    def using(chosen: Chosen) -> Function:
         return lambda *arrays, **given: Rotary(frequency=lambda theta: chosen(given) * theta).of(operation)(*arrays, **given)
 
-    return Knob("frequencies", "use the frequencies as they are", turned, lambda _: 1.0, lambda _: FACTORS, real=True, sign="*")
+    return Quantity("frequencies", "use the frequencies as they are", using, lambda _: 1.0, lambda _: FACTORS, real=True, sign="*")
 
 
-def _width(operation: str) -> Knob:
-    def turned(chosen: Chosen) -> Function:
+def _width(operation: str) -> Quantity:
+    def using(chosen: Chosen) -> Function:
         def partly(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
             width = 2 * int(chosen(given) / 2)
             if not width:
@@ -157,7 +157,7 @@ def _width(operation: str) -> Knob:
 
         return partly
 
-    return Knob("rotary width", "turn every channel", turned, lambda given: given["head_dim"], _narrower, shares=(0.25, 0.5, 0.75))
+    return Quantity("rotary width", "turn every channel", using, lambda given: given["head_dim"], _narrower, shares=(0.25, 0.5, 0.75))
 
 
 def _narrower(head_dim: int) -> tuple[int, ...]:

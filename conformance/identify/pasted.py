@@ -1,0 +1,47 @@
+"""Check the adapter that is about to be printed, as ``posenc check`` would: what was found is a claim until then."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Report
+from conformance.calls.status import Status
+from conformance.isolate.targets import TargetError
+from conformance.run import check
+from conformance.show.report import message
+
+LEVEL = "smoke"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Whether the adapter conforms, and the first thing that is wrong where it doesn't."""
+
+    conforms: bool
+    words: str
+
+
+def checked(text: str, folder: Path, limits: Limits | None = None) -> Checked:
+    """Return what the lowest level says of an adapter whose code is imported from a folder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "pasted_adapter.py"
+        path.write_text(f"import sys\n\nsys.path.append({str(folder)!r})\n{text}", encoding="utf-8")
+        try:
+            report = check(str(path), level=LEVEL, limits=limits)
+        except TargetError as error:
+            return Checked(conforms=False, words=f"not checked: {error}")
+    if not report.complete:
+        raise KeyboardInterrupt
+    if report.status is Status.CONFORMS:
+        return Checked(conforms=True, words=f"checked at level {LEVEL}: it conforms")
+    return Checked(conforms=False, words=f"checked at level {LEVEL}: the function doesn't conform as that: {_first(report)}")
+
+
+def _first(report: Report) -> str:
+    """Return the mistake that was named, else the first check that is wrong, else why there is no verdict."""
+    named = next((diagnosis for diagnosis in report.diagnoses.values() if diagnosis.named), None)
+    if named is not None:
+        return f"it {named.does}"
+    wrong = next((result for result in report.results if result.convicts), None)
+    return report.refused or report.status.words if wrong is None else f"{wrong.check}: {message(wrong.outcome)}"
