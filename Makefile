@@ -16,6 +16,9 @@ check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter wh
 check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
 	.venvs/transformers4/bin/python examples/run.py transformers4
 
+# The tests start hundreds of processes, each of which would compile everything again.
+test test-whole: export PYTHONDONTWRITEBYTECODE :=
+
 test: $(VENV)/.test ## pass the tests; of some a sample, which they print first
 	$(RUN) -m pytest -n 2 --dist loadfile
 
@@ -47,7 +50,7 @@ vectors-check: $(VENV)/.test ## compare the golden vectors with a fresh generati
 convictions: $(VENV)/.test ## write which golden case convicts each known mistake, or name what that would lose
 	$(RUN) -m tools.convictions
 
-convictions-check: $(VENV)/.test ## compare the convictions with a fresh computation, as the tests do
+convictions-check: $(VENV)/.test ## compare the convictions with a fresh computation, of which the tests do a half
 	$(RUN) -m tools.convictions --check
 
 vectors-matrix: $(VENV)/.test ## the same under every Python found and two versions of NumPy

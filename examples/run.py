@@ -16,6 +16,8 @@ from conformance.show import terminal
 from conformance.show.summary import Conviction, convictions, verdict
 
 HERE = Path(os.path.relpath(Path(__file__).parent))
+#: How many parts of a target are judged side by side; each imports its framework.
+JOBS = min(os.cpu_count() or 1, 4)
 FALCON = ("slopes", "key index", "product")
 
 
@@ -88,7 +90,7 @@ def judge(example: Example) -> Row:
     started = time.perf_counter()
     progress = terminal.Progress(example.target)
     try:
-        report = run.check(example.target, progress=progress)
+        report = run.check(example.target, progress=progress, jobs=JOBS)
     except LibraryMissing as reason:
         return Row(example.target, f"skipped: {reason}", None, 0.0)
     finally:

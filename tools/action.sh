@@ -4,13 +4,15 @@
 set -uo pipefail
 targets=()
 while IFS= read -r line; do [ -n "$line" ] && targets+=("$line"); done <<<"${POSENC_TARGET:-}"
-options=(--level "${POSENC_LEVEL:-core}" --jobs "${POSENC_JOBS:-2}" --report "${POSENC_REPORT:-posenc-report}")
+report="${POSENC_REPORT:-posenc-report}"
+rm -f -- "$report/summary.md" # of a run before this one
+options=(--level "${POSENC_LEVEL:-core}" --jobs "${POSENC_JOBS:-2}" --report "$report")
 [ -n "${POSENC_COMMAND:-}" ] && options+=(--command "$POSENC_COMMAND")
 [ -n "${POSENC_BASELINE:-}" ] && options+=(--baseline "$POSENC_BASELINE")
 [ -n "${POSENC_SHARD:-}" ] && options+=(--shard "$POSENC_SHARD")
-"${POSENC_PYTHON:-python}" -m conformance check "${options[@]}" -- "${targets[@]}"
+"${POSENC_PYTHON:-python}" -P -m conformance check "${options[@]}" -- "${targets[@]}"
 status=$?
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "${POSENC_REPORT:-posenc-report}/summary.md" ]; then
-  cat "${POSENC_REPORT:-posenc-report}/summary.md" >>"$GITHUB_STEP_SUMMARY"
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$report/summary.md" ]; then
+  cat -- "$report/summary.md" >>"$GITHUB_STEP_SUMMARY"
 fi
 exit "$status"

@@ -19,16 +19,27 @@ from conformance.isolate.targets import TargetError
 from conformance.reports.markdown import plain
 from conformance.show.record import outcome
 from conformance.show.report import clean, message
+from tools.faults import elsewhere
 from tools.faults.ending import ENDING
 from tools.faults.fault import LASTING, Fault
 from tools.faults.leaving import LEAVING
+from tools.faults.replying import REPLYING
 from tools.faults.returning import RETURNING
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
-GROUPS = {"Ends, raises, never ends, or uses too much": ENDING, "Returns": RETURNING, "Leaves behind": LEAVING}
+GROUPS = {
+    "Ends, raises, never ends, or uses too much": ENDING,
+    "Returns": RETURNING,
+    "Leaves behind": LEAVING,
+    "Forges, or starts what shall be forgotten": REPLYING,
+}
 FAULTS = tuple(fault for faults in GROUPS.values() for fault in faults)
 CASES = ("rope.rotate/shifted", "alibi.slopes/six-heads")
 LONGEST = 110
+ELSEWHERE = "## Under other commands"
+ALL_THE_SAME = (
+    "`posenc precision` and `pytest --posenc`, in a file with two operations that are right: the exit status, and whether what is right was"
+)
 MARK = "POSENC_FAULTS"
 #: Most of the time is spent waiting.
 SIDE_BY_SIDE = 4
@@ -46,11 +57,25 @@ no process is left.
 - Start-up and each call have time limits of their own, the whole process tree has limits of memory and processes (`--startup-seconds`,
   `--call-seconds`, `--memory`, `--processes`). Exceeding one ends the worker with everything that it started; the next call gets a fresh
   one.
-- Replies carry the number of their call, so that one that nobody asked for is no answer.
-- A call that changes the state that all code of a process shares is reported as such, and other operations get a fresh worker then.
-- A failure is repeated in a fresh worker before it counts. What passes there depends on what was called before; a time-out that does
-  is called that only where an earlier call is found that causes it, and else convicts nobody: it is not judged, and says so.
+- Replies carry the number of their call, which can't be guessed, so that one that nobody asked for is no answer. Every field of a reply is
+  looked at before anything uses it: what has another type, length, depth or name ends the call as a crash, and nothing else.
+- Between the harness and a worker stands a keeper (Linux): whatever the worker starts becomes the keeper's when its parent ends, in a
+  session of its own or not, with an environment or without. The keeper kills all of it when the worker ends, when the harness asks, and
+  when the harness itself is gone.
+- A call that changes the state that all code of a process shares is reported of the one who made it, also where it raises, and other
+  operations get a fresh worker then.
+- A failure is repeated in a fresh worker before it counts. What passes there depends on what was called before; a time-out, a crash or a
+  limit that was exceeded is called that only where an earlier call is found that causes it: else a time-out convicts nobody, is not judged
+  and says so, and the others stay what they were and say that the same call passes in a fresh worker.
+- Workers hash text from a fixed seed. What is asked again is asked under another one: what changes then depends on hash order.
+- A worker that can't be started again is the outcome of the call that needed it; the results before it stay.
+- The environment of a worker lacks variables that are called like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
+  in `POSENC_PASS=HF_TOKEN`. No core files are written.
 - What ends a worker after its answer convicts the operation that answered last.
+- On Linux the kernel refuses a worker the memory of the process that judges, for reading and writing (`/proc/PID/mem`, `process_vm_readv`,
+  `ptrace`), and its open files: that process isn't *dumpable* while it has workers, so that no debugger of the same user gets in either,
+  and a worker gives up `CAP_SYS_PTRACE` before it imports anything. Of anybody but root its environment is closed too. The header of the
+  record says whether it held.
 
 ## What is best effort
 
@@ -59,13 +84,16 @@ no process is left.
   SIGKILL. The header of the record says which it was.
 - Memory is the resident memory of the tree; pages that processes share are counted once where the system tells (Linux). Memory of a GPU
   isn't counted.
-- A process that leaves its parent and its session is found because the worker adopts orphans (Linux), or by a mark in its environment. One
-  that was started and orphaned with an emptied environment in the last 0.2 s before its worker died is not found.
-- Where a worker ends while the next call is already on its way, that call fails, passes in a fresh worker, and is reported as depending on
-  what was called before.
+- Where there is no keeper, or an implementation has killed it, a process that leaves its parent and its session is found by a mark in its
+  environment, or because it was seen before. One that appeared in the last 0.2 s and emptied its environment is not found.
+- Where a worker ends while the next call is already on its way, that call is reported as a crash that passes in a fresh worker.
 - Threads that the interpreter doesn't know, and state inside of libraries other than NumPy, torch and JAX, aren't looked at.
+- Elsewhere than on Linux nothing closes the memory of the harness to code of the same user. On Linux root stays root: with its other
+  capabilities (`CAP_SYS_ADMIN`, kernel modules, raw devices), and a user who becomes root by `sudo`, gets in by other doors; recent
+  kernels show root the environment. Processes above the harness (a shell, the runner of a CI) are as open as they are to anybody.
 - The reply and the state are the worker's own words: this protects from mistakes, not from an implementation that wants to deceive.
-- Where the harness itself is ended by SIGKILL, a worker that waits ends at once, and one that computes when it has finished.
+- Where the harness itself is ended by SIGKILL, its workers end at once on Linux with everything that they started; elsewhere when they have
+  finished their call, and what they had started lives on.
 """
 
 
@@ -132,6 +160,37 @@ def every(faults: Sequence[Fault] = FAULTS) -> Iterator[Told]:
         yield from pool.map(told, faults, folders)
 
 
+def elsewhere_section(endings: Sequence[elsewhere.Ended]) -> str:
+    """Return what became of faults under other commands."""
+    names = [command.name for command in elsewhere.COMMANDS]
+    rows: dict[str, list[str]] = {}
+    for ending in endings:
+        rows.setdefault(ending.fault.name, []).append(ending.words)
+    kept = sum(not ending.trouble for ending in endings)
+    lines = [
+        ELSEWHERE,
+        "",
+        "Written by `python -m tools.reliability --elsewhere N`, in which every N-th fault is committed under `posenc identify`,",
+        ALL_THE_SAME,
+        "judged all the same. `posenc compare` runs no code but the reference. No traceback, no internal error and no process may be left.",
+        "Signals, closed outputs and full disks: `tests/test_faults_elsewhere.py`.",
+        "",
+        f"{kept} of {len(endings)} runs kept every promise.",
+        "",
+        f"| fault under another command | {' | '.join(names)} |",
+        f"|---|{'---|' * len(names)}",
+        *(f"| {plain(name)} | {' | '.join(map(plain, words))} |" for name, words in rows.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def published() -> tuple[str, str]:
+    """Return the document as it is published: what is said of ``check``, and of other commands."""
+    text = DOCUMENT.read_text(encoding="utf-8") if DOCUMENT.is_file() else ""
+    before, heading, after = text.partition(ELSEWHERE)
+    return before.rstrip("\n") + "\n", heading + after
+
+
 def document(reports: Sequence[Told]) -> str:
     """Return the document."""
     found = {report.fault.name: report for report in reports}
@@ -147,8 +206,11 @@ def document(reports: Sequence[Told]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Commit every fault, then write or check; return 1 where one is reported wrongly or, with ``--check``, the document is old."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--elsewhere", type=int, metavar="N", help="commit every N-th fault under other commands, and write that section")
     parser.add_argument("--check", action="store_true", help="compare with what is published, write nothing")
     options = parser.parse_args(arguments)
+    if options.elsewhere is not None:
+        return _elsewhere(options.elsewhere)
     with marked() as mark:
         reports = list(every())
         left = left_behind(mark)
@@ -158,11 +220,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{report.fault.name} must be {report.fault.kind} ({report.fault.words}), got {report}", file=sys.stderr)
     text = document(reports)
     if options.check:
-        old = not DOCUMENT.is_file() or DOCUMENT.read_text(encoding="utf-8") != text
+        old = published()[0] != text
         print("docs/reliability.md must be written again" if old else "docs/reliability.md is up to date")
         return int(old or bool(wrong or left))
-    DOCUMENT.write_text(text, encoding="utf-8")
+    _write(text, published()[1])
     return int(bool(wrong or left))
+
+
+def _write(text: str, section: str) -> None:
+    DOCUMENT.write_text(f"{text}\n{section}" if section else text, encoding="utf-8")
+
+
+def _elsewhere(step: int) -> int:
+    with marked() as mark:
+        endings = list(elsewhere.every([fault for fault in FAULTS[::step] if fault.runs_here]))
+        left = left_behind(mark)
+    _write(published()[0], elsewhere_section(endings))
+    for ending in endings:
+        if ending.trouble:
+            print(f"{ending.fault.name} under {ending.command.name} {ending.trouble}:\n{ending.text[-2000:]}", file=sys.stderr)
+    print("".join(f"left behind: {command}\n" for command in left), end="", file=sys.stderr)
+    return int(any(ending.trouble for ending in endings) or bool(left))
 
 
 def _harmless(result: Result, fault: Fault) -> tuple[bool, bool, bool]:

@@ -1,7 +1,29 @@
-"""Read on a command line how much of everything is asked for."""
+"""How much of everything is asked for, and over how many processes it is spread."""
 
 import argparse
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from fractions import Fraction
+from typing import Protocol, TypeVar
+
+from conformance.show.terminal import Progress
+
+BATCH = 4
+
+
+class Asked(Protocol):
+    """What can be asked in another process, and said in words."""
+
+    @property
+    def words(self) -> str:
+        """What it is, on one line."""
+
+
+A = TypeVar("A", bound=Asked)
+B = TypeVar("B")
+C = TypeVar("C")
 
 
 def share_of_all(text: str) -> Fraction:
@@ -14,3 +36,19 @@ def share_of_all(text: str) -> Fraction:
         message = f"a share must be over 0 and up to 1, like 1/20, got {text!r}"
         raise argparse.ArgumentTypeError(message)
     return found
+
+
+def evenly(every: Sequence[C], share: Fraction) -> list[C]:
+    """Return that share of all, evenly spread, the same ones every time."""
+    return [each for index, each in enumerate(every) if int((index + 1) * share) > int(index * share)]
+
+
+def spread(name: str, ask: Callable[[A], B], wanted: Sequence[A], jobs: int) -> Iterator[B]:
+    """Yield the answers in order, and show on a terminal how many there are."""
+    progress = Progress(name)
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) if jobs > 1 else nullcontext() as pool:
+        found = pool.map(ask, wanted, chunksize=BATCH) if pool else map(ask, wanted)
+        for done, (each, answer) in enumerate(zip(wanted, found, strict=True), 1):
+            progress(done, len(wanted), each.words)
+            yield answer
+    progress.clear()

@@ -3,15 +3,12 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from conformance.adapt.adapter import near_miss
 from conformance.mutants import for_operation
-from conformance.show.terminal import Progress
 from conformance.spec.declarations import operations
 from conformance.spec.files import write
 from tools.accuracy import answers, beside, between_calls, score
@@ -19,9 +16,8 @@ from tools.accuracy.answers import Answer, Answered
 from tools.accuracy.held_out import held_out
 from tools.accuracy.record import WRONG, record
 from tools.accuracy.trials import Trial, sampled, trials
-from tools.share import share_of_all
+from tools.share import share_of_all, spread
 
-BATCH = 4
 #: Of the mistakes that a vector shows by enough, how many must be named right first.
 AIM = 0.97
 
@@ -40,17 +36,6 @@ def unknown(names: Sequence[str], share: Fraction) -> list[Trial]:
     """Return the trials of mistakes that no table knows."""
     every = (Trial(words, name, beside.DTYPE) for name in names for words in held_out(name))
     return [trial for trial in every if sampled(trial.words, share)]
-
-
-def every(ask: Callable[[Trial], Answered], wanted: Sequence[Trial], jobs: int) -> Iterator[Answered]:
-    """Yield the answers, in order."""
-    progress = Progress("accuracy")
-    with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
-        found = pool.map(ask, wanted, chunksize=BATCH) if pool else map(ask, wanted)
-        for done, each in enumerate(found, 1):
-            progress(done, len(wanted), each.trial.words)
-            yield each
-    progress.clear()
 
 
 def equals(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -73,13 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the score; return 1 where it isn't as it must be."""
     options = _parser().parse_args(arguments)
     started, names = time.perf_counter(), chosen(options.scheme)
-    found = list(every(answers.answered, known(names, options.sample), options.jobs))
+    found = list(spread("accuracy", answers.answered, known(names, options.sample), options.jobs))
     for kind in score.KINDS:
         _show(f"mistakes of {kind}", score.of_kind(found, kind), *WRONG, Answer.NOT_NAMED)
         print(score.verdict(score.of_kind(found, kind)), end="\n\n")
     between = between_calls.answered([trial for trial in between_calls.trials(names) if sampled(trial.words, options.sample)])
     _show("mistakes between calls", between, *WRONG, Answer.NOT_NAMED)
-    new = list(every(beside.answered, unknown(names, options.sample * options.held_out), options.jobs))
+    new = list(spread("accuracy", beside.answered, unknown(names, options.sample * options.held_out), options.jobs))
     _show("mistakes that no table knows (not to be named is no error)", new, *WRONG)
     if options.record is not None:
         asked = {"scheme": options.scheme, "sample": options.sample, "held-out": options.held_out}
@@ -90,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show(title: str, found: Sequence[Answered], *listed: Answer) -> None:
-    print(title, *score.aligned(list(score.table(found, "scheme"))), *score.confused(found, *listed), "", sep="\n", flush=True)
+    print(title, *score.aligned(found, "scheme"), *score.confused(found, *listed), "", sep="\n", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

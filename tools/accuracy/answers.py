@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.calls.outcomes import Diagnosis, Failed
+from conformance.calls.outcomes import Diagnosis
 from conformance.calls.subject import Reply
-from conformance.judge.judge import compare
+from conformance.judge.judge import fails
 from conformance.mutants import MUTANTS
 from conformance.spec.declarations import operations
 from conformance.spec.mutant import Mutant
@@ -127,7 +127,7 @@ def _alike(dtype: str, vector: Vector, one: Results | None, other: Results | Non
     one, other = ({name: np.nan_to_num(array, posinf=np.inf, neginf=-np.inf) for name, array in each.items()} for each in (one, other))
     dtypes = {name: "int64" if array.dtype.kind in "iu" else dtype for name, array in one.items()}
     reply = Reply({name: lowered(array, dtype) for name, array in one.items()}, dtypes)
-    return not isinstance(compare(replace(vector, expected=other), reply, dtype, REQUIRED[dtype]).outcome, Failed)
+    return not fails(replace(vector, expected=other), reply, dtype, REQUIRED[dtype])
 
 
 def results(function: Function, vector: Vector) -> Results | None:

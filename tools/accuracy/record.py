@@ -8,6 +8,7 @@ from fractions import Fraction
 from importlib.metadata import version
 
 from conformance.version import __version__
+from tools import documents
 from tools.accuracy import score
 from tools.accuracy.answers import Answer, Answered
 
@@ -82,11 +83,7 @@ def _conditions(asked: Mapping[str, object]) -> Iterator[str]:
 
 def _tables(found: Sequence[Answered], columns: Iterable[str]) -> Iterator[str]:
     for column in columns if found else ():
-        head, *rows = score.table(found, column)
-        yield f"| {' | '.join(head)} |"
-        yield f"|---|{'---:|' * (len(head) - 1)}"
-        yield from (f"| {' | '.join(row)} |" for row in rows)
-        yield ""
+        yield from (*documents.markdown(score.table(found, column)), "")
 
 
 def _listed(lines: Iterable[str]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from tools import documents
 from tools.accuracy.answers import HELD_OUT, RIGHT, UNTOLD, Answer, Answered, share
 
 #: What is counted apart: a value that is another, and a value that is less precise.
@@ -66,12 +67,9 @@ def _row(name: str, found: Sequence[Answered]) -> tuple[str, ...]:
     return (name, *(f"{count:,}" for count in counts(found)), rate(found))
 
 
-def aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yield the rows of a table as lines."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        cells = [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        yield " ".join([first[:LONGEST].ljust(min(widths[0], LONGEST)), *cells])
+def aligned(found: Sequence[Answered], column: str) -> list[str]:
+    """Return the table as lines of a screen."""
+    return documents.aligned(list(table(found, column)), gap=" ", longest=LONGEST)
 
 
 def confused(found: Sequence[Answered], *answers: Answer) -> Iterator[str]:

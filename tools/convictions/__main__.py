@@ -8,6 +8,7 @@ from pathlib import Path
 
 from conformance.spec import files
 from conformance.spec.declarations import operations
+from tools import documents
 from tools.convictions import lock
 from tools.convictions.computed import convicting, vectors
 from tools.convictions.lock import Lock, LockError
@@ -19,11 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         before = lock.read(options.lock)
     except LockError as error:
-        return _complain([str(error)])
+        return documents.complain([str(error)])
     found = {name: cases for operation in operations() for name, cases in convicting(operation).items()}
     after = lock.locked(found)
     refused = stale(before, after) if options.check else unacknowledged(before, after, options.lose)
-    if status := _complain(refused):
+    if status := documents.complain(refused):
         return status
     if not options.check:
         files.write(options.lock, lock.text(after))
@@ -53,11 +54,6 @@ def told(found: Mapping[str, Sequence[str]], after: Lock, *, redundant: bool) ->
     yield f"{len(alone)} of {len(vectors()):,} cases convict a mutant alone; {len(idle)} convict none: {', '.join(idle)}"
     if redundant:
         yield from (f"{case} convicts {convicted[case]}, none alone" for case in vectors() if case not in alone)
-
-
-def _complain(sentences: Sequence[str]) -> int:
-    sys.stderr.writelines(f"{sentence}\n" for sentence in sentences)
-    return int(bool(sentences))
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from conformance.calls.outcomes import Failed
 from conformance.calls.subject import Reply
 from conformance.checks.evidence.known import reply
-from conformance.judge.judge import compare
+from conformance.judge.judge import fails
 from conformance.mutants import for_operation
 from conformance.spec.declarations import operations
 from conformance.spec.mutant import Mutant
@@ -37,7 +36,7 @@ def convicts(vector: Vector, mutant: Mutant) -> bool:
         answer = mutant.function(*read_only(vector), **vector.parameters)
     except SpecificationError:
         return True
-    return isinstance(compare(vector, float32_reply(vector.operation, answer), "float32", "float32").outcome, Failed)
+    return fails(vector, float32_reply(vector.operation, answer), "float32", "float32")
 
 
 def read_only(vector: Vector) -> list[np.ndarray]:

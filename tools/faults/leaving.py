@@ -48,7 +48,7 @@ LEAVING = (
     Fault(
         "a frame of the channel's own, forged",
         "crashed",
-        "a reply must be to call",
+        "a reply must carry the number of its call, got none",
         outside=CHANNEL,
         inside="""
         from conformance.isolate.channel import Channel
@@ -58,7 +58,7 @@ LEAVING = (
     Fault(
         "a frame that promises more than may be",
         "crashed",
-        "must stay below",
+        "a header must have at most 4194304 bytes, got 4294967295",
         outside=CHANNEL,
         inside="os.write(channel(), b'PEC1' + b'\\xff' * 12)",
     ),
@@ -80,7 +80,7 @@ LEAVING = (
         "a daemon without an environment", "passed", "", f"subprocess.run(['sh', '-c', 'setsid env -i sleep {LASTING} >/dev/null 2>&1 &'])"
     ),
     Fault("a thread that goes on", "advisory", "leaves a thread running", "threading.Thread(target=time.sleep, args=(100,)).start()"),
-    Fault("a timer that kills later", "advisory", STATE + "signal handlers or timers", "signal.alarm(100)"),
+    Fault("a timer that kills later", "advisory", STATE + "timers", "signal.alarm(100)"),
     Fault("an atexit handler that hangs", "passed", "", "import atexit\natexit.register(time.sleep, 100)"),
     Fault("another handler for signals", "advisory", STATE + "signal handlers", "signal.signal(signal.SIGALRM, signal.SIG_IGN)"),
     Fault("lowered resource limits", "advisory", STATE + "resource limits", "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))"),

@@ -2,7 +2,7 @@
 
 from tools.faults.fault import Fault
 
-READABLE = "not a result: a result must hold real numbers or integers"
+READABLE = "not a result: a result must hold real numbers of at most 64 bits or integers"
 
 RETURNING = (
     Fault("nothing", "failed", "not a result: a result must be an array of numpy or a number, got None", "return None"),

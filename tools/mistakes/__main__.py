@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from conformance.spec import files
 from refimpl.schemes import SCHEMES
+from tools import documents
 from tools.mistakes.index import FOLDER, index, reports
 from tools.mistakes.known import mistakes
 from tools.mistakes.page import page
@@ -20,8 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     texts = pages()
     if options.check:
-        return _complain([*stale(options.directory, texts), *strays(options.directory, texts)])
-    write(options.directory, texts)
+        return documents.complain([*stale(options.directory, texts), *strays(options.directory, texts)])
+    documents.write(options.directory, texts)
     return 0
 
 
@@ -31,33 +31,15 @@ def pages() -> dict[str, str]:
     return {INDEX: index(), **schemes, f"{FOLDER}/reports.md": reports()}
 
 
-def write(directory: Path, texts: Mapping[str, str]) -> None:
-    """Write every page that differs, and say which."""
-    (directory / FOLDER).mkdir(parents=True, exist_ok=True)
-    changed = [name for name, text in texts.items() if _read(directory / name) != text]
-    for name in changed:
-        files.write(directory / name, texts[name])
-    print(f"wrote {', '.join(changed)}" if changed else "nothing to write")
-
-
 def stale(directory: Path, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield every page that isn't what it would be now."""
-    yield from (f"docs/{name} must be written again (make mistakes)" for name, text in texts.items() if _read(directory / name) != text)
+    yield from (f"docs/{name} must be written again (make mistakes)" for name in documents.differing(directory, texts))
 
 
 def strays(directory: Path, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield every page that belongs to no scheme."""
     found = sorted(path.name for path in (directory / FOLDER).glob("*.md"))
     yield from (f"docs/{FOLDER}/{name} must belong to a scheme" for name in found if f"{FOLDER}/{name}" not in texts)
-
-
-def _complain(sentences: Sequence[str]) -> int:
-    sys.stderr.writelines(f"{sentence}\n" for sentence in sentences)
-    return int(bool(sentences))
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -13,7 +13,8 @@ from tools.pages.thread import thread
 
 FOLDER = "mistakes"
 OPENING = """What goes wrong in implementations of positional encodings: RoPE, YaRN, LongRoPE, ALiBi, T5's bias, sinusoids, Transformer-XL
-and others. Each mistake below is a program, convicted by golden numbers or by a law, and most were met in public code.
+and others. Each mistake below is a program, convicted by golden numbers or by a law. Of {every}, {met} bear the address of a public report,
+some of them that of a report on another scheme, where the same mistake was made.
 `posenc check YOURS` runs an implementation against all of them and says which one it is; this is the same knowledge, to read."""
 BY_SYMPTOM = "What you see, and what it may be, likeliest first."
 BY_SCHEME = "*Inherited* is what befalls every scheme of a form, or whatever takes positions. Every page has a table of contents by topic."
@@ -29,7 +30,7 @@ def index(reports: str = f"{FOLDER}/reports.md") -> str:
     return joined(
         NOTICE,
         "# Known mistakes in positional encodings",
-        OPENING,
+        OPENING.format(every=len(known), met=sum(bool(mistake.threads) for mistake in known)),
         contents(),
         section("By symptom", BY_SYMPTOM, *(symptom(seen, known) for seen in symptoms())),
         section("By topic", *map("".join, by_topic())),

@@ -54,12 +54,10 @@ def symptoms() -> list[Symptom]:
 
 def sorted_by_topic(mistakes: Sequence[Mistake], among: Sequence[Topic]) -> dict[Topic, list[Mistake]]:
     """Return every topic that has mistakes, with them; the first topic that holds a mistake has it."""
-    sorted_ = {topic: [mistake for mistake in mistakes if _topic(mistake, among) is topic] for topic in among}
+    sorted_: dict[Topic, list[Mistake]] = {topic: [] for topic in among}
+    for mistake in mistakes:
+        sorted_[next(topic for topic in among if topic.holds(mistake))].append(mistake)
     return {topic: held for topic, held in sorted_.items() if held}
-
-
-def _topic(mistake: Mistake, among: Sequence[Topic]) -> Topic:
-    return next(topic for topic in among if topic.holds(mistake))
 
 
 def _read(name: str) -> list[Mapping[str, Any]]:

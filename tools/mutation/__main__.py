@@ -14,11 +14,11 @@ from refimpl.schemes import SCHEMES
 from tools.mutation import equivalents, record
 from tools.mutation.equivalents import Equivalents
 from tools.mutation.judging import Verdict
-from tools.mutation.plan import EVERYTHING, Mutant, Reach, reach
+from tools.mutation.plan import EVERYTHING, Reach, reach
 from tools.mutation.running import Court, verdicts
 from tools.mutation.score import Trial, trials
 from tools.mutation.specimen import copied
-from tools.share import share_of_all
+from tools.share import evenly, share_of_all
 
 EVERY = (*SCHEMES, EVERYTHING)
 
@@ -28,7 +28,7 @@ def main() -> int:
     options = _options()
     court = Court(copied(), vectors_by_operation(), equivalents.load())
     whole = reach(court.specimen, court.vectors)
-    mutants = sample(whole.plan(options.scheme or EVERY), options.sample)
+    mutants = evenly(whole.plan(options.scheme or EVERY), options.sample)
     found = trials(mutants, shown(verdicts(court, mutants, jobs=options.jobs), len(mutants)), court.known)
     complaints = [*record.survivors(found), *_disproved(found), *_stale(court.known, whole)]
     if options.record:
@@ -43,11 +43,6 @@ def vectors_by_operation() -> dict[str, list[Vector]]:
     for vector in load():
         found.setdefault(vector.operation, []).append(vector)
     return found
-
-
-def sample(mutants: Sequence[Mutant], share: Fraction) -> list[Mutant]:
-    """Return that share of the mutants, evenly spread, the same ones every time."""
-    return [mutant for index, mutant in enumerate(mutants) if int((index + 1) * share) > int(index * share)]
 
 
 def shown(verdicts: Iterable[Verdict], total: int) -> Iterator[Verdict]:

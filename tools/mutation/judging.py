@@ -7,10 +7,9 @@ from hypothesis import Phase, given
 from hypothesis import seed as seeded
 
 from conformance import laws
-from conformance.calls.outcomes import CONVICTIONS
 from conformance.calls.subject import CallFailedError, Subject
 from conformance.checks.law_checks import declared
-from conformance.judge.judge import compare, exact_in
+from conformance.judge.judge import exact_in, fails
 from conformance.laws.examples import by_seed_alone, example_for, silent
 from conformance.laws.judging import Check, judge
 from conformance.laws.trial import Example, Trial
@@ -62,8 +61,7 @@ def _judged(subject: Subject, vector: Vector) -> tuple[bool, bool]:
     except CallFailedError as failure:
         refused = vector.error is not None and vector.error in str(failure)
         return not refused, refused
-    wrong = vector.error is not None or isinstance(compare(vector, reply, subject.dtype, subject.profile).outcome, CONVICTIONS)
-    return wrong, True
+    return vector.error is not None or fails(vector, reply, subject.dtype, subject.profile), True
 
 
 def by_laws(subject: Subject) -> Verdict:

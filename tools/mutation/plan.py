@@ -1,4 +1,4 @@
-"""Decide which mutation is put to which operation: to every one that runs the function."""
+"""Decide which mutation is put to which operation: to every one that runs the function, but attention is asked for what it adds."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ NUMERIC = ("refimpl.attention", *(f"refimpl.forms.{name}" for name in FORMS), *(
 #: What every operation shares: a mutation here is put to all of them together.
 SHARED = ("refimpl.arrays", "refimpl.spec")
 EVERYTHING = "shared"
+#: Operations made of others of their scheme: what another one runs is put to that one, whose result shows it as it is.
+DERIVED = ("weights", "attend")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +58,16 @@ class Reach:
         return [site.label for site in (*self.numeric, *self.shared) if site.label not in seen]
 
     def _of_operation(self, name: str) -> Iterator[Mutant]:
-        scheme, _, _ = name.partition(".")
+        scheme, _, own = name.partition(".")
+        spared = self._simpler(scheme) if own in DERIVED else set()
         for site in self.numeric:
-            if site in self.sites[name]:
+            if site in self.sites[name] and site.label not in spared:
                 yield from (Mutant(mutation, scheme, (name,)) for mutation in self.mutations[site.label])
+
+    def _simpler(self, scheme: str) -> set[str]:
+        """Return the functions that operations of a scheme run which aren't derived from others."""
+        simple = (sites for name, sites in self.sites.items() if name.startswith(f"{scheme}.") and name.partition(".")[2] not in DERIVED)
+        return {site.label for sites in simple for site in sites}
 
     def _of_all(self) -> Iterator[Mutant]:
         seen = {site.label for sites in self.sites.values() for site in sites}

@@ -1,22 +1,18 @@
 """Put every known mistake in the place of code that declares little: ``python -m tools.narrow --jobs 2 --sample 1/20``."""
 
 import argparse
-import multiprocessing
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 
-from conformance.show.terminal import Progress
 from conformance.spec.declarations import operations
 from conformance.spec.files import write
 from tools.narrow import record
 from tools.narrow.declaring import Declaration, declarations
 from tools.narrow.judging import Judged, Outcome, judge
-from tools.share import share_of_all
+from tools.share import evenly, share_of_all, spread
 
 #: How many declarations are drawn for every operation.
 COUNT = 30
@@ -25,19 +21,7 @@ COUNT = 30
 def chosen(only: Sequence[str], count: int, seed: int, share: Fraction) -> list[Declaration]:
     """Return that share of the declarations, evenly spread, the same ones every time."""
     every = [each for name in only or operations() for each in declarations(name, count, seed)]
-    return [each for index, each in enumerate(every) if int((index + 1) * share) > int(index * share)]
-
-
-def judged(wanted: Sequence[Declaration], jobs: int) -> Iterator[Judged]:
-    """Yield what became of every declaration, in order."""
-    progress = Progress("narrow")
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) if jobs > 1 else nullcontext() as pool:
-        found = pool.map(judge, wanted) if pool else map(judge, wanted)
-        for done, each in enumerate(found, 1):
-            progress(done, len(wanted), each.declaration.words)
-            yield each
-    progress.clear()
+    return evenly(every, share)
 
 
 def shortcomings(found: Sequence[Judged]) -> Iterator[str]:
@@ -53,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     started = time.perf_counter()
     wanted = chosen(options.operation, COUNT, options.seed, options.sample)
-    found = list(judged(wanted, options.jobs))
+    found = list(spread("narrow", judge, wanted, options.jobs))
     wrong = list(shortcomings(found))
     if options.record is not None:
         write(options.record, record.page(found, options.seed, options.sample))

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from conformance.mutants import MUTANTS
 from conformance.version import __version__
+from tools import documents
 from tools.narrow.judging import FURTHER, Judged, Outcome
 
 HEAD = """\
@@ -38,14 +39,11 @@ VERDICTS = ("conforms", "alarms")
 
 def page(found: Sequence[Judged], seed: int, share: Fraction) -> str:
     """Return the record of all declarations, or of a share of them, as Markdown."""
-    head, *rows = table(found)
     sampled = "" if share == 1 else f" --sample {share}"
     parts = [
         HEAD.replace("FURTHER", str(FURTHER)),
         f"Written by `python -m tools.narrow --seed {seed}{sampled}`: posenc {__version__}, numpy {version('numpy')}.\n",
-        f"| {' | '.join(head)} |",
-        f"|---|{'---:|' * (len(head) - 1)}",
-        *(f"| {' | '.join(row)} |" for row in rows),
+        *documents.markdown(table(found)),
         "\n## Missed\n",
         *(_listed(missed(found)) or ["None."]),
         "\n## Why right code got no verdict\n",
@@ -56,10 +54,7 @@ def page(found: Sequence[Judged], seed: int, share: Fraction) -> str:
 
 def told(found: Sequence[Judged]) -> Iterator[str]:
     """Yield the record's lines for a screen."""
-    rows = list(table(found))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *counts in rows:
-        yield "  ".join([name.ljust(widths[0]), *(count.rjust(width) for count, width in zip(counts, widths[1:], strict=True))])
+    yield from documents.aligned(list(table(found)))
     yield from (f"missed: {line}" for line in missed(found))
     yield from (f"no verdict on right code: {line}" for line in reasons(found))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from refimpl.schemes import SCHEMES
+from tools import documents
 from tools.pages import pictures
 from tools.pages.gaps import gaps
 from tools.pages.index import index
@@ -20,12 +21,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = options.schemes or list(SCHEMES)
     missing = [gap for name in names for gap in gaps(SCHEMES[name])]
     if missing:
-        return _complain(missing)
+        return documents.complain(missing)
     digests = pictures.drawn(names)
     texts = pages(names, digests, complete=not options.schemes)
     if options.check:
-        return _complain([*stale(options.directory, texts, digests), *strays(options.directory)])
-    write(options.directory, texts, digests)
+        return documents.complain([*stale(options.directory, texts, digests), *strays(options.directory)])
+    drawn = pictures.write(options.directory / pictures.FOLDER, digests)
+    print(f"drew {', '.join(drawn)}" if drawn else "nothing to draw")
+    documents.write(options.directory, texts)
     return 0
 
 
@@ -36,20 +39,10 @@ def pages(names: Iterable[str], pictured: Mapping[str, str], *, complete: bool =
     return {"README.md": index(SCHEMES), **texts} if complete else texts
 
 
-def write(directory: Path, texts: Mapping[str, str], digests: Mapping[str, str]) -> None:
-    """Write every page that differs, and draw every picture whose numbers do; say which."""
-    changed = pictures.write(directory / pictures.FOLDER, digests)
-    for name in [name for name, text in texts.items() if _read(directory / name) != text]:
-        (directory / name).write_text(texts[name], encoding="utf-8")
-        changed.append(name)
-    print(f"wrote {', '.join(changed)}" if changed else "nothing to write")
-
-
 def stale(directory: Path, texts: Mapping[str, str], digests: Mapping[str, str]) -> Iterator[str]:
     """Yield every page and picture that isn't what it would be now."""
     old = pictures.published(directory / pictures.FOLDER)
-    old_pages = [name for name, text in texts.items() if _read(directory / name) != text]
-    yield from (f"docs/schemes/{name} must be written again (make pages)" for name in old_pages)
+    yield from (f"docs/schemes/{name} must be written again (make pages)" for name in documents.differing(directory, texts))
     yield from (f"the picture of {name} must be drawn again (make pages)" for name, digest in digests.items() if old.get(name) != digest)
 
 
@@ -57,15 +50,6 @@ def strays(directory: Path) -> Iterator[str]:
     """Yield every page that belongs to no scheme."""
     known = {"README", *SCHEMES}
     yield from (f"docs/schemes/{path.name} must belong to a scheme" for path in sorted(directory.glob("*.md")) if path.stem not in known)
-
-
-def _complain(sentences: Sequence[str]) -> int:
-    sys.stderr.writelines(f"{sentence}\n" for sentence in sentences)
-    return int(bool(sentences))
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -2,17 +2,17 @@
 
 import sys
 
+from tools import documents
 from tools.properties.page import PAGE, text
 
 
 def main(arguments: list[str]) -> int:
     """Write the page, or with ``--check`` return 1 where it isn't what is measured now."""
+    texts = {PAGE.name: text()}
     if arguments == ["--check"]:
-        fresh = PAGE.read_text(encoding="utf-8") == text()
-        if not fresh:
-            sys.stderr.write(f"{PAGE.name} must be what is measured now, got another text: run `make pages`\n")
-        return int(not fresh)
-    PAGE.write_text(text(), encoding="utf-8")
+        stale = documents.differing(PAGE.parent, texts)
+        return documents.complain(f"{name} must be what is measured now, got another text: run `make pages`" for name in stale)
+    documents.write(PAGE.parent, texts)
     return 0
 
 

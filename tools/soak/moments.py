@@ -4,16 +4,23 @@ import os
 import random
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from itertools import count
 
 import psutil
 
+from conformance.calls.status import Status
+
 #: How many kills come while files are written, how many of those right before a step, and else how long after it at most (seconds).
 WHILE_WRITING = 0.5
 BEFORE_A_STEP = 0.5
 AFTER = 0.02
+#: Seconds for a command that was asked to end, and what it ends with then: interrupted, or nobody listened yet or any more;
+#: one that had to be killed counts, so that it is told.
+PATIENCE = 60
+ASKED = (Status.INTERRUPTED, -signal.SIGTERM, -signal.SIGKILL)
 
 
 @dataclass
@@ -55,12 +62,29 @@ def stop_while_writing(process: subprocess.Popen[bytes], lengths: Lengths, chanc
     time.sleep(AFTER * chance.random() ** 4)
 
 
+def terminate(process: subprocess.Popen[bytes]) -> tuple[bool, list[psutil.Process]]:
+    """Ask a command to end; return whether that is what ended it, and what it had started."""
+    children = _below(process)
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
+        overdue = threading.Timer(PATIENCE, process.kill)
+        overdue.start()
+        stops(process)
+        overdue.cancel()
+    return process.wait() in ASKED, children
+
+
 def end(process: subprocess.Popen[bytes]) -> tuple[bool, list[psutil.Process]]:
     """Kill a command and its group; return whether it was still running, and what it had started."""
-    try:
-        children = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        children = []
+    children = _below(process)
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     return process.wait() == -signal.SIGKILL, children
+
+
+def _below(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
+    try:
+        return psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []

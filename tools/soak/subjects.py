@@ -1,4 +1,4 @@
-"""What is fuzzed: protocol lines, vector files, files of deviations, records. Each is read, and what was accepted is checked."""
+"""What is fuzzed: protocol lines, vector files, files of deviations, records, replies. Each is read, and what was accepted is checked."""
 
 import copy
 import datetime as dt
@@ -26,6 +26,7 @@ from conformance.show.baseline import BaselineError
 from conformance.spec import document, vectors
 from conformance.spec.vectors import VectorError
 from tools.generate.writer import write
+from tools.soak import replies
 from tools.soak.mutations import changed, damaged
 
 BY_TREE = 0.5
@@ -236,4 +237,5 @@ SUBJECTS: Mapping[str, Subject] = {
     "vector files": Subject(_file, _read_file, (VectorError,)),
     "files of deviations": Subject(_deviations, _read_deviations, (BaselineError,)),
     "records": Subject(_record, _read_record, (RecordError,)),
+    "replies of workers": Subject(replies.make, replies.read, replies.REFUSALS),
 }
