@@ -12,6 +12,8 @@ settings.load_profile("no clock")
 # A job in the background of a shell ignores Ctrl-C, and so would everything that it starts: the tests are about those who don't.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

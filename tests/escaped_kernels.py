@@ -8,7 +8,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, relative_bias, rope
+from refimpl.schemes import learned, longrope, relative_bias, rope, transformer_xl
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -412,4 +412,38 @@ VIEWED: list[Kernel] = [
     Kernel("tokens of keys read side by side", "rope.attend", reading(attend, (1, tokens_side_by_side)), AT_END),
     Kernel("a cotangent that is broadcast found once", "rope.gradient", reading(rope.gradient, (2, first_only)), {"layout": "half"}),
 ]
-KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED]
+
+
+def rest_as_it_came(tile: int) -> Function:
+    """Return the shift of scores by whole tiles of queries, where there is one; the queries left over keep theirs."""
+
+    def kernel(scores: np.ndarray, *, memory: int) -> np.ndarray:
+        whole = scores.shape[2] // tile * tile or scores.shape[2]
+        return np.concatenate([transformer_xl.shift(scores, memory=memory)[:, :, :whole], scores[:, :, whole:]], axis=2)
+
+    return kernel
+
+
+def no_farther(most: int) -> Function:
+    """Return factors of distances that are clipped."""
+
+    def kernel(m: np.ndarray, n: np.ndarray, weight: np.ndarray, saturation: np.ndarray) -> np.ndarray:
+        distance = np.minimum(np.abs(m[..., None, :, None] - n[..., None, None, :]), most)
+        limit = saturation.astype(np.float64)[:, None, None]
+        with np.errstate(over="ignore"):
+            odds = np.exp(limit - weight.astype(np.float64)[:, None, None] * distance)
+        return np.asarray(((1 + np.exp(limit)) / (1 + odds)).astype(weight.dtype))
+
+    return kernel
+
+
+def in_a_table(rows: int) -> dict[str, Any]:
+    return {"positions": "consecutive", "lowest": 0, "highest": rows - 1}
+
+
+LEFT_OVER: list[Kernel] = [
+    *(Kernel(f"rows after tiles of {tile} unshifted", "transformer_xl.shift", rest_as_it_came(tile), {}) for tile in (16, 32, 64, 128)),
+    *(Kernel(f"distances of at most {rows // 2 - 1}", "da_transformer.rescale", no_farther(rows // 2 - 1), in_a_table(rows))
+      for rows in (512, 1_024, 2_048)),
+]
+KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER]

@@ -38,6 +38,14 @@ def tokens_before_heads(x):
     return halves(x, angles(np.arange(x.shape[1]), x.shape[-1])[:, None])
 
 
+def by_squares(x, positions):
+    return halves(x, angles(np.asarray(positions, dtype=float) ** 2, x.shape[-1]))
+
+
+def by_small_cubes(x, positions):
+    return halves(x, angles(1e-3 * np.asarray(positions, dtype=float) ** 3, x.shape[-1]))
+
+
 def from_an_offset(x, offset=0):
     return neighbours(x, angles(offset + np.arange(x.shape[-2]), x.shape[-1]))
 

@@ -2,20 +2,32 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
 
 #: Of how many the run takes one. All of them are taken by ``--whole`` (``make test-whole``), and where a test is asked for by its name.
 PARTS = {
+    "tests/test_catalogue.py::test_a_habit_is_convicted_by_the_laws_that_claim_it": 2,
+    "tests/test_catalogue.py::test_a_habit_is_named_alone_by_the_run_that_convicts_it": 2,
     "tests/test_declared_too_widely.py::test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_it": 3,
     "tests/test_diagnose.py::test_every_mutant_is_named_from_its_output_alone": 3,
+    "tests/test_diagnose.py::test_nothing_is_named_for_a_mistake_that_nobody_knows": 2,
     "tests/test_escaped_kernels.py::test_a_kernel_that_once_conformed_is_convicted_at_core": 2,
     "tests/test_escaped_kernels.py::test_a_mask_that_no_logit_comes_near_is_right": 2,
     "tests/test_escaped_kernels.py::test_a_table_that_is_too_short_until_a_first_row_reaches_farther_is_convicted": 2,
     "tests/test_escaped_kernels.py::test_right_code_answers_the_same_in_another_order": 2,
     "tests/test_escaped_kernels.py::test_right_code_passes_with_views_and_in_arrays_that_are_used_again": 2,
+    "tests/test_faults_elsewhere.py::test_a_command_tells_a_fault_and_goes_on": 3,
+    "tests/test_faults_elsewhere.py::test_what_ends_a_command_leaves_what_was_found_and_no_worker": 2,
     "tests/test_free_constants.py::test_right_rows_conform_whatever_their_constant": 2,
+    "tests/test_identify.py::test_every_function_of_a_bundled_adapter_is_recovered_from_its_values": 3,
     "tests/test_identify.py::test_the_declaration_that_is_printed_conforms_when_it_is_pasted": 3,
     "tests/test_laws_pass.py::test_code_that_counts_or_decodes_breaks_no_law": 3,
+    "tests/test_laws_pass.py::test_code_that_has_bounds_breaks_no_law": 2,
     "tests/test_laws_pass.py::test_the_reference_breaks_no_law": 2,
+    "tests/test_mutants.py::test_at_least_twelve_cases_convict_other_mutants_or_visit_other_positions_and_branches": 2,
+    "tests/test_mutants.py::test_the_lock_says_which_vector_convicts_each_mutant": 2,
     "tests/test_narrow_code.py::test_right_code_conforms_inside_its_declaration": 2,
     "tests/test_narrow_code.py::test_wrong_code_is_convicted_inside_its_declaration_and_named_where_known": 2,
     "tests/test_pictures.py::test_a_png_is_small_enough_to_be_committed": 3,
@@ -39,3 +51,10 @@ def header(seed: int) -> list[str]:
     """Return what a run says of what it leaves out."""
     rows = [f"  {WORDS[parts]} of {function.removeprefix('tests/')}" for function, parts in PARTS.items()]
     return [f"sampled by seed {seed} (--sample-seed {seed} takes the same, --whole takes all):", *rows]
+
+
+def asked(request: pytest.FixtureRequest, parameter: str) -> list[Any]:
+    """Return what this run's tests in the requesting file are given as a parameter, each once: what is set up for all needs no other."""
+    items = [item for item in request.session.items if item.path == request.path]
+    specifications = (getattr(item, "callspec", None) for item in items)
+    return list(dict.fromkeys(each.params[parameter] for each in specifications if each is not None and parameter in each.params))

@@ -224,7 +224,7 @@ def test_rates_are_of_what_is_shown_and_of_what_is_caught() -> None:
 def test_tables_fit_a_screen() -> None:
     many = [Answered(Trial(f"{name}/x", name, "float32"), "mistake", Answer.FIRST) for name in operations() for _ in range(300)]
 
-    assert max(map(len, score.aligned(list(score.table(many, "scheme"))))) <= 80
+    assert max(map(len, score.aligned(many, "scheme"))) <= 80
 
 
 def run(monkeypatch: pytest.MonkeyPatch, answer: Answer, *arguments: str) -> int:

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from refimpl import attention
 from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
+from refimpl.schemes import alibi, t5
 
 RANDOM = np.random.default_rng(11)
 Q = RANDOM.integers(-32, 33, (2, 4, 3, 6)) / 16
@@ -159,6 +161,21 @@ def test_a_query_without_keys_and_a_mask_of_another_shape_are_refused(options: d
 def test_key_heads_that_do_not_divide_the_query_heads_are_refused(heads: int) -> None:
     with pytest.raises(SpecificationError, match=rf"^query_head must be a multiple of key_head \({heads}\), got 4$"):
         attention.attend(Layer(), Q, np.ones((2, heads, 5, 6)), V, QUERIES, KEYS)
+
+
+@pytest.mark.parametrize("content", [attention.products, attention.logits])
+def test_heads_are_called_what_their_axis_is_called(content: Callable[..., np.ndarray]) -> None:
+    with pytest.raises(SpecificationError, match=r"^head must be a multiple of key_head \(3\), got 4$"):
+        content(Q, np.ones((2, 3, 5, 6)), axis="head")
+
+
+@pytest.mark.parametrize("scheme", [alibi, t5])
+def test_attention_with_a_bias_calls_heads_what_its_own_axis_is_called(scheme: ModuleType) -> None:
+    learned = () if scheme is alibi else (np.ones((32, 4)),)
+    said = {"num_heads": 4} if scheme is alibi else {"bidirectional": True}
+
+    with pytest.raises(SpecificationError, match=r"^head must be a multiple of key_head \(3\), got 4$"):
+        scheme.weights(Q, np.ones((2, 3, 5, 6)), *learned, QUERIES, KEYS, **said)
 
 
 def test_attention_stays_on_a_device_that_is_not_the_default_one() -> None:

@@ -1,6 +1,7 @@
 """Known deviations: what is expected is waived and counted, and what isn't true any more fails the run."""
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_deviation_may_match_in_any_of_several_targets(tmp_path: Path) -> None
     several = Baseline(path, today=TODAY)
 
     assert several.applied(a_report(wrong()), last=False).status == 5
-    assert stale(several.applied(a_report(right()), last=True)) == []
+    assert stale(several.applied(a_report(replace(right(), implementation="other")), last=True)) == []
 
 
 @pytest.mark.parametrize(("expires", "expected"), [("2026-11-21", []), ("2026-11-20", ["the known deviation expired on 2026-11-20"])])
@@ -189,3 +190,30 @@ def test_the_command_writes_the_file_and_then_conforms(tmp_path: Path, capsys: p
 def test_wrong_usage_is_said_in_one_line(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(RIGHT), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_implementations_of_one_label_in_two_targets_are_refused_after_both_were_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "deviations.yaml"
+    path.write_text("format: 1\ndeviations: []\n", encoding="utf-8")
+    other = tmp_path / "other.py"
+    other.write_text(WRONG.read_text(encoding="utf-8"), encoding="utf-8")
+
+    status = main(["check", str(WRONG), str(other), "--operation", "rope.rotate", "--level", "smoke", "--baseline", str(path)])
+
+    told = capsys.readouterr()
+    assert status == 2
+    assert told.out.count("does not conform") == 2
+    assert "must name every implementation of an operation once, got" in told.err
+
+
+@pytest.mark.parametrize("label", ["a: b", "*?[", "#", "'\"", "\u00e9\u4e2d \U0001f600", "- x", "yes", "1e3", "{a}", "|", "a" * 200])
+def test_a_file_that_is_written_for_any_label_can_be_read_back(tmp_path: Path, label: str) -> None:
+    told = a_report(replace(wrong(), implementation=label))
+    path = tmp_path / "deviations.yaml"
+    written = Baseline(path, update=True, today=TODAY)
+    written.applied(told, last=True)
+
+    assert written.write()
+    assert [type(each.outcome) for each in Baseline(path, today=TODAY).applied(told, last=True).results] == [Waived]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sampling import asked
 
 from conformance import laws
 from conformance.mutants import MUTANTS
@@ -24,8 +25,8 @@ from conformance.adapt.adapter import Adapter
 from conformance.mutants.habits import HABITS
 
 adapter = Adapter("habits", dtypes=("float64",))
-for habit in HABITS.values():
-    adapter.implements(habit.operation, label=habit.name)(habit.make())
+for name in {names!r}:
+    adapter.implements(HABITS[name].operation, label=name)(HABITS[name].make())
 """
 
 
@@ -34,10 +35,10 @@ def label(entry: Entry) -> str:
 
 
 @pytest.fixture(scope="module")
-def record(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """Return what a run like any other says of all habits."""
+def record(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """Return what a run like any other says of all habits that a test of this run is about."""
     target = tmp_path_factory.mktemp("habits") / "habits.py"
-    target.write_text(ADAPTER, encoding="utf-8")
+    target.write_text(ADAPTER.format(names=asked(request, "habit")), encoding="utf-8")
     command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--seed", "0", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
     return dict(json.loads(done.stdout))
@@ -100,14 +101,14 @@ def test_a_habit_says_what_where_from_and_how_to_repair(name: str) -> None:
     assert {claim.removeprefix("law:") for claim in habit.convicted_by} <= set(laws.UNIVERSAL)
 
 
-@pytest.mark.parametrize("name", HABITS)
-def test_a_habit_is_convicted_by_the_laws_that_claim_it(name: str, convicting: Mapping[str, set[str]]) -> None:
-    assert set(HABITS[name].convicted_by) <= convicting[name]
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_habit_is_convicted_by_the_laws_that_claim_it(habit: str, convicting: Mapping[str, set[str]]) -> None:
+    assert set(HABITS[habit].convicted_by) <= convicting[habit]
 
 
-@pytest.mark.parametrize("name", HABITS)
-def test_a_habit_is_named_alone_by_the_run_that_convicts_it(name: str, record: Mapping[str, Any]) -> None:
-    (wrong,) = [wrong for wrong in record["wrong"] if wrong["implementation"] == name]
+@pytest.mark.parametrize("habit", HABITS)
+def test_a_habit_is_named_alone_by_the_run_that_convicts_it(habit: str, record: Mapping[str, Any]) -> None:
+    (wrong,) = [wrong for wrong in record["wrong"] if wrong["implementation"] == habit]
 
-    assert wrong["diagnosis"]["mutants"] == [name]
+    assert wrong["diagnosis"]["mutants"] == [habit]
     assert wrong["diagnosis"]["also_fits"] == []

@@ -36,6 +36,23 @@ def test_the_step_fills_the_summary_of_the_job_and_leaves_reports(tmp_path: Path
     assert {"record.jsonl", "report.html", "junit.xml"} <= {path.name for path in (tmp_path / "posenc-report").iterdir()}
 
 
+def test_a_run_that_fails_early_shows_no_summary_of_an_earlier_one(tmp_path: Path) -> None:
+    run(tmp_path, target=RIGHT)
+    (tmp_path / "summary").unlink()
+
+    assert run(tmp_path, target=RIGHT, level="none").returncode == 2
+    assert not (tmp_path / "summary").exists()
+
+
+def test_folders_of_a_repository_that_are_called_as_ours_change_nothing(tmp_path: Path) -> None:
+    for name in ("conformance", "refimpl", "vectors", "numpy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise OSError('not ours')\n", encoding="utf-8")
+    (tmp_path / "own.py").write_text(Path(RIGHT).read_text(encoding="utf-8"), encoding="utf-8")
+
+    assert run(tmp_path, target="own.py\nown:adapter").returncode == 0
+
+
 def test_an_input_is_never_read_by_a_shell(tmp_path: Path) -> None:
     done = run(tmp_path, target="$(touch ran)`touch ran`; touch ran", command="x; touch ran", report="a; touch ran")
 

@@ -118,6 +118,16 @@ def test_a_mistake_whose_calls_are_refused_would_not_have_been_noticed() -> None
     assert "clamped-at-2048" not in found.alike
 
 
+def test_of_code_that_refuses_nearly_everything_no_convention_is_said_to_make_no_difference() -> None:
+    def few(arrays: Mapping[str, np.ndarray], _: Mapping[str, object]) -> str | None:
+        return "one token only" if arrays["positions"].shape[-1] > 1 else None
+
+    found = gather(a_task("rope.rotate"), few, count=24)
+
+    assert "direction=negative" not in found.alike
+    assert "layout=half" not in found.alike
+
+
 def test_calls_that_a_declaration_leaves_out_hide_no_mistake() -> None:
     def beyond(arrays: Mapping[str, np.ndarray], _: Mapping[str, object]) -> str | None:
         return "its own predicate" if arrays["positions"].max(initial=0) > 2047 else None

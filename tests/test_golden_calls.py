@@ -16,6 +16,7 @@ from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
 from conformance.spec.choices import agree
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import FORMATS
+from refimpl.schemes import kerple
 from refimpl.spec import Operation
 
 NAMES = sorted(operations())
@@ -260,3 +261,13 @@ def test_a_sweep_stays_inside_its_bounds() -> None:
         for one in swept(name, takes)
         for array in placed(one.arguments).values()
     )
+
+
+@pytest.mark.parametrize("operation", ["kerple.weights", "kerple.attend"])
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_a_power_that_meets_logits_is_one_that_float16_holds(operation: str, dtype: str) -> None:
+    every = calls(operation, {"form": "power"}, dtype=dtype)
+    added = [kerple.bias(*(a for name, a in call.arrays.items() if name not in ("q", "k", "v")), form="power") for call in every]
+
+    assert all(np.abs(bias).max() <= np.finfo(np.float16).max for bias in added)
+    assert max(np.abs(bias).max() for bias in added) > 1_000.0

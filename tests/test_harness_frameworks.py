@@ -109,7 +109,7 @@ def test_what_is_no_number_is_malformed(value: object, name: str) -> None:
 
 @pytest.mark.parametrize("value", [np.array(["a"]), np.array([1j])])
 def test_an_array_of_something_else_is_malformed(value: np.ndarray) -> None:
-    with pytest.raises(MalformedError, match="must hold real numbers or integers"):
+    with pytest.raises(MalformedError, match="must hold real numbers of at most 64 bits or integers"):
         exact(value, NumPy())
 
 

@@ -202,3 +202,26 @@ def test_restrictions_that_are_predicates_stay_in_the_worker() -> None:
     plain = targets.plain_restrictions({"head_dim": lambda width: width < 9, "layout": {"half", "interleaved"}, "base": 1e4})
 
     assert json.loads(json.dumps(plain)) == {"layout": ["half", "interleaved"], "base": 1e4}
+
+
+@pytest.mark.parametrize("name", [7, "", " ", "a\nb", "a\x00", "\ud800", "a" * 201, None])
+def test_a_name_that_no_file_could_hold_is_refused(name: object) -> None:
+    with pytest.raises(AdapterError, match=r"^name must be text that can be printed, of at most 200 characters, got "):
+        Adapter(name)  # type: ignore[arg-type]  # what is tried
+
+
+def test_a_label_that_no_file_could_hold_is_refused() -> None:
+    with pytest.raises(AdapterError, match=r"^label must be text that can be printed"):
+        Adapter("x").implements("rope.rotate", label="a\tb")
+
+
+def test_two_implementations_of_one_operation_need_labels_of_their_own() -> None:
+    adapter = Adapter("x")
+    adapter.implements("alibi.slopes")(lambda **_: None)
+    adapter.implements("alibi.slopes", dtypes="float64")(lambda **_: None)
+    targets.verify(adapter)
+
+    adapter.implements("alibi.slopes", max_bias=8.0)(lambda **_: None)
+
+    with pytest.raises(TargetError, match=r"got 'x' twice for alibi.slopes: give one of them a label=... of its own$"):
+        targets.verify(adapter)

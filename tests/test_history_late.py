@@ -13,7 +13,7 @@ from conformance.isolate.session import Descriptor, Session
 from conformance.judge.journal import Journal, Task
 from conformance.laws.running import Finding
 from conformance.run import history
-from conformance.run.one_by_one import Judge
+from conformance.run.questions import Judge
 
 LIMITS = Limits(call_seconds=1.0)
 FIRST, SECOND = "rope.rotate/first-positions", "rope.rotate/small-base"
@@ -127,7 +127,7 @@ def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
         (TimedOut(2.0), 0.0, history.once(TimedOut(2.0))),
         (TimedOut(2.0), float("inf"), None),
         (Crashed("SIGSEGV"), float("inf"), None),
-        (Crashed("SIGSEGV"), 0.0, history.AFFECTED),
+        (Crashed("SIGSEGV"), 0.0, Crashed("SIGSEGV; the same call passes in a fresh worker")),
     ],
 )
 def test_a_missing_answer_while_history_is_looked_at_is_repeated_like_any_other(

@@ -10,7 +10,8 @@ import pytest
 
 from conformance.calls.outcomes import Failed, NotJudged, Outcome, Passed, Reason
 from conformance.calls.subject import Reply
-from conformance.judge.judge import compare, exact_in, half_ulp
+from conformance.judge import judge
+from conformance.judge.judge import Judgement, exact_in, half_ulp
 from conformance.spec.profiles import FORMATS, PROFILES
 from conformance.spec.vectors import Vector
 
@@ -26,6 +27,13 @@ def vector(expected: np.ndarray, allowed: Mapping[str, object] | None = None, **
 
 def reply(values: object, dtype: str = "float32") -> Reply:
     return Reply({"result": np.asarray(values)}, {"result": dtype})
+
+
+def compare(case: Vector, came: Reply, dtype: str, profile: str, **masked: bool) -> Judgement:
+    """Judge a reply, and see that the question without words has the same answer."""
+    judgement = judge.compare(case, came, dtype, profile, **masked)
+    assert masked or judge.fails(case, came, dtype, profile) == isinstance(judgement.outcome, Failed)
+    return judgement
 
 
 def reason(outcome: Outcome) -> Reason:
@@ -66,6 +74,13 @@ def test_the_ratio_is_the_error_over_the_allowed() -> None:
     assert judgement.ratio == pytest.approx(4.0, rel=1e-6)
     assert judgement.worst == ("result", (0, 0, 1, 0))
     assert judgement.by_position == ((3, 0.0), (1000, judgement.ratio))
+
+
+def test_a_reply_fails_beyond_a_multiple_of_the_allowed() -> None:
+    case, off = vector(X, everywhere(0.125)), reply(X + np.array([0.5, 0.0]))
+
+    assert judge.fails(case, off, "float32", "float32", beyond=3.9)
+    assert not judge.fails(case, off, "float32", "float32", beyond=4.1)
 
 
 def test_the_message_says_how_many_where_and_how_bad() -> None:

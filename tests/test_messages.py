@@ -1,16 +1,15 @@
 """Bad input gets one clear line on standard error and a status that isn't a verdict, never a traceback."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from few_vectors import few_vectors
 
 from conformance import cli
 from conformance.spec import vectors
 from conformance.spec.declarations import operations
-from conformance.spec.vectors import vectors_directory
 from refimpl.errors import SpecificationError
 
 HEADER = "from conformance import Adapter\n"
@@ -101,8 +100,8 @@ def test_a_wrong_adapter_is_refused_with_what_is_wrong(refused: object, source: 
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """Return a copy of the vectors, to be damaged."""
-    return Path(shutil.copytree(vectors_directory(), tmp_path / "vectors"))
+    """Return a folder of vectors, to be damaged."""
+    return few_vectors(tmp_path / "vectors", "rope.rotate.yaml")
 
 
 def grow(path: Path) -> None:
@@ -148,10 +147,14 @@ def test_a_directory_without_vectors_is_refused(refused: object, tmp_path: Path)
     assert "manifest" in line
 
 
-def test_a_file_that_cannot_be_written_is_one_line(refused: object, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_one_line(
+    refused: object, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "vectors_directory", lambda: copied)
     status, line = refused("vectors", "export", str(tmp_path / "nowhere" / "vectors.json"))  # type: ignore[operator]  # the fixture's function
 
-    assert status == 3
+    assert status == 2
+    assert "folder of the file must exist" in line
     assert "nowhere" in line
 
 

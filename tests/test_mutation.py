@@ -12,15 +12,16 @@ import pytest
 from conformance.spec.vectors import Vector
 from refimpl.schemes import SCHEMES, rope
 from tools.mutation import equivalents
-from tools.mutation.__main__ import sample, vectors_by_operation
+from tools.mutation.__main__ import vectors_by_operation
 from tools.mutation.equivalents import EquivalentError, Equivalents, listed
 from tools.mutation.mutations import of
-from tools.mutation.plan import EVERYTHING, Mutant, Reach, reach
+from tools.mutation.plan import DERIVED, EVERYTHING, SHARED, Mutant, Reach, reach
 from tools.mutation.precision import Rounding
 from tools.mutation.running import ENDLESS, Court, verdicts
 from tools.mutation.score import Trial, trials
 from tools.mutation.sites import parsed
 from tools.mutation.specimen import Specimen, copied
+from tools.share import evenly
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "docs" / "mutation.md"
@@ -172,15 +173,43 @@ def test_a_stale_entry_is_found() -> None:
     assert gone.stale(everything()) == list(gone.entries)
 
 
+def functions(operation: str) -> set[str]:
+    return {m.mutation.site.label for m in everything() if m.owner == operation}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("derived", DERIVED)
+def test_attention_is_asked_for_what_no_simpler_operation_of_its_scheme_runs(scheme: str, derived: str) -> None:
+    simpler = [operation.__name__ for operation in SCHEMES[scheme].operations if operation.__name__ not in DERIVED]
+
+    assert not functions(f"{scheme}.{derived}") & set().union(*(functions(f"{scheme}.{name}") for name in simpler))
+
+
+def test_no_function_that_an_operation_runs_is_left_to_nobody() -> None:
+    run = {(name.partition(".")[0], site.label) for name, sites in whole().sites.items() for site in sites}
+    asked = {(m.scheme, m.mutation.site.label) for m in everything()}
+    changeable = {label for label, mutations in whole().mutations.items() if mutations}
+
+    assert {(scheme, label) for scheme, label in run if label in changeable} - asked == {
+        (scheme, label) for scheme, label in run if label.startswith(SHARED) and label in changeable
+    }
+
+
+def test_what_only_attention_runs_is_put_to_weights_and_attend() -> None:
+    assert {"refimpl.attention.softmax", "refimpl.attention.visible", "refimpl.forms.bias.met"} <= functions("kerple.weights")
+    assert functions("kerple.attend") == functions("kerple.weights") | {"refimpl.attention.average"}
+    assert "refimpl.schemes.kerple.weight" in functions("kerple.bias")
+
+
 def test_a_sample_is_even_and_the_same_every_time() -> None:
-    chosen: list[Mutant] = sample(everything(), Fraction(1, 10))
+    chosen: list[Mutant] = evenly(everything(), Fraction(1, 10))
 
     assert len(chosen) == len(everything()) // 10
     assert {m.scheme for m in chosen} == {*SCHEMES, EVERYTHING}
 
 
 def test_every_mistake_of_a_sample_is_convicted_or_explained() -> None:
-    chosen = sample(everything(), Fraction(1, 60))
+    chosen = evenly(everything(), Fraction(1, 60))
     here = court()
     found = trials(chosen, verdicts(here, chosen, jobs=1), here.known)
 

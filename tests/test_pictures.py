@@ -144,8 +144,8 @@ def test_a_digest_bears_the_last_bit_of_dyadic_and_decimal_fractions() -> None:
     [
         ("picture.jpg", "file must end in .png or .svg, got 'picture.jpg'"),
         ("picture", "file must end in .png or .svg, got 'picture'"),
-        ("absent/picture.png", "directory of the file must exist, got "),
-        ("folder.png", "file must not be a directory, got "),
+        ("absent/picture.png", "folder of the file must exist, got "),
+        ("folder.png", "file must not be a folder, got "),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_in_a_line(

@@ -105,9 +105,11 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+#: Every operation of every shape is compiled for one call: to optimise it takes longer than to run it.
 JAX_WITH_FLOAT64 = """
 import jax
 jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_disable_most_optimizations", True)
 from conformance.spec.vectors import load
 from tools import gpu
 backend = gpu.jax_on(jax.devices("cpu")[0])

@@ -2,6 +2,8 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import sampling
@@ -32,3 +34,15 @@ def test_the_header_says_the_seed_and_every_sample() -> None:
 
     assert "sampled by seed 7 (--sample-seed 7 takes the same, --whole takes all)" in first
     assert len(rows) == len(sampling.PARTS)
+
+
+@pytest.mark.parametrize("word", ["an answer", "another"])
+def test_what_tests_of_this_file_ask_is_no_word_of_another_file(request: pytest.FixtureRequest, word: str) -> None:
+    elsewhere = SimpleNamespace(path=Path("elsewhere.py"), callspec=SimpleNamespace(params={"word": "of another file"}))
+    here = [item for item in request.session.items if item.path == request.path]
+    run = SimpleNamespace(path=request.path, session=SimpleNamespace(items=[elsewhere, *here]))
+
+    asked = sampling.asked(cast("pytest.FixtureRequest", run), "word")
+
+    assert word in asked
+    assert set(asked) <= {"an answer", "another"}

@@ -78,6 +78,23 @@ def test_an_operation_is_shown_with_the_notes_on_its_arguments() -> None:
     assert "clamp_length" not in shown["transformer_xl.shift"]
 
 
+def test_an_operation_is_shown_with_what_the_choices_of_its_parameters_mean() -> None:
+    shown = " ".join(" ".join(printed(show.describe("axial_rope.rotate"))).split())
+    conventions = SCHEMES["axial_rope"].conventions
+
+    assert {f"order={choice}" for choice in ("block", "joined", "alternating")} <= set(conventions)
+    assert [choice for choice, meaning in conventions.items() if f"{choice}: {meaning}" not in shown] == []
+    assert "In the order `block` with neighbours as pairs, `joined` is the same." in shown
+    assert "form=row" not in "\n".join(printed(show.describe("alibi.slopes")))
+
+
+def test_it_is_said_where_a_row_constant_is_free() -> None:
+    free = "a constant of each row of keys is free where form is column or reversed"
+
+    assert free in "\n".join(printed(show.describe("alibi.bias")))
+    assert "is free where" not in "\n".join(printed(show.describe("alibi.attend")))
+
+
 def test_a_scheme_without_conventions_shows_no_empty_section() -> None:
     assert not SCHEMES["binary"].conventions
     assert "conventions on which correct code differs" not in printed(show.describe("binary"))

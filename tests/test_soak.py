@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from few_vectors import few_vectors
 
 from conformance.protocol import lines as protocol
 from conformance.protocol.errors import ProtocolError
@@ -44,6 +45,13 @@ def test_a_killed_command_leaves_whole_files_and_the_next_run_is_right(name: str
 
     assert killed.failures == []
     assert killed.kills == 1
+
+
+def test_a_command_that_is_asked_to_end_leaves_whole_files_too() -> None:
+    killed = kill("posenc report render", range(3, 4), seed=1)
+
+    assert killed.failures == []
+    assert (killed.kills, killed.asked) == (1, 1)
 
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -81,7 +89,7 @@ def test_a_kill_after_the_end_is_none_and_makes_the_run_known_to_be_shorter(tmp_
 
 def test_a_kill_that_never_hits_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[str] = []
-    monkeypatch.setattr(kills, "_Trial", lambda *_: SimpleNamespace(round=lambda _, label, __: tries.append(label)))
+    monkeypatch.setattr(kills, "_Trial", lambda *_: SimpleNamespace(round=lambda _, label, __, **___: tries.append(label)))
 
     killed = kill("posenc report render", range(3, 4), seed=5)
 
@@ -220,15 +228,15 @@ def test_what_a_kill_left_behind_is_no_vector_file(tmp_path: Path) -> None:
 
 
 def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "vectors.json"
+    home, path = few_vectors(tmp_path / "vectors", subjects.FILE), tmp_path / "vectors.json"
     path.write_text("old", encoding="utf-8")
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no space left")))
 
     with pytest.raises(OSError, match="no space left"):
-        vectors.export(path)
+        vectors.export(path, directory=home)
 
     assert path.read_text(encoding="utf-8") == "old"
-    assert list(tmp_path.iterdir()) == [path]
+    assert set(tmp_path.iterdir()) == {home, path}
 
 
 def test_a_wrong_condition_is_told_in_one_short_line(tmp_path: Path) -> None:

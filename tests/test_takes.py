@@ -9,12 +9,29 @@ import pytest
 from conformance import Adapter, assert_conforms
 from conformance.adapt.adapter import AdapterError
 from conformance.calls.outcomes import Failed, NotJudged, Passed, Result, Unsupported
+from conformance.calls.subject import asked
+from conformance.calls.takes import Takes
 from conformance.in_process import InProcess
-from conformance.run.one_by_one import Judge
+from conformance.run.questions import Judge
 from conformance.spec.declarations import operations
 from refimpl.schemes import alibi, rope, t5
 
 Function = Callable[..., Any]
+
+
+def test_a_bias_that_meets_logits_in_float16_is_asked_where_float16_holds_it() -> None:
+    near = Takes(lowest=-16_376, highest=16_376)
+    assert asked(Takes(), operations()["alibi.attend"], "float16") == near
+    assert asked(Takes("from_zero", lowest=0), operations()["alibi.weights"], "float16") == Takes("from_zero", lowest=0, highest=16_376)
+
+
+@pytest.mark.parametrize(("operation", "dtype"), [("alibi.attend", "bfloat16"), ("alibi.bias", "float16"), ("rope.attend", "float16")])
+def test_other_dtypes_and_operations_are_asked_all_that_is_declared(operation: str, dtype: str) -> None:
+    assert asked(Takes(highest=100_000), operations()[operation], dtype) == Takes(highest=100_000)
+
+
+def test_positions_that_are_all_declared_farther_are_asked_in_float16_too() -> None:
+    assert asked(Takes(lowest=20_000), operations()["alibi.attend"], "float16") == Takes(lowest=20_000)
 
 
 def results(function: Function, operation: str, **declared: Any) -> list[Result]:

@@ -1,9 +1,7 @@
 """The vector files: whole, as the schema says, and refused by name as soon as anything is touched."""
 
-import hashlib
 import json
 import math
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from few_vectors import few_vectors, seal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,20 +39,7 @@ LISTED = {0, 1, 2, 9, 255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535,
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the vectors with one operation only, to be tampered with."""
-    home = tmp_path / "vectors"
-    home.mkdir()
-    for name in (FILE, "schema.json"):
-        shutil.copy(vectors_directory() / name, home / name)
-    seal(home)
-    return home
-
-
-def seal(home: Path) -> None:
-    """Write a manifest that vouches for whatever is there."""
-    files = {path.relative_to(home).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in home.rglob("*.*")}
-    files.pop("manifest.yaml", None)
-    lines = [f"  {name}: {digest!r}\n" for name, digest in files.items()]
-    (home / "manifest.yaml").write_text("format: 1\nrevision: 1\nfiles:\n" + "".join(lines))
+    return few_vectors(tmp_path / "vectors", FILE)
 
 
 def edit(home: Path, change: Callable[[str], str]) -> None:
@@ -322,9 +308,15 @@ def test_what_only_the_schema_knows_is_refused_by_verification(copy: Path) -> No
     assert "$.source.address must obey schema.json" in refusal(copy, verify)
 
 
-def test_the_export_is_json_of_the_same_layout(tmp_path: Path) -> None:
-    count = vectors.export(tmp_path / "all.json")
-    tree = json.loads((tmp_path / "all.json").read_text())
+def test_the_export_is_json_of_the_same_layout_with_infinity_as_text(tmp_path: Path) -> None:
+    names = (FILE, "rope.apply.yaml")
+    home = few_vectors(tmp_path / "vectors", *names)
+    count = vectors.export(tmp_path / "all.json", directory=home)
+    text = (tmp_path / "all.json").read_text()
+    tree = json.loads(text)
+
     assert sum(len(document["cases"]) for document in tree["files"].values()) == count
-    name = "rope.apply.yaml"
-    assert tree["files"][name] == yaml.safe_load((vectors_directory() / name).read_bytes())
+    assert tree["files"].keys() == set(names)
+    for name in names:
+        assert tree["files"][name] == json.loads(json.dumps(yaml.safe_load((home / name).read_bytes())).replace("Infinity", '"inf"'))
+    assert '"max_bias":"inf"' in text

@@ -102,19 +102,61 @@ def by_loops(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, f
     return np.stack([slope * steps(m, n, form) for slope in slopes(num_heads, max_bias)])
 
 
+def biased_in_half(bias: Function, *, scaled: bool = True) -> Function:
+    """Keep the bias, of the distance from a query to its keys, in the dtype of queries, as models in half precision do."""
+
+    def weights(q: np.ndarray, k: np.ndarray, *given: np.ndarray, causal: bool, **said: Any) -> np.ndarray:
+        m, n = (each for each in given if each.dtype.kind == "i")
+        learned = (each.astype(F32) for each in given if each.dtype.kind != "i")
+        apart = m[..., :, None] - n[..., None, :]
+        apart = apart.reshape(-1, 1, *apart.shape[-2:])
+        kept = bias(apart, *learned, **said).astype(q.dtype).astype(F32)
+        k = np.repeat(k, q.shape[1] // k.shape[1], axis=1)
+        z = q.astype(F32) @ k.swapaxes(-1, -2).astype(F32) / F32(np.sqrt(q.shape[-1]) if scaled else 1.0) + kept
+        z = np.where(causal & (apart < 0), F32(-np.inf), z)
+        powers = np.exp(z - z.max(axis=-1, keepdims=True))
+        return (powers / powers.sum(axis=-1, keepdims=True)).astype(q.dtype)
+
+    return weights
+
+
+def sloping(apart: np.ndarray, *, num_heads: int, max_bias: float, form: str) -> np.ndarray:
+    return slopes(num_heads, max_bias)[:, None, None] * {"row": -apart, "symmetric": -np.abs(apart)}[form]
+
+
+def kernel_of_distance(apart: np.ndarray, first: np.ndarray, second: np.ndarray, *, form: str) -> np.ndarray:
+    far, first, second = np.abs(apart).astype(F32), first[:, None, None], second[:, None, None]
+    return -first * (np.log1p(second * far) if form == "log" else far**second)
+
+
+def row_of_offset(apart: np.ndarray, table: np.ndarray, *, max_distance: int, sign: str) -> np.ndarray:
+    offset = (-apart if sign == "key_minus_query" else apart)[:, 0]
+    return np.moveaxis(table[np.clip(offset, -max_distance, max_distance) + max_distance], -1, 1)
+
+
+def row_of_bucket(apart: np.ndarray, table: np.ndarray, *, convention: str, **said: Any) -> np.ndarray:
+    del convention
+    return np.moveaxis(table[buckets(-apart[:, 0], **said)], -1, 1)
+
+
 def searched(
     table: np.ndarray, m: np.ndarray, n: np.ndarray, *, bidirectional: bool, num_buckets: int, max_distance: int, **_: object
 ) -> np.ndarray:
+    """Look rows of buckets up."""
+    rows = buckets(n[None, :] - m[:, None], bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance)
+    return np.moveaxis(table[rows], -1, 0)
+
+
+def buckets(relative: np.ndarray, *, bidirectional: bool, num_buckets: int, max_distance: int) -> np.ndarray:
     """Look distances up among the edges of buckets, which integers decide."""
     wide = num_buckets // 2 if bidirectional else num_buckets
     exact = wide // 2
     rest = wide - exact
     far = np.arange(exact, max_distance + 1)
     edges = [next(int(a) for a in far if int(a) ** rest >= max_distance**i * exact ** (rest - i)) for i in range(1, rest)]
-    relative = n[None, :] - m[:, None]
     distance = np.abs(relative) if bidirectional else np.maximum(-relative, 0)
     rows = np.where(distance < exact, distance, exact + np.searchsorted(edges, distance, side="right"))
-    return np.moveaxis(table[rows + (wide * (relative > 0) if bidirectional else 0)], -1, 0)
+    return rows + (wide * (relative > 0) if bidirectional else 0)
 
 
 def encoded_by_exponentials(
@@ -154,9 +196,20 @@ STYLES: dict[str, dict[str, Function]] = {
     },
     "sinusoidal.encode": {"column by column": encoded_by_exponentials},
 }
+BIASED: dict[str, tuple[Function, dict[str, Any]]] = {
+    "alibi.weights": (biased_in_half(sloping), {"form": ["row", "symmetric"]}),
+    "kerple.weights": (biased_in_half(kernel_of_distance), {}),
+    "relative_bias.weights": (biased_in_half(row_of_offset), {}),
+    "t5.weights": (biased_in_half(row_of_bucket, scaled=False), {"convention": "t5"}),
+}
 RIGHT = [
     *(Kernel(name, operation, function, {}) for operation, each in STYLES.items() for name, function in each.items()),
     Kernel("slopes by powers", "alibi.bias", by_powers, {"rows": "shared"}),
     Kernel("head by head", "alibi.bias", by_loops, {"rows": "shared"}),
+    *(
+        Kernel(f"a bias kept in {dtype}", operation, kept, {"dtypes": (dtype,), **said})
+        for dtype in ("float16", "bfloat16")
+        for operation, (kept, said) in BIASED.items()
+    ),
     Kernel("buckets searched", "t5.bias", searched, {"convention": "t5", "rows": "shared"}),
 ]

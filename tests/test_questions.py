@@ -10,7 +10,7 @@ import pytest
 from conformance import Adapter
 from conformance.calls.outcomes import Failed, NotJudged, Passed, Result
 from conformance.in_process import InProcess
-from conformance.run.one_by_one import EVIDENCE, Judge, Question
+from conformance.run.questions import EVIDENCE, Judge, Question
 
 Function = Callable[..., Any]
 
@@ -49,7 +49,7 @@ def by_pointer(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.nd
 
 @pytest.mark.parametrize(
     ("function", "where"),
-    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-alike-"), (by_pointer, "strided views")],
+    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-alike-"), (by_pointer, "not contiguous")],
     ids=["only by the sweep", "only by a call that looks alike", "only with strided arrays"],
 )
 def test_what_hardly_shows_is_convicted_one_by_one(function: Function, where: str) -> None:

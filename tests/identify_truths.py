@@ -1,0 +1,239 @@
+"""Functions in the styles of real code bases, of which ``posenc identify`` once said something false, or nothing."""
+
+# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202, ANN204  code as people write it has no annotations
+
+import numpy as np
+
+RATES, POWERS = np.array([0.5, 1.25, 2.0, 0.125]), np.array([1.5, 0.75, 0.3, 1.0])
+ROWS = np.random.default_rng(7).normal(size=(32, 6))
+
+
+def frequencies(width, base=10_000.0):
+    return base ** (-2 * np.arange(width // 2) / width)
+
+
+def halves(x, angle, size=1.0):
+    first, second = np.split(x, 2, axis=-1)
+    cos, sin = size * np.cos(angle), size * np.sin(angle)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+
+
+def neighbours(x, angle, size=1.0):
+    first, second, cos, sin = x[..., ::2], x[..., 1::2], size * np.cos(angle), size * np.sin(angle)
+    return np.stack([first * cos - second * sin, first * sin + second * cos], axis=-1).reshape(x.shape).astype(x.dtype)
+
+
+def away(rows, columns):
+    return np.abs(np.arange(rows)[:, None] - np.arange(columns)).astype(float)
+
+
+def later(rows, columns):
+    return np.arange(columns) > np.arange(rows)[:, None]
+
+
+def logarithmic(q_pos, k_pos):
+    distance = np.abs(q_pos[:, None] - k_pos).astype(float)
+    return -RATES[:, None, None] * np.log1p(POWERS[:, None, None] * distance)
+
+
+def powers(query_length, key_length):
+    return -RATES[:, None, None] * away(query_length, key_length) ** POWERS[:, None, None]
+
+
+def logarithmic_masked(seq_len):
+    bias = -RATES[:, None, None] * np.log1p(POWERS[:, None, None] * away(seq_len, seq_len))
+    return np.where(later(seq_len, seq_len), -np.inf, bias)
+
+
+def bell(query_positions, key_positions):
+    return 1 / (1 + (query_positions[:, None] - key_positions) ** 2 / 50.0)[None] * POWERS[:, None, None]
+
+
+def past_bucket(rows, columns):
+    back = np.maximum(np.arange(rows)[:, None] - np.arange(columns), 0)
+    level = 16 + (np.log(np.maximum(back, 1) / 16) / np.log(128 / 16) * 16).astype(int)
+    return np.where(back < 16, back, np.minimum(31, level))
+
+
+def decoder_bias(query_length, key_length, table):
+    return table[past_bucket(query_length, key_length)].transpose(2, 0, 1)[None]
+
+
+def decoder_bias_masked(seq_len, table):
+    bias = table[past_bucket(seq_len, seq_len)].transpose(2, 0, 1)
+    return np.where(later(seq_len, seq_len), -np.inf, bias)
+
+
+def decoder_bias_inside(query_length, key_length):
+    return decoder_bias(query_length, key_length, ROWS)
+
+
+def heads_of_the_tokens(m, n):
+    return away(m, n)[None] * np.ones((m, 1, 1))
+
+
+def masked_only(seq_len):
+    return np.where(later(seq_len, seq_len), -np.inf, 0.0)
+
+
+def window(seq_len):
+    distance = np.arange(seq_len)[:, None] - np.arange(seq_len)
+    return np.where((distance >= 0) & (distance < 8), 0.0, -np.inf)
+
+
+def shares(logits):
+    powers_ = np.exp(logits - logits.max(-1, keepdims=True))
+    return powers_ / powers_.sum(-1, keepdims=True)
+
+
+def scores(q, k, positions):
+    angle = positions[:, None] * frequencies(q.shape[-1])
+    return halves(q, angle) @ np.swapaxes(halves(k, angle), -1, -2) / np.sqrt(q.shape[-1])
+
+
+def attention(q, k, v):
+    return (shares(scores(q, k, np.arange(q.shape[-2]))) @ v).astype(v.dtype)
+
+
+def plain_attention(q, k, v):
+    return (shares(q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])) @ v).astype(v.dtype)
+
+
+def steeper_attention(q, k, v):
+    return (shares(q @ np.swapaxes(k, -1, -2) * 0.3 - away(q.shape[-2], k.shape[-2]) ** 2) @ v).astype(v.dtype)
+
+
+def decaying(x, positions):
+    pair = 2 * np.arange(x.shape[-1] // 2) / x.shape[-1]
+    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.4) / 1.4) ** (positions[:, None] / 512))
+
+
+def louder(x, positions):
+    return x * np.log1p(positions)[:, None]
+
+
+def running_mean(x):
+    return np.cumsum(x, axis=-2) / np.arange(1, x.shape[-2] + 1)[:, None]
+
+
+def tokens_first(x):
+    return halves(x, np.arange(x.shape[0])[:, None, None, None] * frequencies(x.shape[-1]))
+
+
+def tokens_first_at(x, positions):
+    return halves(x, positions[:, None, None, None] * frequencies(x.shape[-1]))
+
+
+def tables_of_both(q, k, cos, sin):
+    def turned(x):
+        first, second = np.split(x, 2, axis=-1)
+        return x * cos[:, None] + np.concatenate([-second, first], axis=-1) * sin[:, None]
+
+    return turned(q), turned(k)
+
+
+def waves_of_both(xq, xk, freqs_cis):
+    def turned(x):
+        pairs = x.astype(float).reshape(*x.shape[:-1], -1, 2)
+        wave = (pairs[..., 0] + 1j * pairs[..., 1]) * freqs_cis.reshape(1, x.shape[1], 1, -1)
+        return np.stack([wave.real, wave.imag], axis=-1).reshape(x.shape).astype(x.dtype)
+
+    return turned(xq), turned(xk)
+
+
+def unnamed(stuff):
+    return 0.5 * stuff
+
+
+def one_of_tokens(positions, query):
+    angle = np.reshape(positions, (-1, 1, 1)) * frequencies(64)
+    return halves(query.reshape(angle.shape[0], -1, 64), angle).reshape(query.shape)
+
+
+class Module:
+    """What hands all on to ``forward``, as modules do."""
+
+    def __call__(self, *arguments, **keywords):
+        return self.forward(*arguments, **keywords)
+
+    def forward(self, q, k, position_ids):
+        angle = np.asarray(position_ids)[:, None] * frequencies(q.shape[-1], 1e6)
+        return halves(q, angle), halves(k, angle)
+
+
+module = Module()
+
+
+def slopes_of(num_heads):
+    whole = 2 ** int(np.log2(num_heads))
+    odd = 2.0 ** (-4 * np.arange(1, 2 * (num_heads - whole), 2) / whole)
+    return np.concatenate([2.0 ** (-8 * np.arange(1, whole + 1) / whole), odd])
+
+
+def steeper(num_heads, sequence_length):
+    return slopes_of(num_heads)[:, None, None] * np.arange(1 - sequence_length, 1)
+
+
+def coarse(positions):
+    """Return positions as bfloat16 rounds them."""
+    bits = np.asarray(positions, dtype=np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32).astype(float)
+
+
+def coarse_rope(x, positions):
+    return halves(x, coarse(positions)[:, None] * frequencies(x.shape[-1]))
+
+
+def coarse_waves(positions):
+    angle = coarse(positions)[:, None] * frequencies(64)
+    return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+def waves(angle):
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(angle), -1)
+
+
+def to_the_end(positions, dim):
+    return waves(positions[:, None] * 1e4 ** (-np.arange(dim // 2) / max(1, dim // 2 - 1)))
+
+
+def odd_base(positions):
+    return waves(positions[:, None] * frequencies(64, 7777.0))
+
+
+def small_waves(positions):
+    return 64**-0.5 * waves(positions[:, None] * frequencies(64))
+
+
+def smaller_waves(positions, dim):
+    return dim**-0.5 * waves(positions[:, None] * frequencies(dim))
+
+
+def padded_waves(timesteps, dim, max_period=10_000.0):
+    angle = timesteps[:, None] * max_period ** (-np.arange(dim // 2) / (dim // 2))
+    return np.pad(np.concatenate([np.cos(angle), np.sin(angle)], axis=-1), [(0, 0), (0, dim % 2)])
+
+
+def waves_of_squares(positions):
+    return waves(np.asarray(positions, dtype=float)[:, None] ** 2 * frequencies(64))
+
+
+def drawn_waves(positions):
+    return waves(positions[:, None] * np.random.default_rng(2).normal(size=16))
+
+
+def dynamic(x, positions):
+    width, length = x.shape[-1], x.shape[-2]
+    stretched = max(1.0, 4 * length / 2048 - 3) ** (width / (width - 2))
+    return halves(x, positions[:, None] * frequencies(width, 1e4 * stretched))
+
+
+def on_a_grid(x, positions):
+    half = x.shape[-1] // 2
+    parts = [neighbours(x[..., axis * half :][..., :half], positions[..., axis, None] * frequencies(half)) for axis in range(2)]
+    return np.concatenate(parts, axis=-1)
+
+
+def on_a_grid_tokens_first(x, positions):
+    pairs = [positions[..., axis, None] * frequencies(x.shape[-1] // 2, 100.0) for axis in range(2)]
+    return halves(x, np.concatenate(pairs, axis=-1)[:, None, None])

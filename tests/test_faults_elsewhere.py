@@ -1,0 +1,269 @@
+"""What ``posenc check`` promises under faults, ``identify``, ``precision``, ``compare`` and the pytest plugin keep too."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from conformance.calls.status import Status
+from conformance.cli import main
+from conformance.isolate.session import Session
+from conformance.isolate.tree import runs
+from conformance.precision import survey
+from conformance.run.questions import Judge
+from conformance.show import compare
+from tools import reliability
+from tools.faults import elsewhere
+from tools.faults.elsewhere import COMMANDS, Command
+from tools.faults.fault import Fault
+from tools.reliability import FAULTS
+
+ROOT = Path(__file__).parents[1]
+#: One of each way to end a worker, one that gives no worker, and one that returns nonsense.
+NAMES = ("segmentation fault", "infinite loop in Python", "a frame without JSON", "exits while it is imported", "NaN")
+CHOSEN = [fault for fault in FAULTS if fault.name in NAMES]
+SOURCE = """\
+import os, time
+from pathlib import Path
+from conformance import Adapter
+from refimpl.schemes import alibi, binary
+
+HERE = Path(__file__).parent
+{outside}
+adapter = Adapter("kept")
+
+@adapter.implements("alibi.bias")
+def bias(*arrays, **parameters):
+    return alibi.bias(*arrays, **parameters)
+
+@adapter.implements("binary.encode")
+def encode(positions, *, bits):
+    {inside}
+    return binary.encode(positions, bits=bits)
+"""
+LASTING = "(HERE / 'called').touch(); time.sleep(600)"
+ONCE = """
+if (HERE / "begun").exists():
+    raise OSError("the device is gone")
+(HERE / "begun").touch()
+"""
+#: The commands that start a worker, with what stops an endless one, and what shows that the first operation was judged.
+STARTING = {
+    "identify": (["-m", "conformance", "identify", "kept.py", "--call-seconds", "300"], "alibi.bias"),
+    "precision": (["-m", "conformance", "precision", "kept.py", "--call-seconds", "300"], "kept alibi.bias in float32"),
+    "pytest": (
+        ["-m", "pytest", "-p", "no:cacheprovider", "--posenc", "kept.py", "--posenc-call-seconds", "300", "-k", "single or code or first"],
+        " passed",
+    ),
+}
+
+ENDINGS = [
+    *((name, number) for name in ("identify", "precision") for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+    ("pytest", signal.SIGTERM),
+]
+
+
+def written(folder: Path, *, outside: str = "", inside: str = "pass") -> str:
+    """Write an adapter and return the target."""
+    path = folder / "kept.py"
+    path.write_text(SOURCE.format(outside=outside, inside=inside), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("fault", CHOSEN, ids=lambda fault: fault.name)
+def test_a_command_tells_a_fault_and_goes_on(tmp_path: Path, command: Command, fault: Fault) -> None:
+    with reliability.marked() as mark:
+        ended = elsewhere.ended(command, fault, tmp_path)
+
+        assert ended.trouble == "", ended.text
+        assert reliability.left_behind(mark) == []
+
+
+def started(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    """Start a command, and return when its worker is called for the second operation."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    running = subprocess.Popen(
+        [sys.executable, *arguments], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    deadline = time.monotonic() + 120
+    while not (folder / "called").exists() and running.poll() is None and time.monotonic() < deadline:
+        os.sched_yield()
+    return running
+
+
+@pytest.mark.parametrize(("name", "number"), ENDINGS, ids=lambda each: getattr(each, "name", each))
+def test_what_ends_a_command_leaves_what_was_found_and_no_worker(tmp_path: Path, name: str, number: signal.Signals) -> None:
+    written(tmp_path, inside=LASTING)
+    arguments, judged = STARTING[name]
+    running = started(arguments, tmp_path)
+    below = psutil.Process(running.pid).children(recursive=True)
+
+    running.send_signal(number)
+    told, _ = running.communicate(timeout=60)
+
+    assert running.returncode == (pytest.ExitCode.INTERRUPTED if name == "pytest" else Status.INTERRUPTED), told
+    assert judged in told
+    assert "Traceback" not in told
+    assert below
+    assert not [process for process in below if runs(process)]
+
+
+def interrupting(found: Iterator[Any]) -> Iterator[Any]:
+    """Yield the first, and then be interrupted."""
+    yield next(iter(found))
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_leaves_the_curves_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = survey.curves
+    monkeypatch.setattr(survey, "curves", lambda *given, **named: interrupting(plain(*given, **named)))
+
+    assert main(["precision", written(tmp_path), "--json"]) == Status.INTERRUPTED
+
+    told = json.loads(capsys.readouterr().out)
+    assert not told["complete"]
+    assert [each["operation"] for each in told["curves"]] == ["alibi.bias"]
+
+
+def test_an_interruption_leaves_the_lengths_before_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = compare.by_length
+    monkeypatch.setattr(compare, "by_length", lambda *given: interrupting(plain(*given)))
+
+    assert main(["compare", "alibi", "--lengths", "4,8"]) == Status.INTERRUPTED
+
+    told = capsys.readouterr()
+    assert "4 tokens" in told.out
+    assert "8 tokens" not in told.out
+    assert told.err.strip() == "posenc: interrupted"
+
+
+def test_an_interruption_leaves_the_functions_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from conformance import identify
+
+    plain = identify.identify
+    monkeypatch.setattr(identify, "identify", lambda *given, **named: interrupting(plain(*given, **named)))
+
+    assert main(["identify", written(tmp_path), "--json"]) == Status.INTERRUPTED
+
+    assert len(json.loads(capsys.readouterr().out)) == 1
+
+
+@pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])
+def test_a_worker_that_starts_no_second_time_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    written(tmp_path, outside=ONCE, inside="os._exit(3)")
+    monkeypatch.chdir(tmp_path)
+
+    assert main(arguments) in (Status.CONFORMS, Status.DIFFERS)
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "alibi.bias" in told
+    assert "the process ended with exit status 3" in told or "its worker can't be started again" in told
+
+
+def test_a_bad_target_among_several_fails_as_a_test_and_the_others_are_judged(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "bad.py").write_text("adapter = \n", encoding="utf-8")
+    chosen = "bad or (alibi.bias and not law and not evidence and not drawn)"
+    arguments = ["-m", "pytest", "-p", "no:cacheprovider", "-v", "--posenc", "bad.py", "--posenc", "kept.py", "-k", chosen]
+
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "bad.py can't be imported: SyntaxError" in done.stdout
+    assert "1 failed" in done.stdout
+    assert "passed" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+COMMON = {
+    "identify": ["identify", "kept.py"],
+    "precision": ["precision", "kept.py"],
+    "compare": ["compare", "none", "--lengths", "4"],
+    "check": ["check", "kept.py", "--level", "smoke"],
+}
+
+
+def shell(folder: Path, name: str, after: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with something done to its output."""
+    line = f"set -o pipefail; {sys.executable} -m conformance {' '.join(COMMON[name])} {after}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S607  the same
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize("name", COMMON)
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path, name: str) -> None:
+    written(tmp_path)
+
+    done = shell(tmp_path, name, "> /dev/full")
+
+    assert (done.returncode, done.stderr) == (Status.HARNESS_FAILED, "posenc: No space left on device\n")
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_a_reader_that_goes_away_is_no_verdict(tmp_path: Path, name: str) -> None:
+    written(tmp_path)
+
+    done = shell(tmp_path, name, "| true")
+
+    assert (done.returncode, done.stderr) == (Status.INTERRUPTED, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+def test_what_can_not_be_shown_is_still_kept(tmp_path: Path) -> None:
+    written(tmp_path)
+
+    done = shell(tmp_path, "check", "--report report > /dev/full")
+
+    assert done.returncode == Status.HARNESS_FAILED
+    assert "conforms" in (tmp_path / "report" / "summary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["identify", "precision"])
+def test_a_target_that_can_not_be_imported_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    target = written(tmp_path, outside='raise OSError("the device is gone")')
+
+    assert main([name, target]) == Status.WRONG_USAGE
+    assert capsys.readouterr().err == f"posenc: {target} can't be imported: OSError: the device is gone\n"
+
+
+def test_a_picture_that_can_not_be_written_loses_no_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    target = written(tmp_path, inside="import shutil; shutil.rmtree(HERE / 'pictures', ignore_errors=True)")
+
+    assert main(["precision", target, "--plot", str(folder / "curves.svg")]) == Status.WRONG_USAGE
+
+    told = capsys.readouterr()
+    assert "kept alibi.bias in float32" in told.out
+    assert "folder of the file must exist" in told.err
+
+
+def test_an_implementation_that_keeps_crashing_is_asked_no_more_in_pytest(tmp_path: Path) -> None:
+    with Session(written(tmp_path, inside="os._exit(3)")) as session:
+        judge = Judge(session, examples=1)
+        asked = [question for question in judge.questions if question.task.operation == "binary.encode"]
+        told = [str(judge.answer(question).outcome) for question in asked[:5]]
+        judge.diagnosis(asked[0])
+
+        assert [("exit status 3" in words) for words in told] == [True, True, True, False, False]
+        assert "not run after 3 crashes or time-outs" in told[3]
+        assert session.starts < 12

@@ -1,0 +1,110 @@
+"""What is written takes the place of a regular file only, whole or not at all."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from conformance.calls.outcomes import Report
+from conformance.cli import main
+from conformance.reports import files as reports
+from conformance.spec import files
+from conformance.spec.files import OutputError
+
+
+def test_a_file_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old", encoding="utf-8")
+
+    files.write(path, "new")
+
+    assert path.read_text(encoding="utf-8") == "new"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old", encoding="utf-8")
+    link = tmp_path / "link"
+    link.symlink_to("file")
+
+    files.write(link, b"new")
+
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
+def test_a_link_to_nothing_makes_its_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+
+    files.write(tmp_path / "link", "new")
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.parametrize("linked", [False, True], ids=["device", "link to it"])
+def test_a_device_is_written_into(tmp_path: Path, *, linked: bool) -> None:
+    path = Path(os.devnull)
+    if linked:
+        path = tmp_path / "link"
+        path.symlink_to(os.devnull)
+
+    files.write(path, "gone")
+
+    assert Path(os.devnull).is_char_device()
+
+
+def test_a_pipe_is_written_into(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
+    reader.start()
+
+    files.write(path, "through it")
+    reader.join(timeout=30)
+
+    assert got == [b"through it"]
+    assert path.is_fifo()
+
+
+@pytest.mark.parametrize(("name", "words"), [("absent/file", "folder of the file must exist"), (".", "file must not be a folder")])
+def test_a_place_for_no_file_is_refused(tmp_path: Path, name: str, words: str) -> None:
+    with pytest.raises(OutputError, match=f"^{words}, got "):
+        files.write(tmp_path / name, "new")
+
+
+def test_a_folder_that_is_missing_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vectors", "export", str(tmp_path / "absent" / "all.json")]) == 2
+    assert "folder of the file must exist" in capsys.readouterr().err
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_text("old", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+
+    with pytest.raises(OSError, match="full"):
+        files.write(path, "new")
+
+    assert path.read_text(encoding="utf-8") == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_write_that_fails_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "full").symlink_to("/dev/full")
+
+    with pytest.raises(OSError, match="No space left") as raised:
+        files.write(tmp_path / "full", "x" * 100_000)
+
+    assert raised.value.filename == str(tmp_path / "full")
+
+
+def test_a_report_that_cannot_be_written_keeps_no_other_back(tmp_path: Path) -> None:
+    (tmp_path / "record.jsonl").symlink_to("/dev/full")
+
+    with pytest.raises(OSError, match="No space left"):
+        reports.write([Report("x", {}, ())], tmp_path)
+
+    assert {path.name for path in tmp_path.iterdir()} == {name for name, _ in reports.FORMATS.values()}

@@ -1,0 +1,183 @@
+"""What ``posenc identify`` says of code in the styles of real code bases is true: known schemes are named, the rest is unknown."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import identify_truths
+import pytest
+from test_identify import Here
+
+from conformance.identify import identify
+from conformance.identify.declaration import Place
+from conformance.identify.findings import Confidence, Identity
+from conformance.identify.following import settings
+from conformance.identify.pasted import Checked
+from conformance.identify.recognise import Found, recognise
+from conformance.identify.screen import Told, lines
+from conformance.in_process import assert_conforms
+
+
+@functools.cache
+def found(name: str) -> Found:
+    here = Here(getattr(identify_truths, name))
+    return recognise(here, here.functions[0], None, {})
+
+
+def identity(name: str) -> Identity:
+    result = found(name).identity
+    assert result is not None
+    return result
+
+
+def told(name: str) -> Told:
+    result = found(name)
+    known = result.identity is not None and result.identity.operation and result.probe is not None
+    fates = settings(result.identity, result.probe) if known and result.identity and result.probe else ()
+    return Told(name, result, fates, Place("identify_truths", name))
+
+
+def screen(name: str) -> str:
+    return "\n".join(line for _, line in lines(told(name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("decoder_bias", {"operation": "t5.bias", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
+        ("decoder_bias_masked", {"operation": "t5.bias", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),
+        ("tokens_first", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+        ("tokens_first_at", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+        ("tables_of_both", {"operation": "rope.apply", "layout": "half"}),
+        ("waves_of_both", {"operation": "rope.apply", "layout": "interleaved"}),
+        ("one_of_tokens", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+        ("module", {"operation": "rope.rotate_query_key", "layout": "half", "base": 1e6}),
+        ("steeper", {"operation": "alibi.bias", "form": "reversed", "num_heads": 8}),
+        ("slopes_of", {"operation": "alibi.slopes", "num_heads": 8}),
+        ("to_the_end", {"operation": "sinusoidal.encode", "spacing": "endpoint", "base": 1e4}),
+        ("small_waves", {"operation": "sinusoidal.encode", "scale": 0.125, "dim": 64}),
+        ("smaller_waves", {"operation": "sinusoidal.encode", "scale": 0.125, "dim": 64}),
+        ("on_a_grid", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "axes": (32, 32)}),
+        ("on_a_grid_tokens_first", {"operation": "axial_rope.rotate", "layout": "half", "base": 100.0, "order": "joined"}),
+        ("padded_waves", {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "odd": "error"}),
+    ],
+)
+def test_code_in_the_style_of_a_code_base_is_recognised(name: str, expected: dict[str, Any]) -> None:
+    seen = identity(name)
+    shown = {"operation": seen.operation, **{key: value.value for key, value in seen.parameters.items()}}
+
+    assert {key: shown.get(key) for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "words"),
+    [
+        ("logarithmic", "kerple.bias", "form log"),
+        ("logarithmic_masked", "kerple.bias", "form log"),
+        ("powers", "kerple.bias", "form power"),
+        ("decoder_bias_inside", "t5.bias", "the past only, to distance 128"),
+        ("attention", "rope.attend", "layout half"),
+        ("scores", "rope.weights", "layout half"),
+        ("plain_attention", "none.attend", "causal False"),
+        ("dynamic", "rope.rotate", "its first positions are turned otherwise among 8192 tokens than beside position 1048575"),
+    ],
+)
+def test_values_of_an_operation_that_cant_be_declared_are_named_without_an_adapter(name: str, operation: str, words: str) -> None:
+    seen = identity(name)
+
+    assert (seen.operation, seen.values_of) == (None, operation)
+    assert words in seen.what
+    assert told(name).declaration() is None
+    assert f"the values of {operation} (no adapter):" in screen(name)
+
+
+def test_numbers_inside_of_a_bias_are_found_per_head() -> None:
+    for name in ("logarithmic", "powers", "logarithmic_masked"):
+        assert identity(name).seen[:2] == ("first of the heads: 0.5, 1.25, 2, 0.125", "second of the heads: 1.5, 0.75, 0.3, 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("bell", "a number of its own for every offset, on no line and in no buckets: what gives it isn't known"),
+        ("steeper_attention", "attention (outputs) that no operation gives"),
+        ("decaying", "with every position each becomes longer or shorter by a factor of its own"),
+        ("louder", "x times numbers that depend on the position"),
+        ("running_mean", "what comes out at a token depends on other tokens too"),
+        ("waves_of_squares", "sines and cosines of angles that are no multiples of the position"),
+        ("drawn_waves", "sines and cosines, but their frequencies are on no known ladder"),
+        ("unnamed", "unknown: the names of its arguments (stuff) don't say what they are"),
+        ("masked_only", "a causal mask, and nothing else"),
+        ("window", "it hides keys, and not those that come later than the query"),
+    ],
+)
+def test_what_no_operation_gives_is_unknown_and_told_by_what_was_measured(name: str, words: str) -> None:
+    seen = identity(name)
+
+    assert (seen.operation, seen.values_of) == (None, None)
+    assert words in seen.what
+
+
+def test_what_was_measured_of_an_unknown_function_is_told() -> None:
+    assert identity("bell").seen[0].startswith("its first head gives, 0, 1, 2, 4, 8, 16, 32, 64 positions back: 1.5, 1.471,")
+    assert identity("decaying").seen == ("the angles are those of rope.rotate: base 10000",)
+    assert any(line.startswith("the encoding: weights and outputs hide it") for line in identity("steeper_attention").unseen)
+
+
+def test_heads_that_grow_with_the_tokens_are_no_heads() -> None:
+    assert any(reason == "the number of heads changes with the number of tokens" for _, reason in found("heads_of_the_tokens").tried)
+
+
+def test_a_number_of_heads_that_is_given_is_told_and_followed() -> None:
+    for name in ("steeper", "slopes_of"):
+        assert "num_heads        8                      certain; follows its argument" in screen(name)
+
+
+def test_positions_that_are_rounded_are_right_up_to_where_rounding_shows() -> None:
+    for name in ("coarse_rope", "coarse_waves"):
+        assert "positions: right to 256, off at 257: their angles are too coarse there" in identity(name).seen
+        assert "real positions: accepted, and rounded: 300.25 isn't turned by its own angle" in identity(name).seen
+
+
+def test_the_spacing_of_waves_is_certain_where_another_width_shows_it_and_a_guess_where_nothing_does() -> None:
+    assert identity("to_the_end").parameters["spacing"].confidence is Confidence.CERTAIN
+    assert identity("small_waves").parameters["spacing"].confidence is Confidence.LIKELY
+    guess = identity("odd_base")
+    assert {guess.parameters[name].confidence for name in ("spacing", "base")} == {Confidence.GUESS}
+    assert guess.what == "base 7777 (a guess), spacing paper (a guess)"
+
+
+def test_a_scale_that_is_a_power_of_the_width_is_told_and_declared_for_that_width() -> None:
+    assert "scale: 0.125 is dim ** -0.5 too" in identity("small_waves").unseen
+    assert "the scale changes with the width: 0.125 at 64, 0.176777 at 32, dim ** -0.5" in identity("smaller_waves").seen
+    assert "dim=64" in str(told("smaller_waves").declaration())
+
+
+def test_an_adapter_is_tried_before_it_is_printed(tmp_path: Path) -> None:
+    path = tmp_path / "truths.py"
+    path.write_bytes(Path(identify_truths.__file__).read_bytes())
+
+    (wrong,), (right,) = identify(f"{path}:coarse_rope"), identify(f"{path}:tokens_first_at")
+
+    assert right.checked == Checked(conforms=True, words="checked at level smoke: it conforms")
+    assert wrong.checked is not None
+    assert wrong.checked.words == "checked at level smoke: the function doesn't conform as that: it rounds its positions to bfloat16"
+
+
+PASTED = (
+    "decoder_bias", "decoder_bias_masked", "tokens_first", "tokens_first_at", "tables_of_both", "waves_of_both", "one_of_tokens", "module",
+    "steeper", "slopes_of", "to_the_end", "odd_base", "small_waves", "smaller_waves", "padded_waves",
+    "on_a_grid", "on_a_grid_tokens_first",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASTED)
+def test_the_adapter_that_is_printed_conforms(name: str) -> None:
+    text = told(name).declaration()
+    assert text is not None
+    pasted: dict[str, Any] = {}
+
+    exec(compile(text, f"{name}.py", "exec"), pasted)  # noqa: S102  what a person pastes
+
+    for each in pasted["adapter"].implementations:
+        assert_conforms(each.function, each.operation, level="smoke", **each.takes.as_data(), **each.restrictions)

@@ -1,0 +1,203 @@
+"""What a call leaves changed in its process is told of the one who did it, and convicts nobody else; nor does hash order, nor a leak."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Advisory, Crashed, Exhausted, Failed, Reason, Report
+from conformance.calls.subject import CallFailedError
+from conformance.isolate.session import Session
+from conformance.run import check
+
+SOURCE = """\
+import ctypes, decimal, gc, itertools, locale, math, os, resource, signal, sys, time
+from pathlib import Path
+import numpy as np
+from conformance import Adapter
+from refimpl.schemes import alibi, rope
+{outside}
+adapter = Adapter("left", framework={framework!r})
+
+@adapter.implements("rope.frequencies", label="faulty")
+def faulty(**parameters):
+    {inside}
+    return rope.frequencies(**parameters, like=np.empty(0))
+
+@adapter.implements("alibi.slopes", label="healthy")
+def healthy(**parameters):
+    return alibi.slopes(**parameters, like=np.empty(0))
+"""
+STATES = {
+    "math.cos = math.sin": "functions of the standard library",
+    "np.cos = np.sin": "functions of NumPy",
+    "np.seterr(all='raise')": "NumPy's error handling",
+    "ctypes.CDLL(None).fesetround(0x800)": "how numbers are rounded",
+    "decimal.getcontext().prec = 3": "decimal numbers",
+    "locale.setlocale(locale.LC_ALL, 'C') == 'C' and locale.setlocale(locale.LC_ALL, 'C.UTF-8')": "the locale",
+    "gc.disable()": "garbage collection",
+    "sys.setrecursionlimit(500)": "the recursion limit",
+    "os.umask(0o123)": "permissions of new files",
+    "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})": "blocked signals",
+    "signal.setitimer(signal.ITIMER_VIRTUAL, 1000)": "timers",
+    "signal.signal(signal.SIGUSR1, signal.SIG_IGN)": "signal handlers",
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))": "resource limits",
+    "sys.stdout.reconfigure(encoding='ascii')": "standard output or error",
+    "sys.path.append('/nowhere')": "where modules are searched",
+}
+TORCH = {
+    "import torch; torch.set_flush_denormal(True)": "how numbers are rounded",
+    "import torch; torch.set_grad_enabled(False)": "torch's gradients",
+    "import torch; torch.set_num_threads(torch.get_num_threads() + 1)": "torch's number of threads",
+    "import torch; torch.set_default_dtype(torch.float64)": "torch's default dtype",
+    "import torch; torch.nn.functional.relu = abs": "functions of torch",
+}
+HERE = {**STATES, **(TORCH if importlib.util.find_spec("torch") else {})}
+
+
+def written(folder: Path, inside: str, *, outside: str = "", framework: str = "numpy") -> str:
+    path = folder / "left.py"
+    path.write_text(SOURCE.format(inside=inside, outside=outside, framework=framework), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(("leaves", "words"), HERE.items(), ids=HERE)
+@pytest.mark.parametrize("fails", [False, True], ids=["and returns", "and raises"])
+def test_what_a_call_leaves_is_seen_whether_it_returns_or_raises(tmp_path: Path, leaves: str, words: str, *, fails: bool) -> None:
+    framework = "torch" if leaves in TORCH else "numpy"
+    target = written(tmp_path, f"{leaves}\n    {'raise ValueError' if fails else 'pass'}", framework=framework)
+    if leaves in TORCH:
+        source = Path(target).read_text(encoding="utf-8").replace("like=np.empty(0))", "like=__import__('torch').empty(0))")
+        Path(target).write_text(source, encoding="utf-8")
+    with Session(target) as session:
+        healthy, faulty = sorted(session.implementations, key=lambda each: each.operation)
+
+        try:
+            session.request(faulty, "float32", [], {"head_dim": 8, "base": 10_000.0})
+        except CallFailedError:
+            assert fails
+        answer = session.request(healthy, "float32", [], {"num_heads": 4, "max_bias": 8.0})
+
+        assert any(words in told for told in session.left[faulty.index, "float32"])
+        assert session.left[healthy.index, "float32"] == {}
+        assert session.starts == 2
+        assert np.array_equal(answer.values["result"], [0.25, 0.0625, 0.015625, 0.00390625])
+
+
+def results(report: Report, label: str, kind: type) -> list[str]:
+    return [str(result.outcome) for result in report.results if result.implementation == label and isinstance(result.outcome, kind)]
+
+
+def test_who_left_something_by_an_exception_is_named_and_nobody_else_is_convicted(tmp_path: Path) -> None:
+    report = check(written(tmp_path, "math.cos = math.sin; raise ValueError"), level="smoke")
+
+    assert any("functions of the standard library" in told for told in results(report, "faulty", Advisory))
+    assert not results(report, "healthy", Advisory)
+    assert not [result for result in report.results if result.implementation == "healthy" and result.convicts]
+
+
+def convictions(report: Report, reason: Reason) -> list[str]:
+    return [r.outcome.message for r in report.results if isinstance(r.outcome, Failed) and r.outcome.reason is reason]
+
+
+def test_what_depends_on_hash_order_is_called_that(tmp_path: Path) -> None:
+    target = written(tmp_path, f"if list({set('positional')!r}) != ORDER: parameters['base'] *= 2", outside=f"ORDER = {ordered()!r}")
+
+    report = check(target, level="smoke")
+
+    assert "differs under PYTHONHASHSEED=1: sort what a set gives" in convictions(report, Reason.HASH_ORDER)[0]
+    assert not convictions(report, Reason.HISTORY)
+
+
+def ordered() -> list[str]:
+    """Return the order of a set under the hash seed of a run."""
+    program = f"print(*{set('positional')!r})"
+    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": "0"}, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_the_hash_seed_of_the_environment_changes_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = written(tmp_path, "pass", outside="print(hash('a'), file=open(Path(__file__).parent / 'hashes', 'a'))")
+    for seed in ("1", "random"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        with Session(target) as session:
+            session.call("alibi.slopes", [], {"num_heads": 4, "max_bias": 8.0})
+
+    assert len(set((tmp_path / "hashes").read_text(encoding="utf-8").split())) == 1
+
+
+def test_implementations_that_a_set_puts_in_another_order_are_judged_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "shuffled.py"
+    path.write_text(
+        "import numpy as np\nfrom conformance import Adapter\nfrom refimpl.schemes import alibi\nadapter = Adapter('shuffled')\n"
+        "for label in {'a', 'b', 'c', 'd', 'e', 'f'}:\n"
+        "    adapter.implements('alibi.slopes', label=label)(lambda **p: alibi.slopes(**p, like=np.empty(0)))\n",
+        encoding="utf-8",
+    )
+
+    assert check(str(path), level="smoke").status == 0
+
+
+def test_an_answer_that_changes_from_worker_to_worker_is_called_not_deterministic(tmp_path: Path) -> None:
+    outside = "STARTED = time.time_ns() % 1_000_003"
+
+    report = check(written(tmp_path, "parameters['base'] += STARTED % 97", outside=outside), level="smoke")
+
+    assert convictions(report, Reason.NOT_DETERMINISTIC) or convictions(report, Reason.VALUE)
+    assert not convictions(report, Reason.HISTORY)
+
+
+def test_an_exit_after_some_calls_stays_an_exit(tmp_path: Path) -> None:
+    report = check(written(tmp_path, "if next(COUNT) == 9: os._exit(7)", outside="COUNT = itertools.count()"), level="smoke")
+
+    ended = results(report, "faulty", Crashed)
+    assert len(ended) >= 1
+    assert "exit status 7" in ended[0]
+    assert "the same call passes in a fresh worker" in ended[0]
+    assert not convictions(report, Reason.HISTORY)
+
+
+def test_a_leak_stays_a_leak(tmp_path: Path) -> None:
+    leak = "HELD.append(np.ones(60_000_000 // 8)); time.sleep(0.25 * (len(HELD) > 12))"
+
+    report = check(written(tmp_path, leak, outside="HELD = []"), level="smoke", limits=Limits(memory=900))
+
+    ended = results(report, "faulty", Exhausted)
+    assert ended
+    assert "the same call passes in a fresh worker" in ended[0]
+    assert not convictions(report, Reason.HISTORY)
+
+
+def test_a_worker_sees_no_secret_of_its_environment_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    secrets = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "db_password", "HF_TOKEN", "SSH_AUTH_SOCK", "OPENAI_API_KEY")
+    for name in (*secrets, "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("POSENC_PASS", "HF_TOKEN")
+    target = written(tmp_path, "pass", outside="(Path(__file__).parent / 'names').write_text(' '.join(os.environ))")
+
+    with Session(target) as session:
+        assert session.implementations
+
+    seen = (tmp_path / "names").read_text(encoding="utf-8").split()
+    assert [name for name in (*secrets, "CUDA_VISIBLE_DEVICES") if name in seen] == ["HF_TOKEN", "CUDA_VISIBLE_DEVICES"]
+
+
+def test_a_worker_writes_no_core_file(tmp_path: Path) -> None:
+    target = written(tmp_path, "parameters['base'] += resource.getrlimit(resource.RLIMIT_CORE)[0]")
+
+    with Session(target) as session:
+        plain = session.call("rope.frequencies", [], {"head_dim": 8, "base": 10_000.0})["result"]
+
+    assert np.allclose(plain, [1.0, 0.1, 0.01, 0.001])
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_change_no_verdict(tmp_path: Path, closed: str) -> None:
+    command = f"{sys.executable} -m conformance check {written(tmp_path, 'pass')} --level smoke --report {tmp_path / 'report'} {closed}"
+
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 0  # noqa: S607  our own command
+    assert (tmp_path / "report" / "summary.md").is_file()

@@ -1,0 +1,245 @@
+"""What a run has found is kept, whatever becomes of workers, parts, targets, places to write to and of the run itself."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import psutil
+import pytest
+
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Crashed, HarnessError, Passed, Report
+from conformance.calls.status import Status
+from conformance.cli import main
+from conformance.isolate.targets import TargetError
+from conformance.isolate.tree import runs
+from conformance.reports import lines
+from conformance.run import check
+
+ROOT = Path(__file__).parents[1]
+SOURCE = """\
+import fcntl, os, signal, sys
+from pathlib import Path
+import numpy as np
+from conformance import Adapter
+from refimpl.schemes import alibi, rope
+
+HERE = Path(__file__).parent
+{outside}
+adapter = Adapter("kept")
+
+@adapter.implements("alibi.slopes")
+def slopes(**parameters):
+    return alibi.slopes(**parameters, like=np.empty(0))
+
+@adapter.implements("rope.frequencies")
+def frequencies(**parameters):
+    {inside}
+    return rope.frequencies(**parameters, like=np.empty(0))
+"""
+#: Only one worker may have it open.
+LOCKED = """
+lock = open(HERE / "lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+"""
+#: The first worker imports it, no other does.
+ONCE = """
+if (HERE / "begun").exists():
+    raise OSError("the device is gone")
+(HERE / "begun").touch()
+"""
+
+
+def written(folder: Path, *, outside: str = "", inside: str = "pass") -> str:
+    """Write an adapter and return the target."""
+    path = folder / "kept.py"
+    path.write_text(SOURCE.format(outside=outside, inside=inside), encoding="utf-8")
+    return str(path)
+
+
+def passed(report: Report, operation: str) -> int:
+    return sum(result.operation == operation and isinstance(result.outcome, Passed) for result in report.results)
+
+
+def convicted(report: Report) -> set[str]:
+    return {result.operation for result in report.results if result.convicts}
+
+
+def test_a_worker_that_starts_no_second_time_loses_no_result(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=ONCE, inside="if parameters['head_dim'] == 2: os._exit(3)"), level="smoke")
+
+    endings = [result.outcome for result in report.results if isinstance(result.outcome, Crashed)]
+    assert report.status is Status.DIFFERS
+    assert passed(report, "alibi.slopes")
+    assert any("its worker can't be started again" in ending.message and "the device is gone" in ending.message for ending in endings)
+
+
+def test_a_target_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=LOCKED), level="smoke")
+
+    assert report.status is Status.CONFORMS
+    assert passed(report, "alibi.slopes")
+    assert passed(report, "rope.frequencies")
+
+
+def test_parts_of_a_target_of_which_one_worker_can_run_are_judged_one_after_the_other(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=LOCKED), level="smoke", jobs=2)
+
+    assert report.status is Status.CONFORMS
+    assert passed(report, "alibi.slopes")
+    assert passed(report, "rope.frequencies")
+
+
+def test_a_worker_that_describes_itself_otherwise_when_it_starts_again_is_told(tmp_path: Path) -> None:
+    described = "\nnumber = len(list(HERE.glob('start*')))\n(HERE / f'start{number}').touch()\n"
+    target = written(tmp_path, outside=described, inside="if parameters['head_dim'] == 2: os._exit(3)")
+    source = Path(target).read_text(encoding="utf-8").replace('Adapter("kept")', 'Adapter(f"kept {number}")')
+    Path(target).write_text(source, encoding="utf-8")
+
+    report = check(target, level="smoke")
+
+    assert any("must describe itself alike at each start, got another adapter" in str(result.outcome) for result in report.results)
+
+
+def test_a_target_that_never_starts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="the device is gone"):
+        check(written(tmp_path, outside='raise OSError("the device is gone")'), level="smoke", jobs=2)
+
+
+#: The process that judges is the parent of the worker's keeper.
+ENDS_ITS_PART = "if {when}: os.kill(int(Path(f'/proc/{{os.getppid()}}/stat').read_text().rpartition(')')[2].split()[1]), signal.SIGKILL)"
+
+
+def test_a_part_that_is_killed_is_judged_once_more(tmp_path: Path) -> None:
+    once = "not (HERE / 'killed').exists() and ((HERE / 'killed').touch() or True)"
+
+    report = check(written(tmp_path, inside=ENDS_ITS_PART.format(when=once)), level="smoke", jobs=2)
+
+    assert report.status is Status.CONFORMS
+    assert passed(report, "rope.frequencies")
+
+
+def test_a_part_that_is_killed_twice_loses_its_own_results_only(tmp_path: Path) -> None:
+    report = check(written(tmp_path, inside=ENDS_ITS_PART.format(when="True")), level="smoke", jobs=2)
+
+    lost = [result.outcome.message for result in report.results if isinstance(result.outcome, HarnessError)]
+    assert report.status is Status.HARNESS_FAILED
+    assert passed(report, "alibi.slopes")
+    assert len(lost) == 1
+    assert "was judged twice and gave nothing: PartLostError: its process ended with signal SIGKILL" in lost[0]
+
+
+def test_a_bad_target_among_several_has_a_verdict_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = tmp_path / "bad.py"
+    bad.write_text("adapter = \n", encoding="utf-8")
+    folder = tmp_path / "report"
+
+    status = main(["check", str(bad), written(tmp_path), "--level", "smoke", "--report", str(folder)])
+
+    told = capsys.readouterr()
+    assert status == Status.WRONG_USAGE
+    assert f"posenc: {bad} can't be imported: SyntaxError" in told.err
+    assert "kept.py conforms" in told.out
+    assert [report.status for report in lines.read(folder / "record.jsonl")] == [Status.WRONG_USAGE, Status.CONFORMS]
+    assert f"{bad} can't be judged" in (folder / "summary.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "can&#x27;t be judged" in (folder / "report.html").read_text(encoding="utf-8")
+    suites = ET.parse(folder / "junit.xml").getroot()  # noqa: S314  our own file
+    assert [suite.get("name") for suite in suites if suite.get("errors") == "1"] == [str(bad)]
+
+
+def test_a_document_says_that_a_target_cannot_be_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path / "none.py"), "--json"]) == Status.WRONG_USAGE
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["exit_status"] == Status.WRONG_USAGE
+    assert told["refused"].startswith("target must be a file that exists")
+
+
+def test_records_of_targets_that_cannot_be_judged_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record.jsonl"
+    record.write_text(lines.text([Report("bad.py", {}, (), refused="it is gone")]), encoding="utf-8")
+
+    assert main(["report", "diff", str(record), str(record)]) == Status.WRONG_USAGE
+    assert "record must hold verdicts, got bad.py, which can't be judged" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+
+    assert main(["check", written(tmp_path), "--report", str(tmp_path / "file" / "report")]) == Status.WRONG_USAGE
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "folder must be one that files can be written to" in told.err
+
+
+def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "report"
+    gone = f"import shutil; shutil.rmtree({str(folder)!r}, ignore_errors=True); open({str(folder)!r}, 'w')"
+
+    status = main(["check", written(tmp_path, inside=gone), "--operation", "rope.frequencies", "--report", str(folder)])
+
+    told = capsys.readouterr()
+    assert status == Status.WRONG_USAGE
+    assert "kept.py" in told.out
+    assert "folder must be one that files can be written to" in told.err
+
+
+@pytest.fixture
+def lasting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Judge an adapter whose second operation never answers, and another after it, until the first is called; then yield the run."""
+    target = written(tmp_path, inside="(HERE / 'called').touch()\n    while True: pass")
+    program = "import sys; from conformance.cli import main; sys.exit(main())"
+    arguments = ["check", target, "never_reached.py", "--level", "smoke", "--call-seconds", "300", "--report", str(tmp_path / "report")]
+    running = subprocess.Popen([sys.executable, "-c", program, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "called").exists() and time.monotonic() < deadline:
+        os.sched_yield()
+    yield running
+    running.kill()
+    running.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_what_ends_a_run_leaves_a_partial_report_and_no_worker(
+    lasting: subprocess.Popen[bytes], tmp_path: Path, number: signal.Signals
+) -> None:
+    below = psutil.Process(lasting.pid).children(recursive=True)
+
+    lasting.send_signal(number)
+
+    assert lasting.wait(timeout=60) == Status.INTERRUPTED
+    reports = lines.read(tmp_path / "report" / "record.jsonl")
+    assert [(Path(report.target).name, report.complete) for report in reports] == [("kept.py", False), ("never_reached.py", False)]
+    assert below
+    assert not [process for process in below if runs(process)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends what a killed process has started")
+def test_a_worker_ends_with_a_run_that_is_killed(lasting: subprocess.Popen[bytes]) -> None:
+    below = psutil.Process(lasting.pid).children(recursive=True)
+
+    lasting.kill()
+    lasting.wait()
+
+    assert below
+    psutil.wait_procs(below, timeout=30)
+    assert not [process for process in below if runs(process)]
+
+
+def test_a_worker_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from conformance import Session
+
+    with Session(written(tmp_path), Limits()) as session:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(session.call, "alibi.slopes", [], {"num_heads": 8, "max_bias": 8.0}).result()
+        assert session.call("alibi.slopes", [], {"num_heads": 8, "max_bias": 8.0})["result"].shape == (8,)
+        assert session.starts == 1

@@ -1,0 +1,113 @@
+"""Attention over turned queries and keys by a second route: complex numbers at 60 digits, both sides turned, frequencies from formulas."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from mpmath import conj, exp, expj, fdot, log, mpc, mpf, pi, sqrt
+from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
+
+from conformance.oracle import Tensor
+
+__all__ = ["sixty_digits"]
+
+#: Two heads of one query share one head of two keys; all are four wide.
+QUERIES, KEYS = [X[:4], X[4:]], [Y[:4], Y[4:]]
+AT, PLACES = 301, (7, 301)
+LENGTH = 64
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Weights and averages of a scheme; the frequencies of both pairs, halves of a head; the factor, and what else it takes."""
+
+    operations: tuple[str, str]
+    thetas: Callable[[], Sequence[mpf]]
+    factor: Callable[[], mpf] = lambda: mpf(1)
+    learned: dict[str, Tensor] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+def plain(base: float = 100.0) -> list[mpf]:
+    """Return the frequencies of rope, whose second is a root."""
+    return [mpf(1), 1 / sqrt(mpf(base))]
+
+
+def by_turns(slow: float, fast: float) -> list[mpf]:
+    """Return a quarter of each frequency where it turns rarely, and all where often."""
+    kept = [min(1, max(0, (LENGTH * theta / (2 * pi) - slow) / (fast - slow))) for theta in plain()]
+    return [(3 * share + 1) * theta / 4 for theta, share in zip(plain(), kept, strict=True)]
+
+
+def by_index() -> list[mpf]:
+    """Return the same by the pair's index, between the pairs that turn eight times and once, as they are."""
+    low, high = (4 * log(mpf(LENGTH) / (2 * pi * turns)) / (2 * log(mpf(100))) for turns in (8, 1))
+    slowed = [min(1, max(0, (pair - max(low, 0)) / (min(high, 3) - max(low, 0)))) for pair in range(2)]
+    return [theta * (1 - 3 * share / 4) for theta, share in zip(plain(), slowed, strict=True)]
+
+
+STRETCH = {"factor": 4.0, "original_length": LENGTH}
+YARN = {"beta_fast": 8.0, "beta_slow": 1.0, "truncate": False, "mscale": None, "mscale_all_dim": None, "attention_factor": None}
+LISTS = {"short_factors": real(1.0, 1.5), "long_factors": real(1.25, 12.0)}
+WAYS = [
+    Turned(("rope.weights", "rope.attend"), plain),
+    Turned(("position_interpolation.weights", "position_interpolation.attend"), lambda: [theta / 4 for theta in plain()],
+           parameters={"factor": 4.0}),
+    Turned(("ntk_aware.weights", "ntk_aware.attend"), lambda: [mpf(1), 1 / sqrt(mpf(100) * 16)], parameters={"factor": 4.0}),
+    Turned(("ntk_by_parts.weights", "ntk_by_parts.attend"), lambda: by_turns(0.5, 8), parameters={**STRETCH, "alpha": 0.5, "beta": 8.0}),
+    Turned(("llama3.weights", "llama3.attend"), lambda: by_turns(1, 8),
+           parameters={**STRETCH, "low_freq_factor": 1.0, "high_freq_factor": 8.0}),
+    Turned(("yarn.weights", "yarn.attend"), by_index, lambda: log(mpf(4)) / 10 + 1, parameters={**STRETCH, **YARN}),
+    Turned(("longrope.weights", "longrope.attend"), lambda: [theta / lam for theta, lam in zip(plain(), (1.25, 12.0), strict=True)],
+           lambda: sqrt(log(mpf(8_192)) / log(mpf(LENGTH))), LISTS, {"original_length": LENGTH, "max_length": 8_192, "length": 302}),
+    Turned(("partial_rope.weights", "partial_rope.attend"), lambda: [mpf(1), mpf(0)],
+           parameters={"rotary_dim": 2, "placement": "first"}),
+]
+
+
+def members(way: Turned) -> tuple[tuple[int, int], ...]:
+    """Return which channels are pairs in the layout of halves: in a part of two channels, its own two and those that rest."""
+    return ((0, 1), (2, 3)) if "rotary_dim" in way.parameters else ((0, 2), (1, 3))
+
+
+def turned(way: Turned, x: Sequence[float], position: int) -> list[mpc]:
+    """Return the pairs of a vector, each turned and grown."""
+    return [way.factor() * mpc(x[i], x[j]) * expj(theta * position) for (i, j), theta in zip(members(way), way.thetas(), strict=True)]
+
+
+def shares(way: Turned, *, causal: bool) -> Iterator[list[mpf]]:
+    """Yield the weights of both heads; only the first key stands before the query where a mask hides the one that follows."""
+    for query in QUERIES:
+        q, powers = turned(way, query, AT - causal), []
+        for key, n in zip(KEYS, PLACES, strict=True):
+            product = sum((a * conj(b)).real for a, b in zip(q, turned(way, key, n), strict=True))
+            powers.append(exp(product / 2) if n <= AT - causal else mpf(0))
+        yield [power / sum(powers) for power in powers]
+
+
+def inputs(way: Turned, *names: str, causal: bool) -> dict[str, Tensor]:
+    """Return queries and keys, positions, and arrays of the scheme."""
+    given = {"q": real(*X, shape=(1, 2, 1, 4)), "k": real(*Y, shape=(1, 1, 2, 4)), "v": real(*V, shape=(1, 1, 2, 4))}
+    places = {"query_positions": whole(AT - causal), "key_positions": whole(*PLACES)}
+    return {name: given[name] for name in names} | places | way.learned
+
+
+def parameters(way: Turned, *, causal: bool) -> dict[str, Any]:
+    """Return everything that is no array."""
+    return {"head_dim": 4, "base": 100.0, "layout": "half", "direction": "positive", **way.parameters, "causal": causal}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.operations[0])
+@pytest.mark.parametrize("causal", [False, True])
+def test_weights_are_quotients_of_exponentials(way: Turned, causal: bool) -> None:  # noqa: FBT001 - parametrized
+    result = golden(way.operations[0], inputs(way, "q", "k", causal=causal), **parameters(way, causal=causal))
+    assert result == rounded([share for row in shares(way, causal=causal) for share in row])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.operations[0])
+@pytest.mark.parametrize("causal", [False, True])
+def test_averages_are_sums_of_weighed_values(way: Turned, causal: bool) -> None:  # noqa: FBT001 - parametrized
+    result = golden(way.operations[1], inputs(way, "q", "k", "v", causal=causal), **parameters(way, causal=causal))
+    columns = list(zip(V[:4], V[4:], strict=True))
+    assert result == rounded([fdot(row, column) for row in shares(way, causal=causal) for column in columns])

@@ -1,0 +1,52 @@
+"""The tutorial's files and commands do what its page says, in their order and in one folder."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL))
+COMMANDS = [block.split("\n", 1) for block in re.findall(r"```console\n\$ posenc (.*?)```", PAGE, re.DOTALL)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with every file of the page."""
+    pytest.importorskip("torch", reason="the tutorial's model is torch's")
+    place = tmp_path_factory.mktemp("tutorial")
+    for name, text in FILES.items():
+        (place / name).write_text(text, encoding="utf-8")
+    return place
+
+
+def counted(line: str) -> str:
+    """Return a line without its figures, which change with what is drawn."""
+    return re.sub(r"[\d,.]*\d", "0", line)
+
+
+def test_every_block_of_the_page_is_a_file_or_a_command() -> None:
+    assert len(FILES) == PAGE.count("```python")
+    assert len(COMMANDS) == PAGE.count("```console")
+    assert len(FILES) == 6
+    assert len(COMMANDS) == 3
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=lambda text: text.splitlines()[0])
+def test_a_command_prints_what_the_page_shows(folder: Path, command: str, shown: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "conformance", *shlex.split(command)], cwd=folder, capture_output=True, text=True, check=False
+    )
+    printed = map(counted, done.stdout.splitlines())
+    missing = [line for line in shown.splitlines() if line.strip() != "..." and counted(line) not in printed]
+
+    assert missing == [], done.stdout + done.stderr
+    assert done.returncode == ("does not conform" in shown)
+
+
+def test_every_file_but_the_model_is_judged() -> None:
+    assert {name for command, _ in COMMANDS for name in re.findall(r"\w+\.py", command)} == FILES.keys() - {"my_model.py"}
