@@ -47,7 +47,7 @@ def heeded(*, once: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _sent_again(heard: list[int]) -> Iterator[None]:
-    """Forget and send again what Python drops: it goes on after a destructor, or a callback of its collector or of a reference, that raises."""
+    """Send again what Python drops: it goes on after a destructor, or a callback of its collector or of a reference, that raises."""
     before = sys.unraisablehook
 
     def dropped(unraisable: "sys.UnraisableHookArgs") -> None:
