@@ -1,6 +1,5 @@
 """The command line: ``posenc``. It reads names, calls the rest of the package, and turns what happens into an exit status."""
 
-import functools
 import io
 import os
 import sys
@@ -9,21 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from conformance.calls.status import Status, worst
+from conformance.calls.status import Status
+from conformance.commands.check import check
 from conformance.commands.identify import identify
-from conformance.commands.limited import limited
 from conformance.commands.precision import precision
+from conformance.commands.telling import refuse, tell
 from conformance.isolate.interrupts import heeded
-from conformance.spec.profiles import CIRCUMSTANCES
 from conformance.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from conformance.calls.limits import Limits
-    from conformance.calls.outcomes import Report
-    from conformance.show.baseline import Baseline
-    from conformance.show.report import Line
+    from collections.abc import Sequence
 
 
 class Commands(click.Group):
@@ -49,172 +43,12 @@ def posenc() -> None:
     """
 
 
-@posenc.command()
-@click.argument("targets", nargs=-1, metavar="[TARGET...]")
-@click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the line protocol (docs/protocol.md).")
-@click.option("--scheme", "schemes", multiple=True, help="Only this scheme; may be repeated.")
-@click.option("--operation", "operations", multiple=True, help="Only this operation; may be repeated.")
-@click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; may be repeated.")
-@click.option("--profile", help="Require this precision instead of the declared one.")
-@click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
-@click.option("--seed", type=int, help="What is drawn; without it every run draws anew, and prints its seed.")
-@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
-@click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
-@click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
-@click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
-@click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
-@click.option("--verbose", is_flag=True, help="Everything, not one screen.")
-@limited
-@click.pass_context
-def check(
-    context: click.Context,
-    *,
-    targets: tuple[str, ...],
-    commands: tuple[str, ...],
-    schemes: tuple[str, ...],
-    operations: tuple[str, ...],
-    cases: tuple[str, ...],
-    profile: str | None,
-    level: str,
-    seed: int | None,
-    under: str | None,
-    shard: str | None,
-    jobs: int,
-    limits: "Limits",
-    baseline: Path | None,
-    update: bool,
-    folder: Path | None,
-    as_json: bool,
-    verbose: bool,
-) -> None:
-    """Judge each TARGET: a file, file:object, module:object, or the name of a bundled adapter (see `posenc list`)."""
-    from conformance import run
-    from conformance.adapt import selection
-    from conformance.calls.outcomes import Report
-    from conformance.isolate import allocation
-    from conformance.isolate.targets import COMMAND
-    from conformance.run import sharding
-    from conformance.show.baseline import BaselineError
-    from conformance.spec.files import OutputError
-
-    every = (*targets, *(COMMAND + command for command in commands))
-    if not every:
-        message = "check must get a TARGET or a --command, got neither"
-        raise click.UsageError(message)
-    selection.verify(schemes, operations, cases, profile)
-    part = sharding.parse(shard) if shard is not None else None
-    chosen = run.any_seed() if seed is None else seed
-    allocation.keep_freed()
-    allocation.collect_rarely()
-    _make_ready(folder, baseline if update else None)
-    deviations = _deviations(baseline, update=update, whole=not (schemes or operations or cases or shard or level == "smoke"))
-    judge = functools.partial(
-        run.check,
-        schemes=schemes or None,
-        operations=operations or None,
-        cases=cases or None,
-        profile=profile,
-        level=level,
-        seed=chosen,
-        shard=part,
-        jobs=jobs,
-        limits=limits,
-        under=under,
-    )
-    reports: list[Report] = []
-    trouble: Exception | None = None
-    for target in every:
-        report = _judged(target, judge)
-        try:
-            report = report if deviations is None else deviations.applied(report, last=target == every[-1])
-        except BaselineError as error:
-            trouble = error
-        unreached = every[len(reports) + 1 :] if not report.complete else ()
-        reports += [report, *(Report(each, {}, (), complete=False) for each in unreached)]
-        for tell in (functools.partial(_write_report, report, as_json=as_json, verbose=verbose), functools.partial(_keep, reports, folder)):
-            try:
-                tell()
-            except (OSError, OutputError) as error:  # what can't be shown can still be kept
-                trouble = error
-        if not report.complete or (folder is None and isinstance(trouble, OSError)):
-            break
-    if trouble is not None:  # what was judged is told before what became of it
-        raise trouble
-    if deviations is not None and deviations.write():
-        click.echo(f"wrote {baseline}", err=True)
-    context.exit(worst(report.status for report in reports))
-
-
-def _judged(target: str, judge: "Callable[..., Report]") -> "Report":
-    """Return what is found of a target, also where it can't be judged, or the run ends before there is anything to judge."""
-    from conformance.adapt.selection import SelectionError
-    from conformance.calls.outcomes import Report
-    from conformance.isolate.targets import TargetError
-    from conformance.show import terminal
-
-    progress = terminal.Progress(target)
-    try:
-        return judge(target, progress=progress)
-    except (SelectionError, TargetError) as error:
-        return Report(target, {}, (), refused=str(error))
-    except KeyboardInterrupt:
-        return Report(target, {}, (), complete=False)
-    finally:
-        progress.clear()
-
-
-def _make_ready(folder: Path | None, file: Path | None) -> None:
-    """Raise before anything is judged where what is found can't be kept."""
-    from conformance.spec import files
-
-    if folder is not None:
-        files.make_ready(folder)
-    if file is not None:
-        files.verify(file)
-
-
-def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | None":
-    if path is None and update:
-        message = "--update-baseline must come with --baseline FILE, got none"
-        raise click.UsageError(message)
-    if path is None:
-        return None
-    from conformance.show.baseline import Baseline
-
-    return Baseline(path, update=update, whole=whole)
-
-
-def _keep(reports: "Sequence[Report]", folder: Path | None) -> None:
-    """Write what is known after every target, so that an interruption leaves the targets before it."""
-    if folder is not None:
-        from conformance.reports import files
-
-        files.write(reports, folder)
-
-
-def _write_report(report: "Report", *, as_json: bool, verbose: bool) -> None:
-    if report.refused:
-        _refuse(report.refused, Status.WRONG_USAGE)
-        if not as_json:
-            return
-    from conformance.show import record, terminal
-    from conformance.show import report as screen
-
-    if as_json:
-        sys.stdout.write(record.text(report))
-    else:
-        terminal.write(screen.lines(report, verbose=verbose, width=terminal.width(sys.stdout)), sys.stdout)
-    sys.stdout.flush()
-
-
 @posenc.command(name="list")
 def list_() -> None:
     """List schemes, operations and bundled adapters."""
     from conformance.show import declaration as show
 
-    _write([*show.listing(), *show.adapters()])
+    tell([*show.listing(), *show.adapters()])
 
 
 @posenc.command(name="show")
@@ -228,7 +62,7 @@ def show_(name: str, length: int | None, plot: Path | None) -> None:
     from conformance.show import lengths
 
     if length is not None:
-        _write(lengths.describe(name, length))
+        tell(lengths.describe(name, length))
     if plot is not None:
         from conformance import pictures
 
@@ -236,7 +70,7 @@ def show_(name: str, length: int | None, plot: Path | None) -> None:
         pictures.save(name, plot)
         click.echo(f"wrote {plot}")
     if length is None and plot is None:
-        _write(show.describe(name))
+        tell(show.describe(name))
 
 
 @posenc.command()
@@ -246,7 +80,7 @@ def doctor(context: click.Context) -> None:
     from conformance.show.doctor import examine
 
     lines, healthy = examine()
-    _write(lines)
+    tell(lines)
     context.exit(Status.CONFORMS if healthy else Status.HARNESS_FAILED)
 
 
@@ -326,7 +160,7 @@ def diff(context: click.Context, old: Path, new: Path) -> None:
     from conformance.reports import changes, lines
 
     found = changes.between(lines.read(old), lines.read(new))
-    _write(changes.lines(found))
+    tell(changes.lines(found))
     context.exit(Status.DIFFERS if found.worse else Status.CONFORMS)
 
 
@@ -349,7 +183,7 @@ def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) 
         for line in replay.requests(vectors, dtype, batch):
             sys.stdout.write(line.decode())
         return
-    _write(("", line) for line in replay.answers(command, vectors, dtype, batch))
+    tell(("", line) for line in replay.answers(command, vectors, dtype, batch))
 
 
 @posenc.command()
@@ -379,17 +213,12 @@ def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
     finally:  # an interruption leaves the lengths before it
         progress.clear()
         if measured:
-            _write(compare.lines(compare.Comparison(library, tuple(measured))))
+            tell(compare.lines(compare.Comparison(library, tuple(measured))))
 
 
+posenc.add_command(check)
 posenc.add_command(identify)
 posenc.add_command(precision)
-
-
-def _write(lines: "Iterable[Line]") -> None:
-    from conformance.show import terminal
-
-    terminal.write(terminal.folded(lines, terminal.width(sys.stdout)), sys.stdout)
 
 
 def main(arguments: "Sequence[str] | None" = None) -> int:
@@ -407,11 +236,15 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.INTERRUPTED
     except (KeyboardInterrupt, click.Abort):
-        return _refuse("interrupted", Status.INTERRUPTED)
+        refuse("interrupted")
+        return Status.INTERRUPTED
     except click.ClickException as error:
-        return _refuse(error.format_message(), Status.WRONG_USAGE)
+        refuse(error.format_message())
+        return Status.WRONG_USAGE
     except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
-        return _refuse(*_told(error))
+        message, status = _told(error)
+        refuse(message)
+        return status
     return status if isinstance(status, int) else Status.CONFORMS
 
 
@@ -455,21 +288,3 @@ def _told(error: Exception) -> tuple[str, int]:
     if os.environ.get("POSENC_TRACEBACK"):
         raise error
     return f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)", Status.HARNESS_FAILED
-
-
-def _folded(line: str) -> str:
-    """Return a line for a person, no wider than the screen; what isn't a terminal gets it whole."""
-    import textwrap
-
-    from conformance.show import terminal
-
-    columns = terminal.width(sys.stderr)
-    return textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-
-
-def _refuse(message: str, status: int) -> int:
-    from conformance.show.report import clean
-
-    line = f"posenc: {clean(' '.join(message.split()))}"
-    click.echo(_folded(line) if sys.stderr.isatty() else line, err=True)
-    return status

@@ -10,6 +10,7 @@ import click
 
 from conformance.calls.limits import Limits
 from conformance.commands.limited import limited
+from conformance.commands.telling import tell
 
 if TYPE_CHECKING:
     from conformance.identify.screen import Told
@@ -77,6 +78,5 @@ def _write(told: "Told") -> None:
     from conformance.show import terminal
 
     found = list(screen.lines(told))
-    prose = [(style, line) for style, line in found if style != "code"]
-    terminal.write(terminal.folded(prose, terminal.width(sys.stdout)), sys.stdout)
+    tell((style, line) for style, line in found if style != "code")
     terminal.write([("", line) for style, line in found if style == "code"], sys.stdout)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.commands.limited import limited
+from conformance.commands.telling import tell
 
 if TYPE_CHECKING:
     from conformance.calls.limits import Limits
@@ -51,10 +52,9 @@ def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: 
 
 def _show(target: str, curves: "list[Curve]", *, tables: bool, as_json: bool, complete: bool) -> None:
     from conformance.precision import record, screen
-    from conformance.show import terminal
 
     if as_json:
         sys.stdout.write(record.text(target, curves, complete=complete))
     else:
-        terminal.write(terminal.folded(screen.lines(target, curves, tables=tables), terminal.width(sys.stdout)), sys.stdout)
+        tell(screen.lines(target, curves, tables=tables))
     sys.stdout.flush()

@@ -1,0 +1,183 @@
+"""``posenc check``: the verdict on every target, told and kept one after another, so that an interruption leaves those before it."""
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.calls.status import worst
+from conformance.commands.limited import limited
+from conformance.commands.telling import refuse
+from conformance.spec.profiles import CIRCUMSTANCES
+
+if TYPE_CHECKING:
+    from conformance.calls.outcomes import Report
+    from conformance.show.baseline import Baseline
+
+
+@click.command()
+@click.argument("targets", nargs=-1, metavar="[TARGET...]")
+@click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the line protocol (docs/protocol.md).")
+@click.option("--scheme", "schemes", multiple=True, help="Only this scheme; may be repeated.")
+@click.option("--operation", "operations", multiple=True, help="Only this operation; may be repeated.")
+@click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; may be repeated.")
+@click.option("--profile", help="Require this precision instead of the declared one.")
+@click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
+@click.option("--seed", type=int, help="What is drawn; without it every run draws anew, and prints its seed.")
+@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
+@click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
+@click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
+@click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
+@click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
+@click.option("--verbose", is_flag=True, help="Everything, not one screen.")
+@limited
+@click.pass_context
+def check(
+    context: click.Context,
+    *,
+    targets: tuple[str, ...],
+    commands: tuple[str, ...],
+    baseline: Path | None,
+    update: bool,
+    folder: Path | None,
+    as_json: bool,
+    verbose: bool,
+    **asked: Any,
+) -> None:
+    """Judge each TARGET: a file, file:object, module:object, or the name of a bundled adapter (see `posenc list`)."""
+    from conformance.isolate import allocation
+    from conformance.isolate.targets import COMMAND
+
+    every = (*targets, *(COMMAND + command for command in commands))
+    if not every:
+        message = "check must get a TARGET or a --command, got neither"
+        raise click.UsageError(message)
+    judge = _judge(**asked)
+    allocation.keep_freed()
+    allocation.collect_rarely()
+    _make_ready(folder, baseline if update else None)
+    part = any(asked[name] for name in ("schemes", "operations", "cases", "shard")) or asked["level"] == "smoke"
+    deviations = _deviations(baseline, update=update, whole=not part)
+    tell = functools.partial(_tell, as_json=as_json, verbose=verbose)
+    reports = _each(every, judge, deviations, tell, _nowhere if folder is None else functools.partial(_keep, folder))
+    if deviations is not None and deviations.write():
+        click.echo(f"wrote {baseline}", err=True)
+    context.exit(worst(report.status for report in reports))
+
+
+def _judge(
+    *, schemes: Sequence[str], operations: Sequence[str], cases: Sequence[str], seed: int | None, shard: str | None, **others: Any
+) -> "Callable[..., Report]":
+    """Return what judges a target, once every name is one."""
+    from conformance import run
+    from conformance.adapt import selection
+    from conformance.run import sharding
+
+    selection.verify(schemes, operations, cases, others["profile"])
+    part = sharding.parse(shard) if shard is not None else None
+    names = functools.partial(run.check, schemes=schemes or None, operations=operations or None, cases=cases or None)
+    return functools.partial(names, shard=part, seed=run.any_seed() if seed is None else seed, **others)
+
+
+def _make_ready(folder: Path | None, file: Path | None) -> None:
+    """Raise before anything is judged where what is found can't be kept."""
+    from conformance.spec import files
+
+    if folder is not None:
+        files.make_ready(folder)
+    if file is not None:
+        files.verify(file)
+
+
+def _deviations(path: Path | None, *, update: bool, whole: bool) -> "Baseline | None":
+    if path is None and update:
+        message = "--update-baseline must come with --baseline FILE, got none"
+        raise click.UsageError(message)
+    if path is None:
+        return None
+    from conformance.show.baseline import Baseline
+
+    return Baseline(path, update=update, whole=whole)
+
+
+def _each(
+    every: Sequence[str],
+    judge: "Callable[..., Report]",
+    deviations: "Baseline | None",
+    tell: "Callable[[Report], None]",
+    keep: "Callable[[Sequence[Report]], None]",
+) -> "list[Report]":
+    """Judge, tell and keep one target after another; what went wrong meanwhile is raised when what was judged is told."""
+    from conformance.calls.outcomes import Report
+    from conformance.show.baseline import BaselineError
+    from conformance.spec.files import OutputError
+
+    reports: list[Report] = []
+    trouble: Exception | None = None
+    for target in every:
+        report = _judged(target, judge)
+        try:
+            report = report if deviations is None else deviations.applied(report, last=target == every[-1])
+        except BaselineError as error:
+            trouble = error
+        unreached = every[len(reports) + 1 :] if not report.complete else ()
+        reports += [report, *(Report(each, {}, (), complete=False) for each in unreached)]
+        for say in (functools.partial(tell, report), functools.partial(keep, reports)):
+            try:
+                say()
+            except (OSError, OutputError) as error:  # what can't be shown can still be kept
+                trouble = error
+        if not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
+            break
+    if trouble is not None:
+        raise trouble
+    return reports
+
+
+def _judged(target: str, judge: "Callable[..., Report]") -> "Report":
+    """Return what is found of a target, also where it can't be judged, or the run ends before there is anything to judge."""
+    from conformance.adapt.selection import SelectionError
+    from conformance.calls.outcomes import Report
+    from conformance.isolate.targets import TargetError
+    from conformance.show import terminal
+
+    progress = terminal.Progress(target)
+    try:
+        return judge(target, progress=progress)
+    except (SelectionError, TargetError) as error:
+        return Report(target, {}, (), refused=str(error))
+    except KeyboardInterrupt:
+        return Report(target, {}, (), complete=False)
+    finally:
+        progress.clear()
+
+
+def _tell(report: "Report", *, as_json: bool, verbose: bool) -> None:
+    if report.refused:
+        refuse(report.refused)
+        if not as_json:
+            return
+    from conformance.show import record, terminal
+    from conformance.show import report as screen
+
+    if as_json:
+        sys.stdout.write(record.text(report))
+    else:
+        terminal.write(screen.lines(report, verbose=verbose, width=terminal.width(sys.stdout)), sys.stdout)
+    sys.stdout.flush()
+
+
+def _keep(folder: Path, reports: "Sequence[Report]") -> None:
+    """Write what is known after every target."""
+    from conformance.reports import files
+
+    files.write(reports, folder)
+
+
+def _nowhere(reports: "Sequence[Report]") -> None:
+    """Keep nothing: nobody has said where."""
