@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def check(
     context: click.Context,
+    /,
     *,
     targets: tuple[str, ...],
     commands: tuple[str, ...],
