@@ -103,6 +103,25 @@ def test_a_call_that_is_answered_at_first_and_never_again_is_a_time_out(tmp_path
     assert told.status == 1
 
 
+def test_a_worker_that_is_ended_while_it_is_asked_again_is_no_answer_that_changes(tmp_path: Path) -> None:
+    killed = SECOND_WORKER.replace("time.sleep(60 if len(before) == 1 else 0)", "len(before) == 1 and os.kill(os.getpid(), 9)")
+    told = report(tmp_path, killed, FIRST)
+
+    ended = of(told, HISTORY).outcome
+    assert isinstance(ended, Crashed)
+    assert "SIGKILL" in ended.message
+    assert "which was answered when it was first asked" in ended.message
+    assert isinstance(of(told, FIRST).outcome, Passed)
+
+
+def test_a_worker_that_an_earlier_call_ends_depends_on_history(tmp_path: Path) -> None:
+    told = report(tmp_path, AFTER_ANOTHER.replace("time.sleep(60)", "os.kill(os.getpid(), 9)"), FIRST, SECOND)
+
+    blamed = of(told, HISTORY).outcome
+    assert isinstance(blamed, Failed)
+    assert "they differ in head_dim, base" in blamed.message
+
+
 def test_one_check_at_a_time_tells_it_too(tmp_path: Path) -> None:
     path = tmp_path / "late.py"
     path.write_text(ADAPTER.replace("INSIDE", FIRST_OF_ALL), encoding="utf-8")

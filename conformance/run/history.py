@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from conformance.calls.outcomes import Crashed, Exhausted, Failed, NotJudged, Outcome, Reason, Result, TimedOut
+from conformance.calls.outcomes import FATAL, Crashed, Exhausted, Failed, NotJudged, Outcome, Reason, Result, TimedOut
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.checks.vector_checks import Checked
@@ -57,7 +57,7 @@ class Case:
     affected: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
     ended: list[Failure] = field(default_factory=list)
-    late: list[Call] = field(default_factory=list)
+    unanswered: list[tuple[Call, Crashed | Exhausted | TimedOut]] = field(default_factory=list)
     broken: str | None = None
     blamed: Result | None = None
     pair: Pair | None = None
@@ -146,7 +146,7 @@ def ask_siblings(case: Case, subject: Subject) -> None:
 
 
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
-    """Ask a fresh worker the same in another order, and note whose answers changed, or didn't come in time.
+    """Ask a fresh worker the same in another order, and note whose answers changed, or didn't come.
 
     What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others. The next has the
     implementation's other dtypes, in which a table may be kept. Then come calls that reach farther than they begin, before anything has
@@ -167,11 +167,11 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
 
 
 def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | None, Checked | None]]) -> None:
-    """Ask calls that were answered, and note those whose answers changed, or didn't come in time."""
+    """Ask calls that were answered, and note those whose answers changed, or didn't come: what ends a worker may come from elsewhere."""
     for call, reply, checked in asked:
         answer = call.outcome(session)
-        if isinstance(answer, TimedOut):
-            case.late.append(call)
+        if isinstance(answer, FATAL):
+            case.unanswered.append((call, answer))
         elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
             case.changed.append(call)
 
@@ -201,7 +201,7 @@ def _kind(case: Case, came: Outcome | None) -> list[Failure]:
 
 def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
     """Return the failed law of an implementation whose answers depend on what was called before, or didn't always come in time."""
-    if case.random or not (case.suspicious or case.slow or case.late or case.ended):
+    if case.random or not (case.suspicious or case.slow or case.unanswered or case.ended):
         return None
     other = _by_itself(session, case) if case.suspicious else None
     if other is not None:
@@ -212,7 +212,7 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
         case.slow.clear()
         case.ended.clear()
     elif not case.suspicious:
-        return _late(session, case)
+        return _unanswered(session, case)
     return _result(session, case, Failed(Reason.HISTORY, _message(case, case.pair)), case.pair)
 
 
@@ -229,13 +229,16 @@ def _by_itself(session: Session, case: Case) -> Failed | None:
     return None
 
 
-def _late(session: Session, case: Case) -> Result | None:
-    """Return the law where a call, asked again, wasn't answered in time: it convicts if that repeats and no earlier call makes it so."""
-    if not case.late:
+def _unanswered(session: Session, case: Case) -> Result | None:
+    """Return the law where a call, asked again, wasn't answered and no earlier call makes it so: a time-out convicts if it repeats."""
+    if not case.unanswered:
         return None
-    told = f"to {reproduction.words(case.late[0])}, which was answered when it was first asked"
-    late = TimedOut(session.limits.call_seconds, told)
-    repeats = isinstance(_alone(session, case.late[0]), TimedOut)
+    call, came = case.unanswered[0]
+    told = f"{reproduction.words(call)}, which was answered when it was first asked"
+    if not isinstance(came, TimedOut):
+        return _result(session, case, replace(came, message="; ".join(filter(None, (came.message, f"asked again for {told}")))), None)
+    late = TimedOut(session.limits.call_seconds, f"to {told}")
+    repeats = isinstance(_alone(session, call), TimedOut)
     return _result(session, case, late if repeats else NotJudged(f"{late.words()}, and when it was asked a third time"), None)
 
 
@@ -379,7 +382,7 @@ def _evidence(case: Case) -> list[Call]:
     failures = [*case.affected, *case.slow, *case.ended]
     vectors = [failure.call for failure in failures if isinstance(failure, Checked)]
     laws = [failure.calls[-1] for failure in failures if isinstance(failure, Found) and failure.calls]
-    return [*vectors, *case.changed, *case.late, *laws]
+    return [*vectors, *case.changed, *(call for call, _ in case.unanswered), *laws]
 
 
 def _alone(session: Session, call: Call, *, hash_seed: int = 0) -> Reply | Outcome:
