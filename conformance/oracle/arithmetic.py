@@ -130,9 +130,10 @@ class Exact:
         """Return ``position * frequency``; exact at the origin and for the frequency 1."""
         return self.step("angle", self.parameter(position) * frequency)
 
-    def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
-        """Return the angle from a key to a query: one frequency for both."""
-        return (query - key) * frequency
+    def angle_error(self, position: int, frequency: Ball) -> Ball:
+        """Return by how much the angle of a position may stray, the frequency given."""
+        del position, frequency
+        return arb(0)
 
     def cosine(self, angle: Ball) -> Ball:
         """Return the cosine as computed; no number where the angle is too uncertain."""
@@ -216,11 +217,8 @@ class Widened(Exact):
             return arb(x, self.error(step, whole, x, **counts))
         return arb(x, (alone.relative * whole).abs_upper().max(alone.least))
 
-    def angle_between(self, query: int, key: int, frequency: Ball) -> Ball:
-        """Return the angle from a key to a query: one frequency for both, and a rounding on either side."""
-        return super().angle_between(query, key, frequency) + arb(0, self._noise(query, frequency) + self._noise(key, frequency))
-
-    def _noise(self, position: int, frequency: Ball) -> Ball:
+    def angle_error(self, position: int, frequency: Ball) -> Ball:
+        """Return what rounding the position and its product with the frequency may cost."""
         angle, exact = self.angle(position, frequency), self.parameter(position)
         return arb(0) if angle.is_exact() else self.error("angle", size(angle)) + exact.rad() * size(frequency)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from flint import arb
 
@@ -11,6 +12,8 @@ from conformance.oracle.arithmetic import Ball, Exact, hull, is_power_of_two, is
 from conformance.oracle.tensor import Number, Tensor, over
 
 Pair = tuple[Number, Number]
+#: The channels of a vector that aren't zero.
+Live = Sequence[tuple[int, Ball]]
 #: From so many keys on, more than a stored vector has, all shares of a row are bounded at once: one by one takes the square of that.
 MANY = 32
 #: A logit by batch, query head, query and key.
@@ -21,18 +24,17 @@ class BlindError(ValueError):
     """A query that sees no key, so that there is nothing to share among."""
 
 
-def live(x: Sequence[Number]) -> list[tuple[int, Ball]]:
+def live(x: Sequence[Number]) -> Live:
     """Return the channels of a vector that aren't zero: others contribute nothing to a product."""
     return [(channel, arb(value)) for channel, value in enumerate(x) if value]
 
 
-def products(x: Sequence[tuple[int, Ball]], y: Sequence[Number]) -> list[Ball]:
+def products(x: Live, y: Sequence[Number]) -> list[Ball]:
     """Return the products of the channels that are zero on neither side."""
     return [value * y[channel] for channel, value in x if y[channel]]
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """A pair of a query or key before its rotation: its length after it, from above, and how far that may miss; 0 where nothing strays.
 
     A factor of cosine and sine multiplies the length; it is the same number on both sides.
@@ -52,42 +54,42 @@ class Side:
 def side(a: Exact, pair: Pair, position: Number, factor: Ball | None = None) -> Side:
     """Return one pair of a vector at a position."""
     x, y = arb(pair[0]), arb(pair[1])
-    length = arb(0) if a.certain else size((x**2 + y**2).sqrt())
+    if a.certain:
+        return Side((x, y), arb(0), arb(0), factor)
+    length = size((x**2 + y**2).sqrt())
     if factor is None:
         return Side((x, y), length, a.rotation_error(length, int(position)))
     grown = size(length * factor)
     return Side((x, y), grown, a.rotation_error(grown, int(position), multiplied=not is_power_of_two(factor)), factor)
 
 
-def turn(a: Exact, frequency: Ball, query: Number, key: Number, sign: int) -> tuple[Ball, Ball]:
+def turn(angle: Ball, sign: int) -> tuple[Ball, Ball]:
     """Return cosine and sine of the angle from a key to a query, for one pair; no number where it is too uncertain."""
-    angle = a.angle_between(int(query), int(key), frequency)
     return (arb.nan(), arb.nan()) if too_wide(angle) else (angle.cos(), sign * angle.sin())
 
 
-def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], rest: Sequence[Ball], width: int) -> Ball:
+def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], rest: Sequence[Ball], root: Ball) -> Ball:
     """Return ``sum_j <R_m q_j, R_n k_j> / sqrt(d)`` of the pairs that are zero on neither side, and of what doesn't turn.
 
     Channels that are zero on either side contribute nothing.
     """
     if not live and not rest:
         return arb(0)
-    terms = sum((turned_product(q, k, cos, sin) for q, k, (cos, sin) in live), sum(rest, arb(0)))
     if a.certain:
-        return terms / arb(width).sqrt()
-    weight = sum((q.reach * k.reach for q, k, _ in live), sum(map(abs, rest), arb(0)))
+        return sum((turned_product(q, k, *turn) for q, k, turn in live), sum(rest, arb(0))) / root
+    terms, weight = sum(rest, arb(0)), sum(map(abs, rest), arb(0))
+    for q, k, turn in live:
+        terms += turned_product(q, k, *turn) + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
+        weight += q.reach * k.reach
     whole = a.spread("dot", terms, size(weight), terms=2 * len(live) + len(rest))
-    return a.spread("scale", whole / arb(width).sqrt())
+    return a.spread("scale", whole / root)
 
 
 def turned_product(q: Side, k: Side, cos: Ball, sin: Ball) -> Ball:
-    """Return ``<R_m q, R_n k>`` for one pair: a function of the angle between, and what either side's rotation strays."""
+    """Return ``<R_m q, R_n k>`` for one pair, a function of the angle between."""
     (x, y), (u, v) = q.pair, k.pair
-    along, across = x * u + y * v, x * v - y * u
-    turned = along * cos + across * sin
-    if q.factor is not None and k.factor is not None:
-        turned *= q.factor * k.factor
-    return turned + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
+    turned = (x * u + y * v) * cos + (x * v - y * u) * sin
+    return turned if q.factor is None or k.factor is None else turned * (q.factor * k.factor)
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,8 @@ def rows(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> 
 
     @cache
     def row(batch: int, head: int, query: int) -> Softmax:
-        seen = [not causal or keys.in_batch(batch, n) <= queries.in_batch(batch, query) for n in range(count)]
+        place = queries.in_batch(batch, query)
+        seen = [key <= place for key in keys.of_batch(batch)] if causal else [True] * count
         return Softmax(a, [logit(batch, head, query, n) if here else None for n, here in enumerate(seen)])
 
     return row
@@ -196,7 +199,7 @@ def rows(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> 
 def check_sight(queries: Tensor, keys: Tensor) -> None:
     """Raise where some query stands before all keys."""
     batches = range(max(x.shape[0] if len(x.shape) > 1 else 1 for x in (queries, keys)))
-    first, earliest = ([min(x.in_batch(batch, n) for n in range(x.shape[-1])) for batch in batches] for x in (queries, keys))
+    first, earliest = ([min(x.of_batch(batch)) for batch in batches] for x in (queries, keys))
     if any(query < key for query, key in zip(first, earliest, strict=True)):
         message = "every query must see a key, got a query before all keys"
         raise BlindError(message)

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import arb
 
@@ -13,8 +13,7 @@ from conformance.oracle.arithmetic import Ball, Exact, hull, is_zero
 from conformance.oracle.tensor import Inputs, Result, Results, over
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a query and a key stand, and the last key of their row."""
 
     query: int
@@ -29,7 +28,7 @@ Number = Callable[[int, Place], Ball]
 def places(inputs: Inputs) -> Callable[[int, int, int], Place]:
     """Return where a batch, query and key stand; positions may lack the batch."""
     queries, keys = inputs["query_positions"], inputs["key_positions"]
-    last = cache(lambda batch: max(int(keys.in_batch(batch, key)) for key in range(keys.shape[-1])))
+    last = cache(lambda batch: int(max(keys.of_batch(batch))))
     return lambda batch, query, key: Place(int(queries.in_batch(batch, query)), int(keys.in_batch(batch, key)), last(batch))
 
 

@@ -94,6 +94,10 @@ class Pair:
     key: Place
 
 
+#: A pair of a query, by its number, at its position.
+Carried = tuple[int, Pair, Number, attention.Side]
+
+
 @dataclass(frozen=True)
 class Rotary:
     """What a scheme brings: frequencies, a factor of cosine and sine, and the parts of a head; every method is an operation."""
@@ -146,33 +150,38 @@ class Rotary:
         q, k = inputs["q"], inputs["k"]
         factor, pairs = None if self.factor is None else self.factor(a, **parameters), self.pairs(a, inputs, **parameters)
         rest = sorted(set(range(q.shape[-1])) - {channel for pair in pairs for channel in pair.channels})
-        sign = 1 if direction == "positive" else -1
-        between = cache(lambda pair, query, key: attention.turn(a, pairs[pair].theta, query, key, sign))
+        sign, root = 1 if direction == "positive" else -1, arb(q.shape[-1]).sqrt()
+        error = cache(lambda pair, position: a.angle_error(int(position), pairs[pair].theta))
 
         @cache
-        def carried(batch: int, head: int, query: int) -> list[int]:
-            """Return the pairs of a query that aren't zero."""
-            row = q.row(batch, head, query)
-            return [index for index, pair in enumerate(pairs) if any(row[channel] for channel in pair.channels)]
+        def between(pair: int, query: Number, key: Number) -> Turn:
+            angle = (int(query) - int(key)) * pairs[pair].theta
+            return attention.turn(angle if a.certain else angle + arb(0, error(pair, query) + error(pair, key)), sign)
 
         @cache
-        def side(name: str, batch: int, head: int, token: int, index: int) -> attention.Side:
-            x, at, (i, j) = (q if name == "q" else k).row(batch, head, token), pairs[index], pairs[index].channels
-            return attention.side(a, (x[i], x[j]), (at.query if name == "q" else at.key)(batch, token), factor)
+        def carried(batch: int, head: int, query: int) -> tuple[list[Carried], attention.Live]:
+            """Return the pairs of a query that aren't zero, and the channels that aren't of those that don't turn."""
+            x, turning = q.row(batch, head, query), []
+            for index, pair in enumerate(pairs):
+                (i, j), position = pair.channels, pair.query(batch, query)
+                if x[i] or x[j]:
+                    turning.append((index, pair, position, attention.side(a, (x[i], x[j]), position, factor)))
+            return turning, [(channel, arb(x[channel])) for channel in rest if x[channel]]
+
+        @cache
+        def side(batch: int, head: int, key: int, index: int) -> attention.Side:
+            y, pair = k.row(batch, head, key), pairs[index]
+            return attention.side(a, (y[pair.channels[0]], y[pair.channels[1]]), pair.key(batch, key), factor)
 
         def logit(batch: int, head: int, query: int, key: int) -> Ball:
-            group, x = head * k.shape[1] // q.shape[1], q.row(batch, head, query)
+            group, (turning, besides) = head * k.shape[1] // q.shape[1], carried(batch, head, query)
             y = k.row(batch, group, key)
-            live = [index for index in carried(batch, head, query) if any(y[channel] for channel in pairs[index].channels)]
             sides = [
-                (
-                    side("q", batch, head, query, index),
-                    side("k", batch, group, key, index),
-                    between(index, pairs[index].query(batch, query), pairs[index].key(batch, key)),
-                )
-                for index in live
+                (one, side(batch, group, key, index), between(index, position, pair.key(batch, key)))
+                for index, pair, position, one in turning
+                if y[pair.channels[0]] or y[pair.channels[1]]
             ]
-            return attention.logit(a, sides, [arb(x[channel]) * y[channel] for channel in rest if x[channel] and y[channel]], q.shape[-1])
+            return attention.logit(a, sides, attention.products(besides, y), root)
 
         return logit
 

@@ -43,6 +43,10 @@ class Tensor:
         """Return the position of a token, from an array that may lack the batch axis."""
         return self.values[token if len(self.shape) == 1 else batch * self.shape[1] + token]
 
+    def of_batch(self, batch: int) -> Sequence[Number]:
+        """Return the positions of a batch row, from an array that may lack the batch axis."""
+        return self.values if len(self.shape) == 1 else self.row(batch)
+
     def _flat(self, index: Sequence[int]) -> int:
         return sum(map(mul, self._steps, index))
 
