@@ -1,5 +1,6 @@
 """What is written takes the place of a regular file only, whole or not at all."""
 
+import ast
 import os
 import threading
 from pathlib import Path
@@ -9,8 +10,13 @@ import pytest
 from conformance.calls.outcomes import Report
 from conformance.cli import main
 from conformance.reports import files as reports
+from conformance.reports import lines
 from conformance.spec import files
 from conformance.spec.files import OutputError
+
+PACKAGE = Path(__file__).parents[1] / "conformance"
+#: What may write beside ``files.write``: an adapter that is new, a folder that is gone with its run, what the kernel reads.
+OWN = {"adapt/scaffold.py", "identify/pasted.py", "isolate/control_group.py", "spec/files.py"}
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:
@@ -73,6 +79,67 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
 def test_a_place_for_no_file_is_refused(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(OutputError, match=f"^{words}, got "):
         files.write(tmp_path / name, "new")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "render", "record.jsonl", "--format", "html", "--output", "out.svg"),
+        ("vectors", "export", "out.svg"),
+        ("show", "rope", "--plot", "out.svg"),
+        ("precision", "numpy", "--operation", "binary.encode", "--plot", "out.svg"),
+    ],
+    ids=["output", "export", "plot", "precision"],
+)
+def test_every_command_writes_through_a_link_and_into_a_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    if "--plot" in arguments:
+        pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    Path("record.jsonl").write_text(lines.text([Report("x", {}, ())]), encoding="utf-8")
+    for target in (os.devnull, "file.svg"):
+        Path("out.svg").unlink(missing_ok=True)
+        Path("out.svg").symlink_to(target)
+
+        assert main(arguments) == 0
+        assert Path("out.svg").is_symlink()
+
+    assert Path(os.devnull).is_char_device()
+    assert Path("file.svg").stat().st_size > 0
+
+    Path("out.svg").unlink()
+    Path("out.svg").symlink_to("absent/file.svg")
+
+    assert main(arguments) == 2
+
+
+def test_reports_are_written_through_links(tmp_path: Path) -> None:
+    (tmp_path / "junit.xml").symlink_to(os.devnull)
+    (tmp_path / "badge.svg").symlink_to("another.svg")
+
+    reports.write([Report("x", {}, ())], tmp_path)
+
+    assert (tmp_path / "junit.xml").is_symlink()
+    assert (tmp_path / "badge.svg").is_symlink()
+    assert "<svg" in (tmp_path / "another.svg").read_text(encoding="utf-8")
+    assert Path(os.devnull).is_char_device()
+
+
+def writes(path: Path) -> bool:
+    """Whether a file of ours writes, renames or opens for writing itself."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    names = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
+    modes = {value.value for node in calls for value in node.args if isinstance(value, ast.Constant) and _opens(node)}
+    return bool(names & {"write_text", "write_bytes", "mkstemp", "rename"} or modes & {"w", "wb", "a", "ab", "x", "xb"})
+
+
+def _opens(call: ast.Call) -> bool:
+    return (call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")) in ("open", "fdopen")
+
+
+def test_files_are_written_in_one_place() -> None:
+    assert {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if writes(path)} == OWN
 
 
 def test_a_folder_that_is_missing_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -191,12 +191,13 @@ def test_a_report_that_cannot_be_written_any_more_loses_no_verdict(tmp_path: Pat
     assert "folder must be one that files can be written to" in told.err
 
 
-@pytest.fixture
-def lasting(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+@pytest.fixture(params=["1", "2"], ids=["whole", "in parts"])
+def lasting(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
     """Judge an adapter whose second operation never answers, and another after it, until the first is called; then yield the run."""
     target = written(tmp_path, inside="(HERE / 'called').touch()\n    while True: pass")
     program = "import sys; from conformance.cli import main; sys.exit(main())"
-    arguments = ["check", target, "never_reached.py", "--level", "smoke", "--call-seconds", "300", "--report", str(tmp_path / "report")]
+    options = ["--level", "smoke", "--jobs", request.param, "--call-seconds", "300", "--report", str(tmp_path / "report")]
+    arguments = ["check", target, "never_reached.py", *options]
     running = subprocess.Popen([sys.executable, "-c", program, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not (tmp_path / "called").exists() and time.monotonic() < deadline:

@@ -291,6 +291,16 @@ def test_an_incomplete_record_is_compared_with_nothing(tmp_path: Path, capsys: p
     assert capsys.readouterr().err == "posenc: record must be complete, got one that was interrupted\n"
 
 
+def test_two_implementations_of_one_operation_and_label_are_not_merged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    twice = written(tmp_path, lines.text([replace(a_report(right()), target=target) for target in ("one.py", "other.py")]))
+    once = tmp_path / "once.jsonl"
+    once.write_text(lines.text([a_report(right())]), encoding="utf-8")
+
+    for old, new in ((once, twice), (twice, once)):
+        assert main(["report", "diff", str(old), str(new)]) == 2
+        assert "record must name every implementation of an operation once, got" in capsys.readouterr().err
+
+
 def test_the_same_twice_is_no_change() -> None:
     found = changes.between([everything()], [everything()])
 
