@@ -226,6 +226,13 @@ def test_a_reader_that_goes_away_is_no_verdict(tmp_path: Path, name: str) -> Non
     assert (done.returncode, done.stderr) == (Status.INTERRUPTED, "")
 
 
+@pytest.mark.parametrize("name", COMMON)
+def test_streams_that_are_closed_change_no_status(tmp_path: Path, name: str) -> None:
+    written(tmp_path)
+
+    assert shell(tmp_path, name, "<&- >&- 2>&-").returncode == Status.CONFORMS
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
 def test_what_can_not_be_shown_is_still_kept(tmp_path: Path) -> None:
     written(tmp_path)

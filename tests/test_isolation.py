@@ -238,6 +238,19 @@ def test_a_worker_that_says_nonsense_of_what_it_reached_is_refused(said: object)
         replies.verify({**CALLED, "reached": said}, replies.CALLED)
 
 
+def test_what_is_guaranteed_and_what_is_not_is_told_in_plain_words() -> None:
+    readme, page = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/conforms.md"))
+    told = page.partition("## What your code can see")[2].partition("\n## ")[0]
+    promised, _, open_to_it = told.partition("\nNot guaranteed:")
+
+    assert "never sees an expected value" not in readme + page
+    assert "No message to it holds an expected value" in readme
+    assert "docs/conforms.md#what-your-code-can-see" in readme
+    assert "No message to the worker holds an expected value" in promised
+    assert "where the system is Linux" in promised
+    assert "The vectors, the reference and the oracle lie there as files that it may read and run" in open_to_it
+
+
 def test_an_audit_costs_a_call_little(tmp_path: Path) -> None:
     import time
 

@@ -4,9 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,30 +32,47 @@ ROOT = Path(__file__).parents[1]
 HERE = [fault for fault in FAULTS if fault.runs_here]
 
 
+@dataclass(frozen=True)
+class Committed:
+    """What was reported of faults by name, and the processes and files that they have left."""
+
+    told: dict[str, Told]
+    processes: list[str]
+    files: list[str]
+
+
 @pytest.fixture(scope="module")
-def committed(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, Told], list[str]]]:
-    """Commit once every fault that a test of this run is about; with what was reported comes what was left."""
-    with reliability.marked() as mark:
+def committed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Committed:
+    """Commit once every fault that a test of this run is about, where nothing else writes."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    with pytest.MonkeyPatch.context() as patch, reliability.marked() as mark:
+        patch.setenv("TMPDIR", str(scratch))
+        patch.setattr(tempfile, "tempdir", str(scratch))
+        patch.chdir(scratch)
         told = {report.fault.name: report for report in reliability.every(asked(request, "fault") or HERE)}
-        yield told, reliability.left_behind(mark)
+        return Committed(told, reliability.left_behind(mark), sorted(path.name for path in scratch.iterdir()))
 
 
 @pytest.mark.parametrize("fault", HERE, ids=lambda fault: fault.name)
-def test_a_fault_is_reported_as_what_it_is_and_the_run_goes_on(committed: tuple[dict[str, Told], list[str]], fault: Fault) -> None:
-    told = committed[0][fault.name]
+def test_a_fault_is_reported_as_what_it_is_and_the_run_goes_on(committed: Committed, fault: Fault) -> None:
+    told = committed.told[fault.name]
 
     assert (told.kind, told.after) == (fault.kind, "passed" if fault.loads else "not run")
     assert fault.words in told.words
 
 
-def test_no_process_is_left(committed: tuple[dict[str, Told], list[str]]) -> None:
-    assert committed[1] == []
+def test_no_process_is_left(committed: Committed) -> None:
+    assert committed.processes == []
 
 
-def test_the_document_says_what_was_reported(committed: tuple[dict[str, Told], list[str]]) -> None:
+def test_no_file_is_left(committed: Committed) -> None:
+    assert committed.files == []
+
+
+def test_the_document_says_what_was_reported(committed: Committed) -> None:
     published = DOCUMENT.read_text(encoding="utf-8").splitlines()
 
-    assert [reliability.row(report) for report in committed[0].values() if reliability.row(report) not in published] == []
+    assert [reliability.row(report) for report in committed.told.values() if reliability.row(report) not in published] == []
 
 
 def test_the_document_lists_every_fault_and_no_other() -> None:
