@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from fractions import Fraction
 from typing import Protocol, TypeVar
 
+from conformance.isolate.allocation import collect_rarely
 from conformance.show.terminal import Progress
 
 BATCH = 4
@@ -46,7 +47,8 @@ def evenly(every: Sequence[C], share: Fraction) -> list[C]:
 def spread(name: str, ask: Callable[[A], B], wanted: Sequence[A], jobs: int) -> Iterator[B]:
     """Yield the answers in order, and show on a terminal how many there are."""
     progress = Progress(name)
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) if jobs > 1 else nullcontext() as pool:
+    collect_rarely()
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), collect_rarely) if jobs > 1 else nullcontext() as pool:
         found = pool.map(ask, wanted, chunksize=BATCH) if pool else map(ask, wanted)
         for done, (each, answer) in enumerate(zip(wanted, found, strict=True), 1):
             progress(done, len(wanted), each.words)
