@@ -16,7 +16,9 @@ import pytest
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed, HarnessError, Passed, Report
 from conformance.calls.status import Status
+from conformance.calls.subject import CallFailedError
 from conformance.cli import main
+from conformance.isolate.session import STARTS, Session
 from conformance.isolate.targets import TargetError
 from conformance.isolate.tree import runs
 from conformance.reports import lines
@@ -78,6 +80,17 @@ def test_a_worker_that_starts_no_second_time_loses_no_result(tmp_path: Path) -> 
     assert report.status is Status.DIFFERS
     assert passed(report, "alibi.slopes")
     assert any("its worker can't be started again" in ending.message and "the device is gone" in ending.message for ending in endings)
+
+
+def test_why_a_worker_starts_no_more_is_told_to_the_end(tmp_path: Path) -> None:
+    with Session(written(tmp_path, outside=ONCE, inside="os._exit(3)")) as session:
+        (frequencies,) = (each for each in session.implementations if each.operation == "rope.frequencies")
+        for _ in range(STARTS + 2):
+            with pytest.raises(CallFailedError) as failure:
+                session.request(frequencies, "float32", [], {"head_dim": 8, "base": 10_000.0})
+
+    assert f"as was tried {STARTS} times in a row" in str(failure.value.outcome)
+    assert "the device is gone" in str(failure.value.outcome)
 
 
 def test_a_target_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path) -> None:

@@ -60,13 +60,13 @@ class Descriptor:
 class Kin:
     """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
 
-    ``failed`` counts the starts in a row that gave no worker; ``reached`` says in words who imported or opened what holds right answers.
+    ``failed`` says why each of the last starts in a row gave no worker; ``reached`` who imported or opened what holds right answers.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
     sessions: "WeakSet[Session]" = field(default_factory=WeakSet)
     one_at_a_time: bool = False
-    failed: int = 0
+    failed: list[str] = field(default_factory=list)
     reached: dict[str, None] = field(default_factory=dict)
 
     def reach(self, who: str, words: Sequence[str]) -> None:
@@ -283,8 +283,8 @@ class Session:
     def _running(self) -> Process:
         """Return the worker, ready to be called; where the target was ready before, one that isn't any more is the outcome of a call."""
         kin = self._kin
-        if kin.failed == STARTS:
-            raise CallFailedError(Crashed(f"its worker can't be started again, as was tried {STARTS} times in a row"))
+        if len(kin.failed) == STARTS:
+            raise CallFailedError(Crashed(f"its worker can't be started again, as was tried {STARTS} times in a row: {kin.failed[-1]}"))
         try:
             process = self._ready()
         except TargetError as error:
@@ -293,9 +293,9 @@ class Session:
             if self._close_others():
                 kin.one_at_a_time = True
                 return self._running()
-            kin.failed += 1
+            kin.failed.append(str(error))
             raise CallFailedError(Crashed(f"its worker can't be started again: {error}")) from error
-        kin.failed = 0
+        kin.failed.clear()
         return process
 
     def _ready(self) -> Process:

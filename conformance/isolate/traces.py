@@ -36,11 +36,16 @@ def state() -> State:
 def changed(before: State) -> Iterator[str]:
     """Yield in words what differs from then."""
     now = state()
-    names = [name for name, value in before.items() if name != THREADS and now[name] != value]
+    names = [name for name, value in before.items() if name != THREADS and _differs(name, value, now[name])]
     if names:
         yield f"changes global state: {', '.join(names)}"
     if not _as_threads(now[THREADS]) <= _as_threads(before[THREADS]):
         yield "leaves a thread running"
+
+
+def _differs(name: str, before: object, now: object) -> bool:
+    """Whether a look came to something else; of a library imported meanwhile, than what is usual there, where that is known."""
+    return bool(before != now and (before is not None or now != USUAL.get(name, now)))
 
 
 class Kept:
@@ -107,6 +112,13 @@ def _numpy_random() -> object:
 def _library(name: str, look: Callable[..., object]) -> Callable[[], object]:
     """Return what looks at a library where it has been imported, and doesn't import it."""
     return lambda: look(sys.modules[name]) if name in sys.modules else None
+
+
+def _decimal(decimal: Any) -> object:
+    """Return how decimal numbers are rounded and what is raised; not which rounding was met, which any arithmetic changes."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return str(context)
 
 
 def _signals() -> object:
@@ -189,7 +201,7 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "functions of NumPy": lambda: _Functions(("numpy", "numpy.linalg", "numpy.random")),
     "functions of torch": lambda: _Functions(("torch", "torch.nn.functional")),
     "how numbers are rounded": _floating,
-    "decimal numbers": _library("decimal", lambda decimal: str(decimal.getcontext())),
+    "decimal numbers": _library("decimal", _decimal),
     "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),
     "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
     "the recursion limit": sys.getrecursionlimit,
@@ -200,4 +212,16 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "resource limits": _resources,
     "standard output or error": lambda: [(id(stream), getattr(stream, "encoding", None)) for stream in (sys.stdout, sys.stderr)],
     THREADS: _threads,
+}
+#: What libraries come to when they are imported, where that is the same everywhere.
+USUAL: Mapping[str, object] = {
+    "torch's default dtype": "torch.float32",
+    "torch's default device": "cpu",
+    "torch's deterministic algorithms": False,
+    "torch's gradients": True,
+    "JAX's 64 bits": os.environ.get("JAX_ENABLE_X64", "0").lower() in ("1", "true", "t", "yes", "y", "on"),
+    "decimal numbers": (
+        "Context(prec=28, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999, capitals=1, clamp=0, flags=[], "
+        "traps=[InvalidOperation, DivisionByZero, Overflow])"
+    ),
 }
