@@ -15,7 +15,7 @@ from conformance.isolate.session import Session
 from conformance.run import check
 
 SOURCE = """\
-import ctypes, decimal, gc, itertools, locale, math, os, resource, signal, subprocess, sys, time
+import ctypes, decimal, gc, itertools, json, locale, math, os, resource, select, signal, socket, struct, subprocess, sys, time
 from pathlib import Path
 import numpy as np
 from conformance import Adapter
@@ -33,7 +33,7 @@ def healthy(**parameters):
     return alibi.slopes(**parameters, like=np.empty(0))
 """
 STATES = {
-    "math.cos = math.sin": "functions of the standard library",
+    "math.cos = math.sin": "functions of the standard library (math.cos)",
     "np.cos = np.sin": "functions of NumPy",
     "np.seterr(all='raise')": "NumPy's error handling",
     "ctypes.CDLL(None).fesetround(0x800)": "how numbers are rounded",
@@ -86,6 +86,49 @@ def test_what_a_call_leaves_is_seen_whether_it_returns_or_raises(tmp_path: Path,
         assert session.left[healthy.index, "float32"] == {}
         assert session.starts == 2
         assert np.array_equal(answer.values["result"], [0.25, 0.0625, 0.015625, 0.00390625])
+
+
+#: What a worker answers with, among others.
+EVERYTHING = """json.dumps = json.JSONEncoder.encode = struct.pack = struct.Struct = select.select = select.poll = time.monotonic = None
+    socket.socket.send = socket.socket.recv_into = lambda *given: time.sleep(100)
+    os.getpid = os.write = lambda *given: 1"""
+
+
+def test_a_call_that_replaces_what_a_worker_answers_with_is_answered_and_told(tmp_path: Path) -> None:
+    imported = "rope.frequencies(head_dim=4, base=99.0, like=np.empty(0))"
+    with Session(written(tmp_path, EVERYTHING, outside=imported)) as session:
+        for _ in range(2):
+            assert np.allclose(session.call("rope.frequencies", [], {"head_dim": 4, "base": 99.0})["result"], [1.0, 99**-0.5])
+        answer = session.call("alibi.slopes", [], {"num_heads": 4, "max_bias": 8.0})["result"]
+
+        told = "changes global state: functions of the standard library (json.dumps, json.encoder.JSONEncoder.encode, os.getpid and 8 more)"
+        assert np.array_equal(answer, [0.25, 0.0625, 0.015625, 0.00390625])
+        assert [list(left) for left in session.left.values()] == [[told], []]
+        assert session.starts == 2
+
+
+def test_what_a_call_replaces_in_the_standard_library_stays_so_for_its_own_calls(tmp_path: Path) -> None:
+    target = written(tmp_path, "parameters['base'] += json.dumps(1) == 'x'; json.dumps = lambda *a, **k: 'x'")
+    with Session(target) as session:
+        values = [session.call("rope.frequencies", [], {"head_dim": 4, "base": 99.0})["result"][1] for _ in range(3)]
+
+        assert np.allclose(values, [99**-0.5, 0.1, 0.1])
+        assert [len(left) for left in session.left.values()] == [1]
+        assert session.starts == 1
+
+
+def test_what_a_target_replaces_when_it_is_imported_is_no_change_of_a_call(tmp_path: Path) -> None:
+    target = written(tmp_path, "parameters['base'] += len(json.dumps(1))", outside="json.dumps = lambda *a, **k: 'x'\nos.write = None")
+    with Session(target) as session:
+        assert np.allclose(session.call("rope.frequencies", [], {"head_dim": 4, "base": 99.0})["result"], [1, 0.1])
+        assert not any(session.left.values())
+
+
+def test_a_module_that_a_call_imports_is_no_change(tmp_path: Path) -> None:
+    with Session(written(tmp_path, "import asyncio, http.client, logging, sqlite3, unittest.mock, xml.etree")) as session:
+        session.call("rope.frequencies", [], {"head_dim": 4, "base": 99.0})
+
+        assert not any(session.left.values())
 
 
 def results(report: Report, label: str, kind: type) -> list[str]:

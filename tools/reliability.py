@@ -63,7 +63,8 @@ no process is left.
   session of its own or not, with an environment or without. The keeper kills all of it when the worker ends, when the harness asks, and
   when the harness itself is gone.
 - A call that changes the state that all code of a process shares is reported of the one who made it, also where it raises, and other
-  operations get a fresh worker then.
+  operations get a fresh worker then. Functions and methods of the standard library are such state: what replaces them is named, and the
+  worker looks and answers with what was there before the implementation was imported.
 - A failure is repeated in a fresh worker before it counts. What passes there depends on what was called before; a time-out, a crash or a
   limit that was exceeded is called that only where an earlier call is found that causes it: else a time-out convicts nobody, is not judged
   and says so, and the others stay what they were and say that the same call passes in a fresh worker.

@@ -86,10 +86,14 @@ class Strangers(Session):
     ) -> tuple[list[np.ndarray], bool]:
         """Return what a function returns, or raise ``Refused``; one complex array is true and its real and imaginary parts."""
         header, arrays = request(arguments, keywords, dtype)
+        if self._spoilt(index, dtype):
+            self.close()
         try:
-            reply, values = self._exchanged(self._running(), {**header, "index": index}, arrays, replies.ANSWERED)
+            process, self._last = self._running(), (index, dtype)
+            reply, values = self._exchanged(process, {**header, "index": index}, arrays, replies.ANSWERED)
         except CallFailedError as error:
             raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
+        self._altered = self._altered or bool(reply["left"])
         if reply["status"] != "ok":
             raise Refused(reply["message"])
         return values, reply["complex"]

@@ -196,7 +196,7 @@ class Session:
     ) -> Reply:
         """Make one call in the worker; one whose state an other implementation has changed is replaced first."""
         self.notice()
-        if self._spoilt(descriptor, dtype):
+        if self._spoilt(descriptor.index, dtype):
             self.close()
         process = self._running()
         before, self._last = self._last, (descriptor.index, dtype)
@@ -216,10 +216,10 @@ class Session:
         self._altered = self._altered or bool(left)
         return received(reply, values)
 
-    def _spoilt(self, descriptor: Descriptor, dtype: str) -> bool:
+    def _spoilt(self, index: int, dtype: str) -> bool:
         """Whether the worker isn't fit for this call: another implementation altered it, or its modules were cast to another dtype."""
-        index, before = self._last or (descriptor.index, dtype)
-        return (self._altered and index != descriptor.index) or (self.under == CAST and before != dtype)
+        last, before = self._last or (index, dtype)
+        return (self._altered and last != index) or (self.under == CAST and before != dtype)
 
     def notice(self) -> None:
         """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""

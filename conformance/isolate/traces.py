@@ -197,7 +197,6 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
     "torch's gradients": _library("torch", lambda torch: torch.is_grad_enabled()),
     "torch's number of threads": _library("torch", lambda torch: torch.get_num_threads()),
-    "functions of the standard library": lambda: _Functions(("math", "builtins", "time")),
     "functions of NumPy": lambda: _Functions(("numpy", "numpy.linalg", "numpy.random")),
     "functions of torch": lambda: _Functions(("torch", "torch.nn.functional")),
     "how numbers are rounded": _floating,

@@ -5,10 +5,10 @@ import os
 import platform
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.manner import Manner
 from conformance.isolate import allocation, audit, kernel, targets, traces
 from conformance.isolate.channel import Channel, ChannelClosedError
+from conformance.isolate.library import Library
 from conformance.isolate.replies import LONGEST
 from conformance.protocol.errors import ProgramEndedError
 from conformance.spec.declarations import features, operations
@@ -181,8 +182,8 @@ class _Call:
 def _repeatedly(make: Callable[[], dict[str, np.ndarray]], manner: Manner) -> tuple[dict[str, np.ndarray], int, str]:
     """Return what a call gives, how often it was repeated, and in words where other bits came."""
     first, count = make(), 0
-    until = time.monotonic() + manner.seconds
-    while count < manner.repeats and time.monotonic() < until:
+    until = monotonic() + manner.seconds
+    while count < manner.repeats and monotonic() < until:
         again, count = make(), count + 1
         unlike = next((name for name, value in first.items() if not traces.equal(value, again[name])), None)
         if unlike is not None:
@@ -248,18 +249,18 @@ class Answering(Protocol):
 
 
 def declared(target: str) -> Answering:
-    """Return what answers for a target that declares what it implements; what of ours it looks into is written down."""
-    if target not in targets.BUNDLED:
-        audit.watch()
+    """Return what answers for a target that declares what it implements."""
     adapter = targets.load(target)
     return Worker(adapter, targets.framework(adapter))
 
 
 def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> None:
     """Load the target and answer until the harness closes the channel."""
-    ours, reaches = os.getpid(), kernel.reaches_parent()
+    ours, reaches, library = os.getpid(), kernel.reaches_parent(), Library()
     try:
-        worker = load(target)
+        with library:
+            worker = load(target)
+            described = worker.describe()
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
         channel.send(_clipped({"status": kind, "message": str(error)}))
@@ -269,11 +270,11 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
         return
     if os.getpid() != ours:
         return
-    channel.send({**worker.describe(), "reaches_parent": reaches, "reached": audit.news()})
+    channel.send({**described, "reaches_parent": reaches, "reached": audit.news()})
     with suppress(ChannelClosedError):
         while True:
             request, arrays = channel.receive()
-            header, values = _answer(worker, request, arrays)
+            header, values = _answer(worker, library, request, arrays)
             if os.getpid() != ours:
                 return  # a copy of this process that a fork has left: the original answers
             _send(channel, {**header, "call": request["call"]}, values)
@@ -287,16 +288,18 @@ def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarr
         raise UnreachableError(message) from error
 
 
-def _answer(worker: Answering, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
     """Return the reply to one call and what it left changed; where an implementation wants to end the process, that is an exception."""
-    before = traces.state()
+    before, replaced = traces.state(), library.replaced
     try:
-        header, values = worker.answer(request, arrays)
+        with library:
+            header, values = worker.answer(request, arrays)
     except ProgramEndedError:
         raise
     except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception
         header, values = {"status": "error", "message": told_with_place(error)}, []
-    return {**_clipped(header), "left": [*traces.changed(before), *header.get("left", ())], "reached": audit.news()}, values
+    left = [*traces.changed(before), *library.since(replaced), *header.get("left", ())]
+    return {**_clipped(header), "left": left, "reached": audit.news()}, values
 
 
 def _clipped(header: Mapping[str, Any]) -> dict[str, Any]:
@@ -309,6 +312,8 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering] = declar
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     kernel.write_no_core()
     allocation.keep_freed()
+    if load is declared and target not in targets.BUNDLED:
+        audit.watch()
     status = 1
     try:
         serve(Channel(socket.socket(fileno=descriptor)), target, load)

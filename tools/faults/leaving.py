@@ -3,6 +3,7 @@
 from tools.faults.fault import LASTING, PATIENT, Fault
 
 STATE = "changes global state: "
+LIBRARY = "functions of the standard library ({})"
 CHANNEL = """
     import socket, stat
     def channel():
@@ -95,6 +96,20 @@ LEAVING = (
     Fault("another search path for modules", "advisory", STATE + "where modules are searched", "sys.path.clear()"),
     Fault("warnings made errors", "advisory", STATE + "the warnings filters", "warnings.simplefilter('error')"),
     Fault("NumPy's errors made exceptions", "advisory", STATE + "NumPy's error handling", "np.seterr(all='raise')"),
+    Fault("writes no JSON any more", "advisory", STATE + LIBRARY.format("json.dumps"), "import json\njson.dumps = lambda *a, **k: '{}'"),
+    Fault(
+        "writes JSON in a minute",
+        "advisory",
+        STATE + LIBRARY.format("json.encoder.JSONEncoder.encode"),
+        "import json\njson.JSONEncoder.encode = lambda *a: time.sleep(60)",
+    ),
+    Fault(
+        "sockets that send nothing",
+        "advisory",
+        STATE + LIBRARY.format("socket.socket.send"),
+        "import socket\nsocket.socket.send = lambda self, data: len(data)",
+    ),
+    Fault("a system without processes", "advisory", STATE + LIBRARY.format("os.fork, os.getpid"), "del os.fork, os.getpid"),
     Fault("another seed for Python", "advisory", STATE + "the random numbers of Python", "import random\nrandom.seed(0)"),
     Fault("another seed for NumPy", "advisory", STATE + "the random numbers of NumPy", "np.random.seed(0)"),
     Fault(

@@ -1,0 +1,109 @@
+"""The standard library of a worker: what a call replaces there is told, and the worker does its own work with what was there before."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any, NamedTuple
+
+#: So many names are told of one call.
+MOST = 3
+ABSENT = object()
+
+
+class Replacement(NamedTuple):
+    """What stands under a name of a module or a class, and what stood there before."""
+
+    holder: Any
+    name: str
+    before: object
+    now: object
+
+
+Replaced = Mapping[str, Replacement]
+
+
+class Library:
+    """The functions and classes of all modules that are loaded when it is made: inside of ``with``, as foreign code wants them."""
+
+    def __init__(self) -> None:
+        """Remember what there is."""
+        modules = list(_modules())
+        held: list[Any] = [*modules, *_classes(modules)]
+        self.held = [(each, vars(each), dict(vars(each))) for each in held]
+        self.views = [vars(each).values() for each in held]
+        self.replaced: Replaced = {}
+        self.there = self._there()
+
+    def __enter__(self) -> None:
+        """Put there what foreign code had put there."""
+        for each in self.replaced.values():
+            _put(each.holder, each.name, each.now)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Look what foreign code has put there, and put back what was there before."""
+        there = self._there()
+        if not _same(there, self.there):
+            self.replaced, self.there = dict(self._found()), there
+        for each in self.replaced.values():
+            _put(each.holder, each.name, each.before)
+
+    def since(self, before: Replaced) -> Iterator[str]:
+        """Yield in words what is replaced that wasn't."""
+        names = sorted(self.replaced.keys() - before.keys())
+        if names:
+            more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+            yield f"changes global state: functions of the standard library ({', '.join(names[:MOST])}{more})"
+
+    def _there(self) -> list[object]:
+        """Return all that stands in the library, which takes no look at each."""
+        return [*chain.from_iterable(self.views)]
+
+    def _found(self) -> Iterator[tuple[str, Replacement]]:
+        for holder, now, before in self.held:
+            for name in now.keys() | before.keys():
+                each = Replacement(holder, name, before.get(name, ABSENT), now.get(name, ABSENT))
+                if each.now is not each.before and _is_function(each):
+                    yield f"{_called(holder)}.{name}", each
+
+
+def _same(there: list[object], before: list[object]) -> bool:
+    with suppress(Exception):  # of what isn't equal or unequal, such as arrays
+        return there == before
+    return False
+
+
+def _put(holder: Any, name: str, value: object) -> None:
+    if value is not ABSENT:
+        setattr(holder, name, value)
+    elif name in vars(holder):
+        delattr(holder, name)
+
+
+def _called(holder: Any) -> str:
+    return holder.__name__ if isinstance(holder, ModuleType) else f"{holder.__module__}.{holder.__qualname__}"
+
+
+def _modules() -> Iterator[ModuleType]:
+    """Yield each module once, under whatever names it is imported."""
+    standard = {name: module for name, module in sys.modules.copy().items() if name.partition(".")[0] in sys.stdlib_module_names}
+    yield from {id(module): module for module in standard.values() if isinstance(module, ModuleType)}.values()
+
+
+def _classes(modules: list[ModuleType]) -> Iterator[type]:
+    """Yield the classes of which somebody could replace a function: C has made the others."""
+    for module in modules:
+        for name, value in vars(module).items():
+            own = isinstance(value, type) and value.__module__ == module.__name__ and not name.startswith("_")
+            if own and any(isinstance(each, FunctionType) for each in vars(value).values()):
+                yield value
+
+
+def _is_function(each: Replacement) -> bool:
+    """Whether a function was replaced, or one that is inherited; none that is private, which libraries mend when a call imports them."""
+    if each.name.startswith("_") and not each.name.startswith("__"):
+        return False
+    if each.before is ABSENT:
+        return not each.name.startswith("_") and any(each.name in vars(base) for base in getattr(each.holder, "__mro__", ())[1:])
+    return callable(each.before) or isinstance(each.before, classmethod | staticmethod | property)

@@ -1,0 +1,97 @@
+"""What a call replaces in the standard library is told by its name, and is there for that code only."""
+
+import builtins
+import json
+import os
+import pathlib
+import socket
+import struct
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.isolate.library import Library
+
+TOLD = "changes global state: functions of the standard library"
+#: Functions, a class, methods of classes, one that is inherited, one of C, one that `import` calls.
+FUNCTIONS = {
+    "json.dumps": json,
+    "json.encoder.JSONEncoder.encode": json.JSONEncoder,
+    "os.getpid": os,
+    "struct.Struct": struct,
+    "socket.socket.send": socket.socket,
+    "threading.Thread.start": threading.Thread,
+    "pathlib.Path.cwd": pathlib.Path,
+    "time.monotonic": time,
+    "builtins.sorted": builtins,
+    "builtins.__import__": builtins,
+    "sys.exit": sys,
+}
+
+
+@pytest.mark.parametrize("value", [None, np.zeros(2)], ids=["by nothing", "by an array"])
+@pytest.mark.parametrize(("told", "holder"), FUNCTIONS.items(), ids=FUNCTIONS)
+def test_what_is_replaced_is_told_and_put_back(told: str, holder: Any, value: object) -> None:
+    library, name = Library(), told.rpartition(".")[2]
+    was = getattr(holder, name)
+
+    with library:
+        setattr(holder, name, value)
+
+    assert getattr(holder, name) == was
+    assert list(library.since({})) == [f"{TOLD} ({told})"]
+
+
+def test_what_is_deleted_is_told_and_put_back() -> None:
+    library, was = Library(), os.getpid
+    with library:
+        del os.getpid, json.JSONEncoder.encode
+
+    assert os.getpid is was
+    assert list(library.since({})) == [f"{TOLD} (json.encoder.JSONEncoder.encode, os.getpid)"]
+
+
+def test_what_is_replaced_is_there_again_for_who_replaced_it_and_told_once() -> None:
+    library, right = Library(), json.dumps
+    with library:
+        json.dumps = str
+    before = library.replaced
+    with library:
+        seen = json.dumps
+
+    assert seen is str
+    assert json.dumps is right
+    assert list(library.since(before)) == []
+
+
+def test_what_is_put_right_again_is_no_replacement_any_more() -> None:
+    library, right = Library(), json.dumps
+    with library:
+        json.dumps = str
+    with library:
+        json.dumps = right
+
+    assert library.replaced == {}
+
+
+def test_many_names_are_told_by_some() -> None:
+    library = Library()
+    with library:
+        json.dump = json.dumps = json.load = json.loads = os.getpid = None  # type: ignore[assignment]
+
+    assert list(library.since({})) == [f"{TOLD} (json.dump, json.dumps, json.load and 2 more)"]
+
+
+def test_what_is_no_function_or_private_or_new_or_of_others_is_no_replacement(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    with library:
+        monkeypatch.setattr(sys, "argv", [])
+        monkeypatch.setattr(json, "_default_encoder", None)
+        monkeypatch.setattr(json, "further", np.zeros(2), raising=False)
+        monkeypatch.setattr(np, "cos", np.sin)
+
+    assert library.replaced == {}
