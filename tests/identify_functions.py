@@ -146,6 +146,11 @@ def ends_the_process(x, positions):
     os._exit(3)
 
 
+def never_answers(x, positions):
+    while True:
+        pass
+
+
 def short_table(x, positions):
     return halves(x, angles(np.arange(4096), x.shape[-1])[positions])
 

@@ -14,7 +14,7 @@ import pytest
 from conformance.adapt.frameworks import FRAMEWORKS
 from conformance.adapt.wording import told_with_place
 from conformance.cli import main
-from conformance.identify import inside, plans
+from conformance.identify import inside, plans, screen
 from conformance.identify.asking import Refused, Signature, Strangers, signature
 from conformance.identify.asking import request as request_for
 from conformance.identify.calls import takes
@@ -392,7 +392,6 @@ def test_the_command_writes_json_and_ends_with_1_where_no_scheme_is_known(capsys
         ([f"{FILE}:interpolate"], "must name a function that exists, got no 'interpolate' (did you mean interpolated?)"),
         ([f"{FILE}:not_a_function"], "must be a function, got int 3"),
         ([f"{FILE}:raises"], "must answer some call, got nothing usable from f(x, positions): RuntimeError: never today"),
-        ([f"{FILE}:ends_the_process"], "got nothing usable from f(x, positions): the process ended with exit status 3"),
         (["no/such/file.py:rope"], "target must be a file that exists, got no/such/file.py"),
         (["no_such_module:rope"], "target must name a module that exists"),
         ([f"{FILE}:rope", "--call", "x, positions"], "--call must be like 'f(x, positions)', got 'x, positions'"),
@@ -408,6 +407,18 @@ def test_a_mistake_gets_one_line_and_no_traceback(capsys: pytest.CaptureFixture[
     assert (status, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("ends_the_process", "the process ended with exit status 3"), ("never_answers", "no answer within 1 s")]
+)
+def test_a_function_that_ends_its_process_is_no_operation_and_no_wrong_usage(
+    capsys: pytest.CaptureFixture[str], name: str, words: str
+) -> None:
+    status, out, err = command(capsys, f"{FILE}:{name}", "--call-seconds", "1")
+
+    assert (status, err) == (1, "")
+    assert f"  {screen.ENDED}\n    tried f(x, positions): {words}\n" in out
 
 
 def test_code_for_other_arrays_is_told_which_framework_to_add(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def identify(
 
     ``call`` says how to call it (``f(x, positions)``), ``given`` the values of settings, ``framework`` whose arrays it takes, ``only``
     the label of the implementations to look at; the adapter of one function is tried at the lowest level where it is to ``check``.
-    Raises ``TargetError`` where there is no such function, or it answers no call.
+    Raises ``TargetError`` where there is no such function, or it refuses every call.
     """
     plan = plans.said(call) if call is not None else None
     chosen = _settings(given or {})
@@ -51,7 +51,7 @@ def identify(
             raise SelectionError(message)
         for signature in signatures:
             found = recognise(strangers, signature, plan, chosen)
-            if strangers.alone and found.identity is None:
+            if strangers.alone and found.identity is None and not found.ended:
                 raise TargetError(_nothing(target, found))
             told = _told(target, found, alone=strangers.alone)
             try:

@@ -17,12 +17,13 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Found:
-    """A function and what it is; ``tried`` are the calls that gave nothing, with what came back."""
+    """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process."""
 
     signature: Signature
     identity: Identity | None
     probe: Probe | None = None
     tried: tuple[tuple[str, str], ...] = ()
+    ended: int = 0
 
 
 def recognise(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Found:
@@ -50,7 +51,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     if best is None and guessed:
         return Found(signature, _unknown(signature), None, tuple(tried))
     identity_, probe_ = best or (None, None)
-    return Found(signature, identity_, probe_, tuple(tried))
+    return Found(signature, identity_, probe_, tuple(tried), endings)
 
 
 def _unknown(signature: Signature) -> Identity:

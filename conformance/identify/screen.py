@@ -15,6 +15,9 @@ from conformance.show.report import Line
 #: How many calls that were refused are shown.
 FEW = 4
 INDENT = "    "
+#: What is said of a function that gave nothing.
+ENDED = "gives no result: calls end its process, or must be ended"
+REFUSED = "can't be called"
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def lines(told: Told) -> Iterator[Line]:
     yield "head", told.name
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:
-        yield "bad", "  can't be called" if identity is None else f"  {identity.what}"
+        yield "bad", f"  {identity.what if identity is not None else ENDED if told.found.ended else REFUSED}"
         yield from (("quiet", f"{INDENT}not seen: {line}") for line in (identity.unseen if identity else ()))
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
         return
