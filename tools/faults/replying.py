@@ -42,7 +42,7 @@ REPLYING = (
     _lie("a dtype that results don't travel as", "results must be sent as float64 or int64", "frame([['int8', [24]]], bytes(24))"),
     _lie("a list where words are due", "left must be a list of text", "field(left=[[1]])"),
     _lie("a number where words are due", "unlike must be text", "field(unlike=5)"),
-    _lie("ten megabytes where a word is due", "a header must have at most 4194304 bytes", "field(unlike='x' * 10_000_000)"),
+    _lie("ten megabytes where a word is due", "a header must have at most 4194304 bytes", "field(call=0, unlike='x' * 10_000_000)"),
     _lie("an integer of 400 digits", "repeats must be a count, got an integer of 1329 bits", "field(repeats=10**400)"),
     _lie("results of other names", "results, and what has a dtype, must be result", "field(results=['other'])"),
     _lie("a result twice", "results, and what has a dtype, must be result", "field(results=['result', 'result'])"),
