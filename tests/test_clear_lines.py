@@ -155,7 +155,7 @@ def test_a_callable_that_takes_something_else_fails_in_its_call_alone(function: 
     reply, _ = Worker(adapter, targets.framework(adapter)).answer(
         {"index": 0, "dtype": "float32", "parameters": {"num_heads": 4, "max_bias": 8.0}}, []
     )
-    assert reply["status"] in ("error", "malformed")
+    assert reply["status"] in ("error", "malformed", "misfit")
     assert any(word in reply["message"] for word in FAILING[function].split("|"))
 
 

@@ -38,7 +38,7 @@ def changed(**fields: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("reply", "complaint"),
     [
-        (changed(status=None), "status must be one of error, malformed, unsupported, ok, got None"),
+        (changed(status=None), "status must be one of error, malformed, misfit, unsupported, ok, got None"),
         (changed(status=["ok"]), r"status must be one of .*, got \['ok'\]"),
         ({name: value for name, value in said.CALLED.items() if name != "dtypes"}, "what is ok must have dtypes, got none"),
         (changed(exit_status=0), "what is ok must have nothing but .*, got 'exit_status'"),

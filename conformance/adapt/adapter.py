@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from conformance.calls import form as forms
+from conformance.calls.form import Form
 from conformance.calls.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
 from conformance.spec.choices import as_several
 from conformance.spec.profiles import FORMATS, PROFILES, REQUIRED
@@ -42,6 +44,7 @@ class Implementation:
     profile: Mapping[str, str]
     takes: Takes
     modifies_inputs: bool
+    form: Form = field(default_factory=Form)
 
     @property
     def by_predicate(self) -> bool:
@@ -100,6 +103,7 @@ class Adapter:
     def implements(
         self,
         operation: str,
+        function: Callable[..., Any] | None = None,
         *,
         label: str | None = None,
         when: Callable[[Mapping[str, object]], bool] | None = None,
@@ -113,22 +117,28 @@ class Adapter:
         masked: bool = False,
         contiguous: bool = False,
         modifies_inputs: bool | None = None,
+        call: str | None = None,
+        tables: str = "pair",
         **restrictions: object,
     ) -> Callable[[Function], Function]:
-        """Say that the decorated function offers an operation, restricted to the given parameter values and calls (``Takes``)."""
+        """Say that a function, given or decorated, offers an operation, restricted to parameter values and calls (``Takes``).
+
+        ``call``, ``tables`` and ``axes`` say how it is called (``Form``): axes that are no text are those of a parameter of that name.
+        """
         _flags(modifies_inputs=bool(modifies_inputs) if modifies_inputs is None else modifies_inputs)
-        _callable("when", when if when is not None else _takes)
+        _callable("when", when if when is not None else _flags)
         accepted = _dtypes(self.dtypes if dtypes is None else dtypes)
         profiles = _profiles(accepted, self.profile if profile is None else profile)
         takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
-        _takes(takes, operation)
+        axes = restrictions.pop("axes") if isinstance(restrictions.get("axes"), str) else None
         _named("label", label or self.name)
+        sides = _sides(Form(call, axes, tables), takes, operation)  # type: ignore[arg-type]  # axes are text
 
         def connect(function: Function) -> Function:
             _callable("function", function)
-            self.implementations.append(
+            self.implementations.extend(
                 Implementation(
-                    label=label or self.name,
+                    label=f"{label or self.name}{form.judged}",
                     operation=operation,
                     function=function,
                     restrictions=restrictions,
@@ -137,10 +147,14 @@ class Adapter:
                     profile=profiles,
                     takes=takes,
                     modifies_inputs=self.modifies_inputs if modifies_inputs is None else modifies_inputs,
+                    form=form,
                 )
+                for form in sides
             )
             return function
 
+        if function is not None:
+            connect(function)
         return connect
 
 
@@ -177,17 +191,20 @@ def _callable(thing: str, value: object) -> None:
         raise AdapterError(message)
 
 
-def _takes(takes: Takes, operation: str) -> None:
+def _sides(form: Form, takes: Takes, operation: str) -> list[Form]:
+    """Return the ways in which a declaration is judged, or raise where it says what no code could mean."""
     if not isinstance(operation, str):
         message = f"operation must be text, got {shown(operation)}"
         raise AdapterError(message)
     # Imported here because it takes long, and the pytest plugin must import nothing heavy.
     from conformance.spec.declarations import operations
 
-    wrong = list(nonsense(takes)) or (list(misplaced(takes, operations()[operation])) if operation in operations() else [])
+    known = operations().get(operation)
+    wrong = list(nonsense(takes)) or ([] if known is None else [*misplaced(takes, known), *forms.nonsense(form, known, takes)])
     if wrong:
         message = f"{operation}: {wrong[0]}"
         raise AdapterError(message)
+    return [form] if known is None else form.sides(known)
 
 
 def _dtypes(dtypes: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -31,6 +31,10 @@ class MalformedError(Exception):
     """The function returned something that is no result of its operation."""
 
 
+class MisfitError(MalformedError):
+    """The adapter is at fault: its function can't be called as the operation is, or returns what is no array."""
+
+
 class NumPy:
     """NumPy arrays; bfloat16 where ml_dtypes is installed."""
 
@@ -483,8 +487,10 @@ def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
     if isinstance(value, np.ndarray | np.generic):
         _sendable(value)
         return _wide(np.asarray(value)), value.dtype.name
-    message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}"
-    raise MalformedError(message)
+    library = type(value).__module__.partition(".")[0].removesuffix("lib")
+    hint = f': declare Adapter(..., framework="{library}")' if library in FRAMEWORKS else ""
+    message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}{hint}"
+    raise MisfitError(message)
 
 
 def narrowed(values: np.ndarray, dtype: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ class Reason(Enum):
     """Why a check failed."""
 
     MALFORMED = "not a result"
+    ADAPTER = "a fault of the adapter"
     SHAPE = "wrong shape"
     DTYPE = "wrong dtype"
     VALUE = "wrong value"

@@ -10,7 +10,7 @@ from refimpl.spec import Operation
 
 Positions = Literal["any", "whole", "consecutive", "from_zero"]
 Queries = Literal["any", "at_end"]
-Rows = Literal["any", "shared"]
+Rows = Literal["any", "shared", "each"]
 #: Which array says where the tokens of an axis are.
 PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
 #: Arrays of integers that a declaration bounds.
@@ -27,8 +27,9 @@ class Takes:
 
     ``positions``: any, or whole numbers alone, or all arrays of them count up from one common start, or from 0.
     ``queries="at_end"``: the queries are the last of the keys, as in decoding. ``rows="shared"``: positions come as one row for the whole
-    batch, which counted ones always do. ``lowest`` and ``highest`` bound positions. ``masked``: a bias is ``-inf`` where a key comes after
-    its query. ``contiguous``: the elements of an array lie one after the other, which those of a transposed one don't.
+    batch, which counted ones always do; ``"each"``: as a row for each of its sequences. ``lowest`` and ``highest`` bound positions.
+    ``masked``: a bias is ``-inf`` where a key comes after its query. ``contiguous``: the elements of an array lie one after the other,
+    which those of a transposed one don't.
     """
 
     positions: Positions = "any"
@@ -81,6 +82,7 @@ SAYINGS: Mapping[str, tuple[Takes, str]] = {
     'queries="at_end"': (Takes(queries="at_end"), "queries are the last of the keys: decoding"),
     'positions="whole"': (Takes("whole"), "positions are whole numbers: code that looks rows up"),
     'rows="shared"': (Takes(rows="shared"), "one row of positions for the whole batch"),
+    'rows="each"': (Takes(rows="each"), "a row of positions for each sequence of the batch"),
     "lowest=0": (Takes(lowest=0), "positions are at least 0: a table"),
     "highest=4095": (Takes(highest=4095), "positions are at most 4095: a table of 4096 rows"),
     "masked=True": (Takes(masked=True), "-inf where a key comes after its query"),

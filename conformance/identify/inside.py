@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.adapt import signatures
 from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
 from conformance.adapt.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
@@ -137,13 +138,10 @@ def guessed(function: object) -> str:
 
 
 def _signature(function: Callable[..., Any]) -> dict[str, object]:
-    parameters = targets.parameters(function)
+    parameters = signatures.parameters(function)
     if parameters is None:
         return {"positional": [], "keywords": [], "any_positional": True, "any_keyword": True}
     kinds = inspect.Parameter
-    inner = getattr(function, "forward", None)
-    if callable(inner) and {p.kind for p in parameters} <= {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}:  # a module, which hands all on
-        return _signature(inner)
     first = [p for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
     rest = [p for p in parameters if p.kind is kinds.KEYWORD_ONLY]
     return {

@@ -139,7 +139,7 @@ DECLARED: Mapping[str, Form] = {
 UNDECLARED: Mapping[str, Form] = {**REFUSALS, "ready": {"alone": FLAG, "functions": FUNCTIONS, **ABOUT}}
 
 #: By status: replies to a call, to the question whether a declaration admits one, and to a call of which nothing is declared.
-FAILED: Mapping[str, Form] = {"error": {**EACH, "message": LINE}, "malformed": {**EACH, "message": LINE}}
+FAILED: Mapping[str, Form] = {status: {**EACH, "message": LINE} for status in ("error", "malformed", "misfit")}
 CALLED: Mapping[str, Form] = {
     **FAILED,
     "unsupported": {**EACH, "reason": LINE, "declared": FLAG},

@@ -409,4 +409,6 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
             raise CallRefusedError(reply["reason"] or "no reason is given", declared=reply["declared"])
         case "error":
             raise CallFailedError(Errored(reply["message"]))
+        case "misfit":
+            raise CallFailedError(Failed(Reason.ADAPTER, reply["message"]))
     raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))

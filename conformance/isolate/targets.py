@@ -2,13 +2,13 @@
 
 import importlib
 import importlib.util
-import inspect
 import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from conformance.adapt import signatures
 from conformance.adapt.adapter import Adapter, AdapterError, Implementation, near_miss
 from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS, LARGEST_INTEGER, NumPy
 from conformance.adapt.wording import told
@@ -16,6 +16,7 @@ from conformance.protocol.errors import CommandError, ProgramEndedError
 from conformance.spec.choices import as_several
 from conformance.spec.declarations import operations
 from conformance.spec.shown import shown
+from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter
 
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
@@ -195,8 +196,13 @@ def _check(implementation: Implementation) -> None:
     if not isinstance(name, str) or name not in operations():
         message = f"operation must be one of those that 'posenc list' shows, got {shown(name)}{near_miss(name, operations())}"
         raise TargetError(message)
-    verify_restrictions(operations()[name], implementation.restrictions)
-    _check_keywords(operations()[name], implementation.function)
+    operation, declared = operations()[name], implementation.restrictions
+    verify_restrictions(operation, declared)
+    single = {each for each, allowed in declared.items() if callable(allowed) or len(_values(operation.parameters[each], allowed)) == 1}
+    known = single if implementation.when is None else operation.parameters
+    complaint = signatures.complaint(operation, implementation.function, implementation.form, known)
+    if complaint is not None:
+        raise TargetError(complaint)
 
 
 def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]) -> None:
@@ -204,46 +210,10 @@ def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]
     known = operation.parameters
     for parameter, allowed in restrictions.items():
         if parameter not in known:
-            wrong = ", ".join(f"{each!r}{_meant(each, known)}" for each in restrictions if each not in known)
+            wrong = ", ".join(f"{each!r}{signatures.meant(each, known)}" for each in restrictions if each not in known)
             message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}"
             raise TargetError(message)
         _check_values(operation, known[parameter], allowed)
-
-
-def _check_keywords(operation: Operation, function: Callable[..., Any]) -> None:
-    """Raise where every call must fail: a parameter has no keyword, or what is required is no parameter."""
-    arguments = parameters(function, follow_wrapped=False)
-    if arguments is None:
-        return
-    kinds = inspect.Parameter
-    first = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)][: len(operation.arrays)]
-    named = (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
-    rest = {each.name: each for each in arguments if each.kind in named and each not in first}
-    lacking = [name for name in operation.parameters if name not in rest]
-    required = {name for name, each in rest.items() if each.default is kinds.empty} - {*operation.parameters, "dtype"}
-    if not required and (not lacking or any(each.kind is kinds.VAR_KEYWORD for each in arguments)):
-        return
-    known = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
-    got = ", ".join(name if name in operation.parameters else f"{name}{_meant(name, lacking)}" for name in rest) or "none"
-    arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
-    message = f"{operation.name} must be a function of {arrays}{known}, got {got}"
-    raise TargetError(message)
-
-
-def parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> list[inspect.Parameter] | None:
-    """Return the parameters of a function; nothing where it can't be asked, as one of C can't, or raises when it is."""
-    try:
-        return list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
-    except Exception:  # noqa: BLE001  what is asked is code that isn't ours
-        return None
-
-
-def _meant(name: str, known: Collection[str]) -> str:
-    """Return the known name that means the same, else one that is close."""
-    from conformance.adapt.words import alike
-
-    same = next((other for other in known if alike(name, other)), None)
-    return f" (did you mean {same}?)" if same else near_miss(name, known)
 
 
 def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
@@ -261,9 +231,23 @@ def _check_values(operation: Operation, parameter: Parameter, allowed: object) -
         try:
             parameter.check(value)
         except ValueError as error:
-            hint = near_miss(value, parameter.choices) if isinstance(value, str) else ""
+            word = value if isinstance(value, str) and parameter.choices else ""
+            hint = _convention(operation, word) or near_miss(word, parameter.choices)
             message = f"{operation.name}: {error}{hint}"
             raise TargetError(message) from error
+
+
+def _convention(operation: Operation, word: str) -> str:
+    """Return which values have a name in the words of the scheme, as half is GPT-NeoX's."""
+    plain = _letters(word)
+    told = SCHEMES[operation.name.partition(".")[0]].conventions if len(plain) > 2 else {}
+    words = {name.partition("=")[2]: [each for each in meaning.split() if plain in _letters(each)] for name, meaning in told.items()}
+    found = [f"{value} is {named[0].strip('.,;:()`')}'s" for value, named in words.items() if named]
+    return f" ({', '.join(found)}: `posenc show {operation.name}`)" if found else ""
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 def _counts(operation: Operation, parameter: str) -> bool:

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from conformance.adapt import embedding
+from conformance.adapt import embedding, signatures
 from conformance.adapt.adapter import Adapter, Implementation, Unsupported
-from conformance.adapt.frameworks import MalformedError, NumPy, exact, version
+from conformance.adapt.calling import Calling
+from conformance.adapt.frameworks import MalformedError, MisfitError, NumPy, exact, version
 from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.manner import Manner
 from conformance.isolate import allocation, audit, kernel, targets, traces
@@ -40,10 +41,13 @@ class Runner:
     operation: Operation
     framework: NumPy
     takes_dtype: bool
+    calling: Calling = field(init=False)
     kept: traces.Kept = field(init=False)
 
     def __post_init__(self) -> None:
         """Keep no result yet."""
+        one = self.implementation
+        object.__setattr__(self, "calling", Calling(self.operation, one.function, one.form, one.takes))
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
     def run(
@@ -92,50 +96,63 @@ class _Call:
         self.overwritten: set[str] = set()
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        given = self._refilled(arrays) if self.manner.before else self._given(arrays)
-        parts = self._parts(given)
-        values = self._results(parts)
+        named = self._named(arrays)
+        given = self._refilled(named) if self.manner.before else self._given(named)
+        parts = self._parts(named, given)
+        values = self._results(named, parts)
         self.overwritten.update(name for name, part, was in self.earlier if not traces.equal(exact(part, self.runner.framework)[0], was))
         if self.runner.framework.mutable:
             self.aliases.update(self._shared(parts, given))
-            self._compare(arrays, given)
+            self._compare(named, given)
         return values
 
     def gradient(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         """Return the gradient in the features, under the name of the first result."""
-        framework, operation = self.runner.framework, self.runner.operation
-        made = (framework.expanded(framework.floats(values, self.dtype)) for values in self.manner.cotangents)
+        framework, operation, calling = self.runner.framework, self.runner.operation, self.runner.calling
+        laid = (calling.cotangent(name, values) for name, values in zip(operation.results, self.manner.cotangents, strict=True))
+        made = (framework.expanded(framework.floats(values, self.dtype)) for values in laid)
         cotangents = [self._viewed(array, self.manner.way(index)) for index, array in enumerate(made, start=len(arrays))]
         was = [exact(cotangent, framework)[0] for cotangent in cotangents]
-        gradients = framework.gradients(self._parts, self._given(arrays), cotangents)
+        named = self._named(arrays)
+        given = self._given(named)
+        parts = functools.partial(self._parts_of, named, list(given))
+        gradients = framework.gradients(parts, list(given.values()), cotangents)
         if not all(traces.equal(exact(cotangent, framework)[0], before) for cotangent, before in zip(cotangents, was, strict=True)):
             self.modified.add("cotangent")
         owner, result = features(operation), next(iter(operation.results))
-        gradient = dict(zip(operation.arrays, gradients, strict=True)).get(owner or "")
+        gradient = dict(zip(given, gradients, strict=True)).get(calling.role(owner or ""))
         if gradient is None:
             message = f"no gradient reaches {owner}"
             raise Unsupported(message)
         value, self.dtypes[result] = exact(gradient, framework)
-        return {result: value}
+        return {result: calling.feature(str(owner), value, calling.sizes(named))}
 
-    def _given(self, arrays: Sequence[np.ndarray]) -> list[Any]:
-        named = enumerate(zip(self.runner.operation.arrays, arrays, strict=True))
-        return [self._array(name, values, self.manner.way(index)) for index, (name, values) in named]
+    def _named(self, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the arrays of the operation by their names."""
+        return dict(zip(self.runner.operation.arrays, arrays, strict=True))
 
-    def _refilled(self, arrays: Sequence[np.ndarray]) -> list[Any]:
+    def _given(self, named: Mapping[str, np.ndarray]) -> dict[str, Any]:
+        """Return the arrays that the function is given, by their names in its call."""
+        made = self.runner.calling.arrays(named)
+        return {name: self._array(name, values, self.manner.way(index)) for index, (name, values) in enumerate(made.items())}
+
+    def _refilled(self, named: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """Return the arrays of an earlier call, into which others' numbers were written since."""
-        framework, given = self.runner.framework, self._given(self.manner.before)
-        parts = self._parts(given)
-        for array, values in zip(given, self._given(arrays), strict=True):
+        before = self._named(self.manner.before)
+        framework, given = self.runner.framework, self._given(before)
+        parts = self._parts(before, given)
+        for array, values in zip(given.values(), self._given(named).values(), strict=True):
             framework.refill(array, values)
-        own = [not any(framework.owns(part) and framework.shares(part, array) for array in given) for part in parts]
-        named = zip(self.runner.operation.results, parts, own, strict=True)
-        self.earlier = [(name, part, exact(part, framework)[0]) for name, part, mine in named if mine]
+        own = [not any(framework.owns(part) and framework.shares(part, array) for array in given.values()) for part in parts]
+        results = zip(self.runner.operation.results, parts, own, strict=True)
+        self.earlier = [(name, part, exact(part, framework)[0]) for name, part, mine in results if mine]
         return given
 
     def _array(self, name: str, values: np.ndarray, way: str) -> Any:
         framework = self.runner.framework
-        if values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
+        if values.dtype.kind == "c":
+            array = framework.floats(values.real, self.dtype) + 1j * framework.floats(values.imag, self.dtype)
+        elif values.dtype.kind != "f" or (name in self.runner.operation.numbers and np.array_equal(values, np.floor(values))):
             array = framework.integers(values)
         else:
             array = framework.floats(values, self.dtype)
@@ -144,37 +161,35 @@ class _Call:
     def _viewed(self, array: Any, way: str) -> Any:
         return self.runner.framework.view(array, way) if way else array
 
-    def _parts(self, given: Sequence[Any]) -> list[Any]:
-        """Call the function; return its results as it gave them."""
-        framework = self.runner.framework
-        with framework.under(self.under, self.dtype) if self.under else nullcontext():
-            returned = self.runner.implementation.function(*given, **self.keywords)
-        names = list(self.runner.operation.results)
-        parts = list(returned) if isinstance(returned, tuple | list) else [returned]
-        if len(parts) != len(names):
-            message = f"must return {len(names)} results ({', '.join(names)}), got {len(parts)}"
-            raise MalformedError(message)
-        return parts
+    def _parts_of(self, named: Mapping[str, np.ndarray], names: Sequence[str], given: Sequence[Any]) -> list[Any]:
+        return self._parts(named, dict(zip(names, given, strict=True)))
 
-    def _results(self, parts: list[Any]) -> dict[str, np.ndarray]:
-        values = {}
+    def _parts(self, named: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> list[Any]:
+        """Call the function; return its results as it gave them."""
+        framework, calling = self.runner.framework, self.runner.calling
+        with framework.under(self.under, self.dtype) if self.under else nullcontext():
+            return calling({**given, **calling.counts(named)}, self.keywords)
+
+    def _results(self, named: Mapping[str, np.ndarray], parts: list[Any]) -> dict[str, np.ndarray]:
+        values, calling = {}, self.runner.calling
         for name, part in zip(self.runner.operation.results, parts, strict=True):
             values[name], self.dtypes[name] = exact(part, self.runner.framework)
         self.runner.kept.keep(parts, list(values.values()))
-        return values
+        return {name: calling.result(name, value, calling.sizes(named)) for name, value in values.items()}
 
-    def _shared(self, parts: Sequence[Any], given: Sequence[Any]) -> Iterator[str]:
+    def _shared(self, parts: Sequence[Any], given: Mapping[str, Any]) -> Iterator[str]:
         """Yield in words which results share memory with which arrays."""
-        framework, operation = self.runner.framework, self.runner.operation
-        for name, part in zip(operation.results, parts, strict=True):
-            for array, value in zip(operation.arrays, given, strict=True):
+        framework = self.runner.framework
+        for name, part in zip(self.runner.operation.results, parts, strict=True):
+            for array, value in given.items():
                 if framework.owns(part) and framework.shares(part, value):
                     yield f"{name} shares memory with {array}"
 
-    def _compare(self, arrays: Sequence[np.ndarray], given: Sequence[Any]) -> None:
+    def _compare(self, named: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> None:
+        """Keep the names of the arrays that the call changed; complex ones aren't looked at."""
         framework = self.runner.framework
-        for name, original, array in zip(self.runner.operation.arrays, arrays, given, strict=True):
-            now = exact(array, framework)[0]
+        for (name, original), array in zip(self.runner.calling.arrays(named).items(), given.values(), strict=True):
+            now = original if original.dtype.kind == "c" else exact(array, framework)[0]
             if not np.array_equal(now, original) and not traces.equal(now, exact(self._array(name, original, ""), framework)[0]):
                 self.modified.add(name)
 
@@ -232,6 +247,8 @@ class Worker:
         except Unsupported as refusal:
             declared = isinstance(refusal, embedding.OutsideError)
             return {"status": "unsupported", "reason": words(refusal), "declared": declared}, []
+        except MisfitError as error:
+            return {"status": "misfit", "message": f"{signatures.place(runner.implementation.function)}: {error}"}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
@@ -336,7 +353,7 @@ def _say(words: str) -> None:
 
 def _runner(implementation: Implementation, framework: NumPy) -> Runner:
     operation = operations()[implementation.operation]
-    takes = any(each.name == "dtype" for each in targets.parameters(implementation.function) or ())
+    takes = any(each.name == "dtype" for each in signatures.parameters(implementation.function) or ())
     return Runner(implementation, operation, framework, takes and features(operation) is None)
 
 

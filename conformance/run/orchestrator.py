@@ -14,6 +14,7 @@ from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason, Repor
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.targets import TargetError
 from conformance.judge.journal import Journal, Task
 from conformance.run import between_calls, history, sharding
 from conformance.run.history import Case
@@ -128,6 +129,7 @@ class _Run:
         for case in self.cases:
             self._vectors(case)
             self._golden(case)
+            self._fit(case)
         self.session.notice()
         history.ask_again(self.again, self.cases)
         self.again.close()
@@ -149,9 +151,18 @@ class _Run:
         for checked in vector_checks.run(subject, case.task, vectors, enough=VECTORS[self.selection.level]):
             case.checked.append(checked)
             self.progress.step(checked.vector.id)
+        self._fit(case)
         self.progress.skip(len(vectors) - len(case.checked))
         if self.selection.cases is None and not vector_checks.futile(case.checked):
             history.ask_siblings(case, subject)
+
+    def _fit(self, case: Case) -> None:
+        """Raise ``TargetError`` where all that came of the calls so far is that the adapter is at fault; cases by name are answered."""
+        outcomes = [checked.judgement.outcome for checked in case.checked if not isinstance(checked.judgement.outcome, Unsupported)]
+        faults = [outcome.message for outcome in outcomes if isinstance(outcome, Failed) and outcome.reason is Reason.ADAPTER]
+        if self.selection.cases is None and faults and len(faults) == len(outcomes):
+            message = f"{case.task.operation} can't be judged: {faults[0]}"
+            raise TargetError(message)
 
     def _golden(self, case: Case) -> None:
         """Judge by drawn cases: as many as the level asks for, and those that show a known mistake which isn't excluded yet."""

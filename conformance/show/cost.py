@@ -9,7 +9,9 @@ from unittest.mock import patch
 import numpy as np
 
 from conformance import laws
+from conformance.adapt import signatures
 from conformance.adapt.adapter import Implementation
+from conformance.adapt.calling import Calling
 from conformance.adapt.frameworks import NumPy
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.checks import golden_checks
@@ -168,15 +170,18 @@ def _timed(
     arrays: Sequence[np.ndarray],
     parameters: Mapping[str, object],
 ) -> float:
-    given = [framework.integers(array) if array.dtype.kind != "f" else framework.floats(array, subject.dtype) for array in arrays]
+    calling = Calling(subject.operation, implementation.function, implementation.form, implementation.takes)
+    named = dict(zip(subject.operation.arrays, arrays, strict=True))
+    made = calling.arrays(named).items()
+    given = {name: framework.integers(array) if array.dtype.kind != "f" else framework.floats(array, subject.dtype) for name, array in made}
     keywords = {**parameters, **_dtype(subject, implementation, framework)}
     started = time.perf_counter()
-    implementation.function(*given, **keywords)
+    calling({**given, **calling.counts(named)}, keywords)
     return time.perf_counter() - started
 
 
 def _dtype(subject: Subject, implementation: Implementation, framework: NumPy) -> dict[str, object]:
-    asked = any(each.name == "dtype" for each in targets.parameters(implementation.function) or ())
+    asked = any(each.name == "dtype" for each in signatures.parameters(implementation.function) or ())
     wanted = asked and features(operations()[subject.operation.name]) is None
     return {"dtype": framework.dtype(subject.dtype)} if wanted else {}
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.selection import case_ids, verify_names
+from conformance.calls import form
 from conformance.calls.takes import sayings
 from conformance.isolate.targets import BUNDLED
 from conformance.laws import UNIVERSAL
@@ -159,11 +160,9 @@ def _free(contract: Operation) -> Iterator[str]:
 
 
 def _declarations(contract: Operation) -> Iterator[Line]:
-    written = list(sayings(contract))
-    if written:
-        yield "head", "what an adapter may declare of its calls"
-        yield from (("", f"  {words}: {meaning}") for words, meaning in written)
-        yield "", ""
+    yield "head", "what an adapter may declare of its calls"
+    yield from (("", f"  {words}: {meaning}") for words, meaning in [*sayings(contract), *form.sayings(contract)])
+    yield "", ""
 
 
 def _mistakes(operation: str) -> Iterator[Line]:

@@ -5,11 +5,11 @@ from tools.faults.fault import Fault
 READABLE = "not a result: a result must hold real numbers of at most 64 bits or integers"
 
 RETURNING = (
-    Fault("nothing", "failed", "not a result: a result must be an array of numpy or a number, got None", "return None"),
+    Fault("nothing", "failed", "must return one array, got None: is there a return?", "return None"),
     Fault("a string", "failed", "got str", "return 'result'"),
     Fault("a generator", "failed", "got generator", "return (row for row in result)"),
     Fault("a dictionary", "failed", "got dict", "return {'result': result}"),
-    Fault("a list of rows", "failed", "must return 1 results (result), got 2", "return [result, result]"),
+    Fault("a list of rows", "failed", "must return one array, got list of 2", "return [result, result]"),
     Fault("a type", "failed", "got type", "return np.ndarray"),
     Fault("another rank", "failed", "wrong shape", "result = result[0]"),
     Fault("another length", "failed", "wrong shape", "result = result[..., :-1, :]"),

@@ -1,0 +1,211 @@
+"""Call a function as its adapter declares: arrays with the axes that it has, under the names that it gives them; and back again."""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from conformance.adapt.frameworks import MisfitError
+from conformance.adapt.signatures import accepted
+from conformance.adapt.wording import told, told_with_place, words
+from conformance.calls.form import COUNTS, MADE, Form, order, parsed, roles
+from conformance.calls.takes import Takes
+from refimpl.spec import Operation, axis_names
+
+#: How Python says that a call doesn't fit a signature.
+UNFIT = re.compile(r"\) (takes|got|missing) .*argument")
+#: What code of another library says that is given arrays of NumPy.
+FOREIGN = "numpy.ndarray"
+#: Which tables the rows of a cache hold.
+CACHES = {"cos_cache": ("cos",), "sin_cache": ("sin",), "cos_sin_cache": ("cos", "sin")}
+
+Named = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Calling:
+    """One function, called as its adapter declares."""
+
+    operation: Operation
+    function: Callable[..., Any]
+    form: Form
+    takes: Takes
+    roles: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read what stands in the call."""
+        object.__setattr__(self, "roles", tuple(self.operation.arrays) if self.form.call is None else tuple(roles(self.form.call)))
+
+    def arrays(self, arrays: Named) -> dict[str, np.ndarray]:
+        """Return the arrays that the function is given, by their names in the call."""
+        wanted = [role for role in self.roles if role == "like" or (self._source(role) in arrays and not self._counts(role))]
+        return {role: self._made(role, self._with_rows(arrays)) for role in wanted}
+
+    def counts(self, arrays: Named) -> dict[str, int]:
+        """Return the integers that the function is given: an offset, or how many there are."""
+        wanted = {role: arrays[MADE[role]] for role in self.roles if self._counts(role)}
+        return {role: int(values.flat[0]) if role == "offset" and values.size else values.shape[-1] for role, values in wanted.items()}
+
+    def __call__(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> list[Any]:
+        """Call the function, and return its results as it gave them, in the operation's order."""
+        arguments, keywords = self._arguments(given, parameters)
+        try:
+            returned = self.function(*arguments, **keywords)
+        except (AttributeError, TypeError) as error:
+            if UNFIT.search(words(error)):
+                named = ", ".join([*given, *(f"{name}=..." for name in keywords if name not in given)])
+                inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+                message = f"the function must take {named}, got {told_with_place(error) if inside else told(error)}"
+                raise MisfitError(message) from error
+            if FOREIGN in words(error):
+                message = f"it gets arrays of NumPy; others are declared as Adapter(..., framework=...): {told_with_place(error)}"
+                raise MisfitError(message) from error
+            raise
+        return self._parts(returned)
+
+    def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+        """Return a result with the axes of the operation; one that has others is left for the judge."""
+        value = self._straight(self.operation.results[name], value, sizes)
+        if name in ("cos", "sin"):
+            value = self._paired(name, value)
+        axes = self.operation.results[name]
+        single = self.takes.rows == "each" and "[batch]" in axes and "batch" not in sizes and value.ndim == len(axes.split())
+        return value[0] if single and value.shape[0] == 1 else value
+
+    def feature(self, name: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+        """Return the gradient in an array with the axes that the operation has."""
+        return self._straight(self.operation.arrays[name], values, sizes)
+
+    def cotangent(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Return what is multiplied with a result, as the function lays that out."""
+        return self._laid(self.operation.results[name], values)
+
+    def sizes(self, arrays: Named) -> dict[str, int]:
+        """Return how long every axis of the arrays is."""
+        found: dict[str, int] = {}
+        for name, values in arrays.items():
+            found.update(zip(axis_names(self.operation.arrays[name], values.ndim) or (), values.shape, strict=False))
+        return found
+
+    def role(self, name: str) -> str:
+        """Return under which name the function is given an array."""
+        return self.form.side if self.form.side and name == "x" else next((role for role in self.roles if self._source(role) == name), name)
+
+    def _source(self, role: str) -> str | None:
+        """Return which array of the operation an argument is made of."""
+        return role if role in self.operation.arrays else MADE.get(role)
+
+    def _counts(self, role: str) -> bool:
+        return role in COUNTS and role not in self.operation.parameters
+
+    def _arguments(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
+        if self.form.call is None:
+            named = accepted(self.operation, self.function)
+            return list(given.values()), {name: value for name, value in parameters.items() if named is None or name in named}
+        known = {**parameters, **given}
+        call = parsed(self.form.call)
+        assert call is not None  # noqa: S101  a form that can't be read was refused
+        keywords = {str(each.arg): _value(each.value, known) for each in call.keywords}
+        return [_value(each, known) for each in call.args], keywords
+
+    def _parts(self, returned: Any) -> list[Any]:
+        names = ["query", "key"] if self.form.side else list(self.operation.results)
+        several = isinstance(returned, tuple | list)
+        parts = list(returned) if several else [returned]
+        if returned is None or len(parts) != len(names):
+            wanted = f"{len(names)} results ({', '.join(names)})" if len(names) > 1 else "one array"
+            got = "None: is there a return?" if returned is None else f"{type(returned).__name__} of {len(parts)}" if several else "one"
+            message = f"the function must return {wanted}, got {got}"
+            raise MisfitError(message)
+        return [parts["qk".index(self.form.side)]] if self.form.side else parts
+
+    def _with_rows(self, arrays: Named) -> Named:
+        """Return the arrays, with a row of positions for each sequence where code takes no other."""
+        if self.takes.rows != "each":
+            return arrays
+        count = self.sizes(arrays).get("batch", 1)
+
+        def each(name: str, values: np.ndarray) -> np.ndarray:
+            axes = self.operation.arrays[name]
+            lacks = "[batch]" in axes and "batch" not in (axis_names(axes, values.ndim) or ("batch",))
+            return np.repeat(values[None], count, axis=0) if lacks else values
+
+        return {name: each(name, values) for name, values in arrays.items()}
+
+    def _made(self, role: str, arrays: Named) -> np.ndarray:
+        """Return one argument; a cache holds all rows of a table from the last to the first."""
+        if role in CACHES:
+            tables = [self._columns(arrays[name]) for name in CACHES[role]]
+            return np.concatenate([table.reshape(-1, table.shape[-1])[::-1] for table in tables], axis=-1)
+        if role in self.operation.arrays:
+            value = self._laid(self.operation.arrays[role], arrays[role])
+            return self._columns(value) if role in ("cos", "sin") else value
+        return self._derived(role, arrays)
+
+    def _derived(self, role: str, arrays: Named) -> np.ndarray:
+        """Return an argument that the operation calls otherwise."""
+        match role:
+            case "q" | "k":
+                return self._laid(self.operation.arrays["x"], arrays["x"] if self.form.side in ("", role) else -arrays["x"])
+            case "waves":
+                return arrays["cos"] + 1j * arrays["sin"]
+            case "position_ids":
+                return _last_first(arrays["cos"], arrays["x"].shape[0] if "x" in arrays else 1)
+            case "rows" | "columns":
+                return np.ascontiguousarray(arrays["positions"][..., ("rows", "columns").index(role)])
+        return np.zeros((1, 1))  # like
+
+    def _columns(self, table: np.ndarray) -> np.ndarray:
+        """Return a table with one column for each pair as the code wants it."""
+        if self.form.tables == "pair":
+            return table
+        return np.concatenate([table, table], axis=-1) if self.form.tables == "tiled" else np.repeat(table, 2, axis=-1)
+
+    def _paired(self, name: str, table: np.ndarray) -> np.ndarray:
+        """Return a result with one column for each pair; the other columns must be the same."""
+        if self.form.tables == "pair" or table.ndim == 0 or table.shape[-1] % 2:
+            return table
+        half = table.shape[-1] // 2
+        once, again = (table[..., :half], table[..., half:]) if self.form.tables == "tiled" else (table[..., ::2], table[..., 1::2])
+        if not np.array_equal(once, again, equal_nan=True):
+            message = f"{name} must hold each column twice, {self.form.tables}, as its adapter declares, got columns that differ"
+            raise MisfitError(message)
+        return once
+
+    def _laid(self, axes: str, values: np.ndarray) -> np.ndarray:
+        """Return an array with its axes as the code has them."""
+        names = axis_names(axes, values.ndim)
+        groups = None if self.form.axes is None or names is None else order(self.form.axes, " ".join(names))
+        if groups is None:
+            return values
+        moved = values.transpose([index for group in groups for index in group])
+        sizes = [int(np.prod([values.shape[index] for index in group])) for group in groups]
+        return np.ascontiguousarray(moved).reshape(sizes)
+
+    def _straight(self, axes: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+        """Return an array with its axes as the operation has them."""
+        for names in (axes.replace("[", "").replace("]", "").split(), re.sub(r"\[[^\]]*\]", "", axes).split()):
+            groups = None if self.form.axes is None else order(self.form.axes, " ".join(names))
+            if groups is None or values.ndim != len(groups):
+                continue
+            flat = [index for group in groups for index in group]
+            try:
+                apart = values if len(flat) == values.ndim else values.reshape([sizes[names[index]] for index in flat])
+            except (KeyError, ValueError):
+                return values
+            return np.transpose(apart, np.argsort(flat).tolist())
+        return values
+
+
+def _last_first(table: np.ndarray, batch: int) -> np.ndarray:
+    """Return which row of such a cache each token has, by sequence."""
+    rows = np.flip(np.arange(math.prod(table.shape[:-1]))).reshape(table.shape[:-1])
+    return np.repeat(rows[None], batch, axis=0) if rows.ndim == 1 else rows
+
+
+def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    return known[node.id] if isinstance(node, ast.Name) else ast.literal_eval(node)

@@ -1,0 +1,100 @@
+"""What a function can be given, read off its signature, and what it lacks."""
+
+import inspect
+from collections.abc import Callable, Collection
+from pathlib import PurePath
+from typing import Any
+
+from conformance.adapt.adapter import near_miss
+from conformance.calls.form import Form, roles
+from conformance.spec.shown import shown
+from refimpl.spec import Operation
+
+VARIADIC = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+#: Where modules and layers have the function that is called, behind a ``__call__`` which hands all on.
+INNER = ("forward", "call")
+#: What counts how long an axis of another name is, or which rows a table has.
+COUNTS = {"num_heads": ("head", "query_head"), "max_distance": ("row",)}
+
+
+def parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> list[inspect.Parameter] | None:
+    """Return the parameters of a function; nothing where it can't be asked, as one of C can't, or raises when it is."""
+    try:
+        found = list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
+        inner = next((getattr(function, name) for name in INNER if callable(getattr(function, name, None))), None)
+    except Exception:  # noqa: BLE001  what is asked is code that isn't ours
+        return None
+    return parameters(inner, follow_wrapped=follow_wrapped) if inner is not None and {each.kind for each in found} <= VARIADIC else found
+
+
+def accepted(operation: Operation, function: Callable[..., Any]) -> Collection[str] | None:
+    """Return which keywords a function takes beside the arrays, or ``None`` where it takes any."""
+    arguments = parameters(function)
+    if arguments is None or any(each.kind is inspect.Parameter.VAR_KEYWORD for each in arguments):
+        return None
+    return {each.name for each in _beside_arrays(operation, arguments)}
+
+
+def place(function: Callable[..., Any]) -> str:
+    """Return the name of a function, and the file and the line where it begins, where that is known."""
+    inner = next((getattr(function, name) for name in INNER if hasattr(function, name)), function)
+    code = getattr(inner, "__code__", None)
+    name = getattr(inner, "__qualname__", None) or getattr(inner, "__name__", None) or type(function).__name__
+    return f"{name} ({PurePath(code.co_filename).name}:{code.co_firstlineno})" if code is not None else str(name)
+
+
+def complaint(operation: Operation, function: Callable[..., Any], form: Form, fixed: Collection[str]) -> str | None:
+    """Return why every call must fail, or why code can't know a parameter of which more than one value is declared; else ``None``."""
+    if form.call is not None:
+        given = roles(form.call)
+        untold = [name for name in operation.parameters if name not in (*given, *fixed) and not _counted(operation, name)]
+        return _untold(operation, function, untold, given) if untold else None
+    arguments = parameters(function, follow_wrapped=False)
+    if arguments is None:
+        return None
+    kinds = inspect.Parameter
+    any_keyword = any(each.kind is kinds.VAR_KEYWORD for each in arguments)
+    rest = {each.name: each for each in _beside_arrays(operation, arguments)}
+    lacking = [name for name in operation.parameters if name not in rest]
+    required = {name for name, each in rest.items() if each.default is kinds.empty} - {*operation.parameters, "dtype"}
+    by_position = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    too_few = len(by_position) < len(operation.arrays) and not any(each.kind is kinds.VAR_POSITIONAL for each in arguments)
+    more = any(each.kind is kinds.POSITIONAL_ONLY and each.default is kinds.empty for each in by_position[len(operation.arrays) :])
+    if required or too_few or more:
+        known = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
+        names = rest if not too_few else {each.name: each for each in arguments}
+        got = ", ".join(name if name in operation.parameters else f"{name}{meant(name, lacking)}" for name in names) or "none"
+        arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
+        return f"{operation.name} must be a function of {arrays}{known}, got {got}"
+    untold = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
+    return _untold(operation, function, untold, [*operation.arrays, *rest]) if untold else None
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return the known name that means the same, else one that is close."""
+    from conformance.adapt.words import alike
+
+    same = next((other for other in known if alike(name, other)), None)
+    return f" (did you mean {same}?)" if same else near_miss(name, known)
+
+
+def _untold(operation: Operation, function: Callable[..., Any], untold: Collection[str], given: Collection[str]) -> str:
+    known = (operation.parameters[name] for name in untold)
+    values = ", ".join(f"{each.name}={shown(each.default) if each.default is not None else '...'}" for each in known)
+    got = ", ".join(f"{name}{meant(name, untold)}" for name in given)
+    either = f"take {', '.join(untold)} by keyword, or declare what it uses, such as implements({shown(operation.name)}, {values})"
+    return f"{place(function)} must {either}, got a function of {got}"
+
+
+def _beside_arrays(operation: Operation, arguments: Collection[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return what can be given by keyword after the arrays."""
+    kinds = inspect.Parameter
+    by_position = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
+    first = by_position[: len(operation.arrays)]
+    return [each for each in arguments if each.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY) and each not in first]
+
+
+def _counted(operation: Operation, parameter: str) -> bool:
+    """Whether the arrays show a parameter: it is the size of one of their axes."""
+    axes = {axis for shape in operation.arrays.values() for axis in shape.split()}
+    return bool(axes & {parameter, *COUNTS.get(parameter, ())})

@@ -1,0 +1,157 @@
+"""How a function is called: which argument stands where, in which order axes come, how tables are laid out."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from conformance.calls.takes import Takes
+from conformance.spec.shown import shown
+from refimpl.spec import Operation
+
+#: How cosines and sines are laid out: one column for each pair, all columns twice, or each column twice.
+TABLES = ("pair", "tiled", "repeated")
+#: What code calls axes that an operation tells apart.
+SAME = {"query": "token", "key": "token", "query_head": "head", "key_head": "head"}
+#: Which array of an operation an argument is made of, where it has another name.
+MADE: Mapping[str, str] = {
+    "q": "x",
+    "k": "x",
+    "waves": "cos",
+    "cos_cache": "cos",
+    "sin_cache": "sin",
+    "cos_sin_cache": "cos",
+    "position_ids": "cos",
+    "rows": "positions",
+    "columns": "positions",
+    "offset": "positions",
+    "tokens": "positions",
+    "query_tokens": "query_positions",
+    "key_tokens": "key_positions",
+}
+#: Arguments that are integers, and what must be declared of positions where they say everything.
+COUNTS = {"offset": ("consecutive", "from_zero"), **dict.fromkeys(("tokens", "query_tokens", "key_tokens"), ("from_zero",))}
+GROUP = re.compile(r"\(([^()]*)\)|([^\s()]+)")
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an adapter declares of the call: ``call`` as one writes it, ``axes`` in their order, ``tables`` as they are laid out.
+
+    ``side`` says of code that takes queries and keys in one call as which of them it is judged.
+    """
+
+    call: str | None = None
+    axes: str | None = None
+    tables: str = "pair"
+    side: str = ""
+
+    @property
+    def judged(self) -> str:
+        """As what it is judged, in words behind a label."""
+        return {"": "", "q": " (queries)", "k": " (keys)"}[self.side]
+
+    def sides(self, operation: Operation) -> list["Form"]:
+        """Return it once as queries and once as keys where one call turns both."""
+        both = self.call is not None and {"q", "k"} <= set(roles(self.call)) and "x" in operation.arrays
+        return [replace(self, side=side) for side in ("q", "k")] if both else [self]
+
+
+def nonsense(form: Form, operation: Operation, takes: Takes) -> Iterator[str]:
+    """Yield what a declaration says of calls that no code could mean."""
+    for name, text in (("call", form.call), ("axes", form.axes), ("tables", form.tables)):
+        if text is not None and not isinstance(text, str):
+            yield f"{name} must be text, got {shown(text)}"
+            return
+    if form.tables not in TABLES:
+        yield f"tables must be one of {', '.join(TABLES)}, got {shown(form.tables)}"
+    elif form.tables != "pair" and not {"cos", "sin"} & {*operation.arrays, *operation.results}:
+        yield f"tables must be declared of an operation with cosines and sines, got {operation.name}"
+    every = (*operation.arrays.values(), *operation.results.values())
+    if form.axes is not None and not any(order(form.axes, axes) for axes in every):
+        known = "; ".join(dict.fromkeys(" ".join(map(_plain, axes.split())) for axes in every))
+        yield f"axes must be those of an array or a result in another order ({known}), got {shown(form.axes)}"
+    if form.call is not None:
+        yield from _unknown(form.call, operation, takes)
+
+
+def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
+    """Yield what may be declared of the form of calls, and what it says."""
+    every = (*operation.arrays.values(), *operation.results.values())
+    arrays = ["q", "k", *operation.arrays][: len(operation.arrays) + 2] if "x" in operation.arrays else list(operation.arrays)
+    yield f'call="f({", ".join(name for name in arrays if name != "x")})"', "its arguments, in its order and by its names"
+    known = [*map(str.split, every)]
+    if any({"head", "query", "key"} <= set(axes) for axes in known):
+        yield 'axes="query key head"', "axes in another order"
+    elif any({"head", "head_dim"} <= set(map(_plain, axes)) for axes in known):
+        yield 'axes="batch token head head_dim"', "axes in another order, of arrays and results"
+    if {"cos", "sin"} & {*operation.arrays, *operation.results}:
+        yield 'tables="tiled"', "cosines and sines twice, as (c, c); repeated: c0, c0, c1, c1"
+
+
+def _unknown(call: str, operation: Operation, takes: Takes) -> Iterator[str]:
+    if parsed(call) is None:
+        yield f"call must be like 'f(x, positions, theta=base)', got {shown(call)}"
+        return
+    known = [*operation.arrays, *(role for role in MADE if _makes(role, operation)), "like"]
+    for role in roles(call):
+        if role not in (*known, *operation.parameters):
+            yield f"call must name {', '.join([*known, *operation.parameters])} or values, got {role!r} for {operation.name}"
+        elif role in COUNTS and role not in operation.parameters and takes.positions not in COUNTS[role]:
+            yield f"{role} must come with positions={' or '.join(map(repr, COUNTS[role]))}, got positions={takes.positions!r}"
+
+
+def _makes(role: str, operation: Operation) -> bool:
+    """Whether an array of an operation makes an argument of another name."""
+    axes = operation.arrays.get(MADE[role])
+    return axes is not None and role not in operation.arrays and (role not in ("rows", "columns") or axes.endswith(" axis"))
+
+
+def _plain(axis: str) -> str:
+    return SAME.get(axis, axis)
+
+
+def order(declared: str, axes: str) -> list[list[int]] | None:
+    """Return, for every axis that code has, which axes of an array it is made of; ``None`` where the array has others.
+
+    Queries and keys are tokens unless both are there; a batch that isn't declared comes first.
+    """
+    names = axes.replace("[", "").replace("]", "").split()
+    plain = names if {"query", "key"} <= set(names) else [_plain(name) for name in names]
+    groups = [(grouped or single).split() for grouped, single in GROUP.findall(declared)]
+    words = [word for group in groups for word in group]
+    if "batch" in plain and "batch" not in words:
+        groups, words = [["batch"], *groups], ["batch", *words]
+    plain = [name if name in words else _plain(name) for name in plain]
+    return [[plain.index(word) for word in group] for group in groups] if sorted(words) == sorted(plain) else None
+
+
+def parsed(call: str) -> ast.Call | None:
+    """Return a call as it is written, of names and values only."""
+    try:
+        found = ast.parse(call.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    if not isinstance(found, ast.Call) or any(isinstance(each, ast.Starred) for each in found.args):
+        return None
+    if not all(each.arg for each in found.keywords):
+        return None
+    return found if all(isinstance(each, ast.Name) or _is_value(each) for each in _given(found)) else None
+
+
+def roles(call: str) -> list[str]:
+    """Return the names that stand in a call, each once."""
+    found = parsed(call)
+    return [] if found is None else list(dict.fromkeys(each.id for each in _given(found) if isinstance(each, ast.Name)))
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
+def _is_value(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,258 @@
+"""Functions as they are written are judged as they are: other names, orders, tables and axes are declared, and what doesn't fit is told."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import posenc
+from conformance import Adapter, assert_conforms
+from conformance.adapt.adapter import AdapterError
+from conformance.calls.outcomes import Passed, Report
+from conformance.calls.status import Status
+from conformance.isolate import targets
+from conformance.isolate.targets import TargetError
+from conformance.run import check
+
+HALF = {"layout": "half", "direction": "positive"}
+
+
+def turned(x: Any, cos: Any, sin: Any) -> Any:
+    """Turn pairs (j, j + d/2) by tables with one column for each pair."""
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+
+
+def tables(positions: Any, base: float, width: int) -> Any:
+    angles = positions[..., None] * base ** -(np.arange(0, width, 2) / width)
+    return np.cos(angles), np.sin(angles)
+
+
+def heads(table: Any) -> Any:
+    return table[:, None] if table.ndim == 3 else table
+
+
+def by_position(x: Any, positions: Any, base: float) -> Any:
+    return turned(x, *map(heads, tables(positions, base, x.shape[-1])))
+
+
+def tiled(x: Any, cos: Any, sin: Any) -> Any:
+    """Turn as models do that hold every column twice."""
+    first, second = np.split(x, 2, axis=-1)
+    return (x * heads(cos) + np.concatenate([-second, first], axis=-1) * heads(sin)).astype(x.dtype)
+
+
+def repeated(x: Any, cos: Any, sin: Any) -> Any:
+    crossed = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return (x * heads(cos) + crossed * heads(sin)).astype(x.dtype)
+
+
+def waves(x: Any, freqs_cis: Any) -> Any:
+    product = (x[..., ::2] + 1j * x[..., 1::2]) * heads(freqs_cis)
+    return np.stack([product.real, product.imag], axis=-1).reshape(x.shape).astype(x.dtype)
+
+
+def cached(x: Any, cos_cache: Any, sin_cache: Any, position_ids: Any, interleaved: int) -> Any:
+    assert interleaved == 0
+    assert position_ids.shape == (x.shape[0], x.shape[2])
+    return turned(x, cos_cache[position_ids][:, None], sin_cache[position_ids][:, None])
+
+
+def one_cache(x: Any, cache: Any, position_ids: Any) -> Any:
+    return turned(x, *np.split(cache[position_ids][:, None], 2, axis=-1))
+
+
+def both(q: Any, k: Any, cos: Any, sin: Any) -> Any:
+    assert cos.ndim == 3
+    return tiled(q, cos, sin), tiled(k, cos, sin)
+
+
+def before_heads(x: Any, positions: Any, theta: float) -> Any:
+    return by_position(x.swapaxes(1, 2), positions, theta).swapaxes(1, 2)
+
+
+def tokens_first(q: Any, k: Any, positions: Any, theta: float) -> Any:
+    def one(x: Any) -> Any:
+        return np.moveaxis(by_position(np.moveaxis(x, 0, 2), positions, theta), 2, 0)
+
+    return one(q), one(k)
+
+
+def flat(x: Any, positions: Any, head_dim: int, theta: float) -> Any:
+    apart = x.reshape(*x.shape[:2], -1, head_dim).swapaxes(1, 2)
+    return by_position(apart, positions, theta).swapaxes(1, 2).reshape(x.shape)
+
+
+def rotary(like: Any, position_ids: Any) -> Any:
+    assert position_ids.ndim == 2
+    return [np.concatenate([table, table], axis=-1).astype(like.dtype) for table in tables(position_ids, 10_000.0, 64)]
+
+
+def of_lengths(num_heads: int, queries: int, keys: int) -> Any:
+    slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
+    return (np.arange(keys)[None, :, None] - np.arange(queries)[:, None, None]) * slopes
+
+
+def offset_only(x: Any, start: int, base: float) -> Any:
+    assert isinstance(start, int)
+    return by_position(x, start + np.arange(x.shape[2]), base)
+
+
+def by_rows(x: Any, rows: Any, columns: Any) -> Any:
+    near, far = np.split(x, 2, axis=-1)
+    return np.concatenate([by_position(near, rows, 10_000.0), by_position(far, columns, 10_000.0)], axis=-1)
+
+
+def equal_halves(axes: tuple[int, ...]) -> bool:
+    return len(axes) == 2 and axes[0] == axes[1]
+
+
+#: Adapters of code as it is written, each with its label.
+FORMS = {
+    "tiled tables": "'rope.apply', tiled, **HALF, tables='tiled'",
+    "repeated tables": "'rope.apply', repeated, layout='interleaved', direction='positive', tables='repeated'",
+    "sines first": "'rope.apply', lambda x, sin, cos: tiled(x, cos, sin), **HALF, tables='tiled', call='f(x, sin, cos)'",
+    "complex tables": "'rope.apply', waves, layout='interleaved', direction='positive', call='f(x, freqs_cis=waves)'",
+    "caches": "'rope.apply', cached, **HALF, call='f(x, cos_cache, sin_cache, position_ids, interleaved=0)'",
+    "one cache": "'rope.apply', one_cache, **HALF, call='f(x, cos_sin_cache, position_ids)'",
+    "queries and keys": "'rope.apply', both, **HALF, call='f(q, k, cos, sin)', tables='tiled', rows='each'",
+    "heads last": "'rope.rotate', before_heads, **HALF, call='f(x, positions, theta=base)', axes='batch token head head_dim'",
+    "tokens first": "'rope.rotate', tokens_first, **HALF, call='f(q, k, positions, base)', axes='token batch head head_dim'",
+    "flat heads": "'rope.rotate', flat, **HALF, call='f(x, positions, head_dim, base)', axes='batch token (head head_dim)'",
+    "an offset": "'rope.rotate', offset_only, **HALF, call='f(x, offset, base)', positions='consecutive'",
+    "a rotary module": "'rope.tables', rotary, call='f(like, positions)', tables='tiled', rows='each', head_dim=64, base=10_000.0",
+    "lengths": "'alibi.bias', of_lengths, call='f(num_heads, query_tokens, key_tokens)', axes='query key head', positions='from_zero', "
+    "num_heads=(2, 4, 8), form='row', max_bias=8.0",
+    "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
+}
+
+
+def judged(folder: Path, source: str) -> Report:
+    """Return the report of an adapter at the level smoke."""
+    path = folder / "mine.py"
+    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    path.write_text(f"{here}from test_forms import *\nfrom posenc import Adapter\nadapter = Adapter('mine')\n{source}\n", encoding="utf-8")
+    return check(str(path), level="smoke", seed=1)
+
+
+@pytest.fixture(scope="module")
+def of_every_form(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    lines = (f"adapter.implements({declared}, label={label!r})" for label, declared in FORMS.items())
+    return judged(tmp_path_factory.mktemp("forms"), "\n".join(lines))
+
+
+@pytest.mark.parametrize("label", FORMS)
+def test_code_is_judged_as_it_is_called(label: str, of_every_form: Report) -> None:
+    results = [result for result in of_every_form.results if result.implementation.partition(" (")[0] == label]
+
+    assert any(isinstance(result.outcome, Passed) for result in results)
+    assert [result for result in results if result.convicts] == []
+    assert [each.missing for each in of_every_form.evidence if each.implementation.partition(" (")[0] == label and each.missing] == []
+
+
+def convicted(folder: Path, body: str) -> tuple[set[str], set[str]]:
+    """Return which implementations are judged, and which are wrong, where one call turns queries and keys."""
+    declared = "call='f(q, k, cos, sin)', layout='half', direction='positive', rows='shared'"
+    report = judged(folder, f"def f(q, k, cos, sin): return {body}\nadapter.implements('rope.apply', f, {declared})")
+    return {result.implementation for result in report.results}, {result.implementation for result in report.results if result.convicts}
+
+
+def test_keys_that_are_turned_another_way_than_queries_are_convicted_as_keys(tmp_path: Path) -> None:
+    assert convicted(tmp_path, "turned(q, cos, sin), turned(k, cos, -sin)") == ({"mine (queries)", "mine (keys)"}, {"mine (keys)"})
+
+
+def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: Path) -> None:
+    every, wrong = convicted(tmp_path, "turned(k, cos, sin), turned(q, cos, sin)")
+
+    assert wrong == every == {"mine (queries)", "mine (keys)"}
+
+
+TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive')"
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def f(x, positions, base): by_position(x, positions, base)", "the function must return one array, got None: is there a return?"),
+        ("def f(x, positions, base): return by_position(x, positions, base), 1", "the function must return one array, got tuple of 2"),
+        ("def f(x, positions, base): return [by_position(x, positions, base).tolist()]", "must be an array of numpy or a number, got list"),
+        (
+            "def f(x, positions, base): return by_position(x, positions, theta=base)",
+            "the function must take x, positions, base=..., got TypeError: by_position() got an unexpected keyword argument 'theta'",
+        ),
+        ("def f(x, positions, base): return x.chunk(2)", "declared as Adapter(..., framework=...): AttributeError: 'numpy.ndarray' object"),
+    ],
+)
+def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(TargetError) as refused:
+        judged(tmp_path, f"{source}\n{TURNS}")
+
+    assert str(refused.value).startswith("rope.rotate can't be judged: f (mine.py:5): ")
+    assert told in str(refused.value)
+
+
+def test_code_that_returns_nothing_for_some_calls_is_wrong(tmp_path: Path) -> None:
+    report = judged(tmp_path, f"def f(x, positions, base): return by_position(x, positions, base) if len(x) == 1 else None\n{TURNS}")
+
+    assert report.status is Status.DIFFERS
+
+
+def test_a_module_gets_the_keywords_that_its_forward_takes() -> None:
+    class Module:
+        def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+            return self.forward(*arguments, **keywords)
+
+        def forward(self, x: Any, positions: Any, base: float) -> Any:
+            return by_position(x, positions, base)
+
+    assert_conforms(Module(), "rope.rotate", level="smoke", seed=1, **HALF)
+
+
+def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> None:
+    def untold(x: Any, positions: Any, theta: float = 1.0) -> Any:
+        return by_position(x, positions, theta)
+
+    adapter = Adapter("mine")
+    adapter.implements("rope.rotate", untold, **HALF)
+
+    with pytest.raises(TargetError) as refused:
+        targets.verify(adapter)
+
+    assert "must take base by keyword, or declare what it uses, such as implements('rope.rotate', base=10000.0)" in str(refused.value)
+    assert str(refused.value).endswith("got a function of x, positions, theta (did you mean base?)")
+
+
+@pytest.mark.parametrize(
+    ("declared", "complaint"),
+    [
+        ({"call": "f(x, cos)"}, "call must name x, positions, q, k, offset, tokens, like, head_dim, base, layout, direction or values, "),
+        ({"call": "f(x, offset)"}, "offset must come with positions='consecutive' or 'from_zero', got positions='any'"),
+        ({"call": "f(x, open('a'))"}, "call must be like 'f(x, positions, theta=base)', got \"f(x, open('a'))\""),
+        ({"call": "x"}, "call must be like 'f(x, positions, theta=base)', got 'x'"),
+        ({"call": 5}, "call must be text, got 5"),
+        ({"tables": "tiled"}, "tables must be declared of an operation with cosines and sines, got rope.rotate"),
+        ({"tables": "twice"}, "tables must be one of pair, tiled, repeated, got 'twice'"),
+        ({"axes": "batch head token"}, "axes must be those of an array or a result in another order (batch head token head_dim; "),
+    ],
+)
+def test_a_call_that_means_nothing_is_refused(declared: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(AdapterError) as refused:
+        Adapter("mine").implements("rope.rotate", by_position, **HALF, **declared)
+
+    assert complaint in str(refused.value)
+
+
+def test_a_layout_by_the_name_of_a_model_is_told_which_it_is() -> None:
+    adapter = Adapter("mine")
+    adapter.implements("rope.rotate", by_position, layout="neox")
+
+    with pytest.raises(TargetError) as refused:
+        targets.verify(adapter)
+
+    assert str(refused.value).endswith("got 'neox' (half is GPT-NeoX's: `posenc show rope.rotate`)")
+
+
+def test_posenc_is_imported_by_its_own_name() -> None:
+    assert posenc.Adapter is Adapter
+    assert posenc.assert_conforms is assert_conforms
