@@ -33,8 +33,13 @@ def healthy(**parameters):
     return alibi.slopes(**parameters, like=np.empty(0))
 """
 STATES = {
-    "math.cos = math.sin": "functions of the standard library (math.cos)",
-    "np.cos = np.sin": "functions of NumPy",
+    "math.cos = math.sin": "names of the standard library (math.cos)",
+    "np.cos = np.sin": "names of NumPy",
+    "np.float32 = np.float64": "names of NumPy",
+    "np.pi = 3.0": "names of NumPy",
+    "math.pi = 3.0": "names of the standard library (math.pi)",
+    "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda *_: None}))": "what finds modules",
+    "sys.path_hooks.append(print)": "what finds modules",
     "np.seterr(all='raise')": "NumPy's error handling",
     "ctypes.CDLL(None).fesetround(0x800)": "how numbers are rounded",
     "decimal.getcontext().prec = 3": "decimal numbers",
@@ -54,7 +59,7 @@ TORCH = {
     "import torch; torch.set_grad_enabled(False)": "torch's gradients",
     "import torch; torch.set_num_threads(torch.get_num_threads() + 1)": "torch's number of threads",
     "import torch; torch.set_default_dtype(torch.float64)": "torch's default dtype",
-    "import torch; torch.nn.functional.relu = abs": "functions of torch",
+    "import torch; torch.nn.functional.relu = abs": "names of torch",
 }
 HERE = {**STATES, **(TORCH if importlib.util.find_spec("torch") else {})}
 
@@ -101,7 +106,7 @@ def test_a_call_that_replaces_what_a_worker_answers_with_is_answered_and_told(tm
             assert np.allclose(session.call("rope.frequencies", [], {"head_dim": 4, "base": 99.0})["result"], [1.0, 99**-0.5])
         answer = session.call("alibi.slopes", [], {"num_heads": 4, "max_bias": 8.0})["result"]
 
-        told = "changes global state: functions of the standard library (json.dumps, json.encoder.JSONEncoder.encode, os.getpid and 8 more)"
+        told = "changes global state: names of the standard library (json.dumps, json.encoder.JSONEncoder.encode, os.getpid and 8 more)"
         assert np.array_equal(answer, [0.25, 0.0625, 0.015625, 0.00390625])
         assert [list(left) for left in session.left.values()] == [[told], []]
         assert session.starts == 2
@@ -125,7 +130,7 @@ def test_what_a_target_replaces_when_it_is_imported_is_no_change_of_a_call(tmp_p
 
 
 def test_a_module_that_a_call_imports_is_no_change(tmp_path: Path) -> None:
-    with Session(written(tmp_path, "import asyncio, http.client, logging, sqlite3, unittest.mock, xml.etree")) as session:
+    with Session(written(tmp_path, "import http.client, numpy.ma, numpy.polynomial, sqlite3, unittest.mock, xml.etree")) as session:
         session.call("rope.frequencies", [], {"head_dim": 4, "base": 99.0})
 
         assert not any(session.left.values())
@@ -138,7 +143,7 @@ def results(report: Report, label: str, kind: type) -> list[str]:
 def test_who_left_something_by_an_exception_is_named_and_nobody_else_is_convicted(tmp_path: Path) -> None:
     report = check(written(tmp_path, "math.cos = math.sin; raise ValueError"), level="smoke")
 
-    assert any("functions of the standard library" in told for told in results(report, "faulty", Advisory))
+    assert any("names of the standard library" in told for told in results(report, "faulty", Advisory))
     assert not results(report, "healthy", Advisory)
     assert not [result for result in report.results if result.implementation == "healthy" and result.convicts]
 

@@ -16,7 +16,7 @@ import pytest
 
 from conformance.isolate.library import Library
 
-TOLD = "changes global state: functions of the standard library"
+TOLD = "changes global state: names of the standard library"
 #: Functions, a class, methods of classes, one that is inherited, one of C, one that `import` calls.
 FUNCTIONS = {
     "json.dumps": json,

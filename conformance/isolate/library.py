@@ -54,7 +54,7 @@ class Library:
         names = sorted(self.replaced.keys() - before.keys())
         if names:
             more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-            yield f"changes global state: functions of the standard library ({', '.join(names[:MOST])}{more})"
+            yield f"changes global state: names of the standard library ({', '.join(names[:MOST])}{more})"
 
     def _there(self) -> list[object]:
         """Return all that stands in the library, which takes no look at each."""
@@ -64,7 +64,7 @@ class Library:
         for holder, now, before in self.held:
             for name in now.keys() | before.keys():
                 each = Replacement(holder, name, before.get(name, ABSENT), now.get(name, ABSENT))
-                if each.now is not each.before and _is_function(each):
+                if each.now is not each.before and _lasts(each):
                     yield f"{_called(holder)}.{name}", each
 
 
@@ -100,10 +100,10 @@ def _classes(modules: list[ModuleType]) -> Iterator[type]:
                 yield value
 
 
-def _is_function(each: Replacement) -> bool:
-    """Whether a function was replaced, or one that is inherited; none that is private, which libraries mend when a call imports them."""
+def _lasts(each: Replacement) -> bool:
+    """Whether it should last: functions, also inherited ones, classes, constants; none that is private, which imports of libraries mend."""
     if each.name.startswith("_") and not each.name.startswith("__"):
         return False
     if each.before is ABSENT:
         return not each.name.startswith("_") and any(each.name in vars(base) for base in getattr(each.holder, "__mro__", ())[1:])
-    return callable(each.before) or isinstance(each.before, classmethod | staticmethod | property)
+    return callable(each.before) or isinstance(each.before, classmethod | staticmethod | property | float)

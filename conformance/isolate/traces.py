@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib.machinery import PathFinder
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,7 @@ def _floating() -> object:
 
 
 class _Functions:
-    """What stands under each name of some modules: equal where the functions that both have are the same, since parts are imported late."""
+    """What stands under each name of some modules: equal where what lasts is the same, since parts are imported late."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """Copy what the modules hold that have been imported."""
@@ -176,8 +177,14 @@ def _unpatched(before: tuple[list[str], list[object]], now: tuple[list[str], lis
         if before == now:
             return True
     present = dict(zip(*now, strict=True))
-    functions = ((name, value) for name, value in zip(*before, strict=True) if callable(value) and not isinstance(value, type))
-    return all(present.get(name, value) is value for name, value in functions)
+    lasting = ((name, value) for name, value in zip(*before, strict=True) if callable(value) or isinstance(value, float))
+    return all(present.get(name, value) is value for name, value in lasting)
+
+
+def _finders() -> object:
+    """Return what finds modules before or where Python's own does; what libraries add behind it finds what it doesn't."""
+    finders = list(sys.meta_path)
+    return finders[: finders.index(PathFinder) + 1] if PathFinder in finders else finders, list(sys.path_hooks)
 
 
 THREADS = "threads"
@@ -185,6 +192,7 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "the working directory": os.getcwd,
     "the environment": _environment,
     "where modules are searched": lambda: list(sys.path),
+    "what finds modules": _finders,
     "the warnings filters": _filters,
     "the random numbers of Python": random.getstate,
     "the random numbers of NumPy": _numpy_random,
@@ -197,8 +205,8 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
     "torch's gradients": _library("torch", lambda torch: torch.is_grad_enabled()),
     "torch's number of threads": _library("torch", lambda torch: torch.get_num_threads()),
-    "functions of NumPy": lambda: _Functions(("numpy", "numpy.linalg", "numpy.random")),
-    "functions of torch": lambda: _Functions(("torch", "torch.nn.functional")),
+    "names of NumPy": lambda: _Functions(("numpy", "numpy.linalg", "numpy.random")),
+    "names of torch": lambda: _Functions(("torch", "torch.nn.functional")),
     "how numbers are rounded": _floating,
     "decimal numbers": _library("decimal", _decimal),
     "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),

@@ -3,7 +3,7 @@
 from tools.faults.fault import LASTING, PATIENT, Fault
 
 STATE = "changes global state: "
-LIBRARY = "functions of the standard library ({})"
+LIBRARY = "names of the standard library ({})"
 CHANNEL = """
     import socket, stat
     def channel():
