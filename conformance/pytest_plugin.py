@@ -97,7 +97,7 @@ def _notes(judge: Judge) -> Iterator[str]:
     yield from (f"right answers are at hand: {clean(words)}" for words in judge.session.reached)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
     for key, task in asked.items():
-        yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.left.get(key, ()))
+        yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.traces(*key))
 
 
 def _seeded(config: pytest.Config) -> str:

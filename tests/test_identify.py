@@ -484,3 +484,36 @@ def test_rows_of_positions_that_are_taken_and_turned_wrongly_are_declared_by_not
 
     assert declaration is not None
     assert "rows=" not in declaration
+
+
+LEAVING = """
+import numpy as np
+from conformance import Adapter
+from refimpl.schemes import alibi, binary, rope
+
+adapter = Adapter("leaving")
+
+@adapter.implements("binary.encode")
+def encode(positions, *, bits):
+    np.cos = np.sin
+    return binary.encode(positions, bits=bits)
+
+@adapter.implements("rope.frequencies")
+def frequencies(*, head_dim, base):
+    if np.cos is np.sin:
+        raise ValueError("the cosine is gone")
+    return rope.frequencies(head_dim=head_dim, base=base, like=np.empty(0))
+"""
+
+
+def test_what_one_function_leaves_is_told_of_it_and_the_next_is_asked_in_a_fresh_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "leaving.py"
+    path.write_text(LEAVING, encoding="utf-8")
+
+    assert main(["identify", str(path), "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+
+    assert first["left"] == ["changes global state: functions of NumPy"]
+    assert (second["left"], second["operation"]) == ([], "rope.frequencies")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Advisory, Crashed, Exhausted, Failed, Reason, Report
+from conformance.calls.outcomes import Advisory, Crashed, Exhausted, Failed, Reason, Report, Result
 from conformance.calls.subject import CallFailedError
 from conformance.isolate.session import Session
 from conformance.run import check
@@ -146,6 +146,75 @@ def test_who_left_something_by_an_exception_is_named_and_nobody_else_is_convicte
     assert any("names of the standard library" in told for told in results(report, "faulty", Advisory))
     assert not results(report, "healthy", Advisory)
     assert not [result for result in report.results if result.implementation == "healthy" and result.convicts]
+
+
+def results_of(report: Report, label: str) -> list[Result]:
+    return [result for result in report.results if result.implementation == label and result.convicts]
+
+
+PREDICATE = """
+def leaving(p):
+    np.cos = np.sin
+    return p.get("num_heads", 0) <= 32
+
+@adapter.implements("alibi.slopes", label="asked", when=leaving)
+def asked(**parameters):
+    return alibi.slopes(**parameters, like=np.empty(0))
+
+@adapter.implements("rope.rotate", label="turned", layout="half", direction="positive")
+def turned(x, positions, *, base, **_):
+    angles = positions[..., None] / base ** (np.arange(0, x.shape[-1], 2) / x.shape[-1])
+    cos, sin = (np.concatenate([f(angles)] * 2, axis=-1)[None] if positions.ndim < 2 else np.concatenate([f(angles)] * 2, axis=-1)[:, None]
+                for f in (np.cos, np.sin))
+    first, second = np.split(x, 2, axis=-1)
+    return (x * cos + np.concatenate([-second, first], axis=-1) * sin).astype(x.dtype)
+"""
+
+
+def test_what_a_predicate_leaves_is_told_of_it_and_convicts_nobody_else(tmp_path: Path) -> None:
+    target = written(tmp_path, "pass")
+    with open(target, "a", encoding="utf-8") as file:  # noqa: PTH123  appends
+        file.write(PREDICATE)
+
+    report = check(target, level="smoke")
+
+    words = "a predicate of its declaration changes global state: functions of NumPy"
+    assert any(words in told for told in results(report, "asked", Advisory))
+    assert not results(report, "turned", Advisory)
+    assert not results_of(report, "turned")
+    assert not results_of(report, "healthy")
+
+
+@pytest.mark.parametrize(
+    ("inside", "limits", "resource"),
+    [
+        ("subprocess.Popen(['sleep', '100'])", Limits(processes=4), "processes"),
+        ("HELD.append(np.ones(60_000_000 // 8))", Limits(memory=300), "memory"),
+    ],
+)
+def test_what_piles_up_is_counted_to_who_piled_it_up(tmp_path: Path, inside: str, limits: Limits, resource: str) -> None:
+    with Session(written(tmp_path, inside, outside="HELD = []"), limits) as session:
+        healthy, faulty = sorted(session.implementations, key=lambda each: each.operation)
+        met = []
+        for _ in range(6):
+            try:
+                session.request(faulty, "float32", [], {"head_dim": 8, "base": 10_000.0})
+            except CallFailedError as failure:  # on a busy machine
+                met.append(failure.outcome)
+        session.request(healthy, "float32", [], {"num_heads": 4, "max_bias": 8.0})
+
+        assert session.late.keys() <= {(faulty.index, "float32")}
+        assert [each.resource for each in (*met, *session.late.values()) if isinstance(each, Exhausted)] == [resource]
+        assert session.starts == 2
+
+
+def test_a_pile_below_the_limit_ends_before_another_implementation_is_asked(tmp_path: Path) -> None:
+    with Session(written(tmp_path, "subprocess.Popen(['sleep', '100'])"), Limits(processes=4)) as session:
+        healthy, faulty = sorted(session.implementations, key=lambda each: each.operation)
+        session.request(faulty, "float32", [], {"head_dim": 8, "base": 10_000.0})
+        session.request(healthy, "float32", [], {"num_heads": 4, "max_bias": 8.0})
+
+        assert (session.starts, session.late) == (2, {})
 
 
 def convictions(report: Report, reason: Reason) -> list[str]:

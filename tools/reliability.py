@@ -69,6 +69,8 @@ no process is left.
   limit that was exceeded is called that only where an earlier call is found that causes it: else a time-out convicts nobody, is not judged
   and says so, and the others stay what they were and say that the same call passes in a fresh worker.
 - Workers hash text from a fixed seed. What is asked again is asked under another one: what changes then depends on hash order.
+- What a predicate of a declaration (`when=`) changes is told as such. Processes and memory that pile up are counted to who piled them
+  up: another implementation isn't asked beside them.
 - A worker that can't be started again is the outcome of the call that needed it; the results before it stay.
 - The environment of a worker lacks variables that are called like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
   in `POSENC_PASS=HF_TOKEN`. No core files are written.

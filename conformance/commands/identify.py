@@ -48,18 +48,21 @@ def identify(
     from conformance.calls.status import Status
     from conformance.identify import identify as identified
 
-    told: list[Told] = []
+    known: list[bool] = []
+    documents: list[dict[str, object]] = []
     asked: dict[str, Any] = {"call": call, "given": dict(map(_setting, given)), "framework": framework, "only": only}
     warnings.simplefilter("ignore", RuntimeWarning)  # of what NaN and infinities of others come to
     try:
         for each in identified(target, **asked, check=not no_check, limits=limits):
-            told.append(each)
-            if not as_json:
+            known.append(each.known)
+            if as_json:
+                documents.append(each.document())  # now, since it asks the function about its declaration
+            else:
                 _write(each)
     finally:  # an interruption leaves the functions before it
-        if as_json and told:
-            click.echo(json.dumps([each.document() for each in told]))
-    context.exit(Status.CONFORMS if all(each.known for each in told) else Status.DIFFERS)
+        if documents:
+            click.echo(json.dumps(documents))
+    context.exit(Status.CONFORMS if all(known) else Status.DIFFERS)
 
 
 def _setting(text: str) -> tuple[str, object]:

@@ -16,6 +16,7 @@ from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
+from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
 
 FEW = 3
@@ -53,7 +54,7 @@ def identify(
             found = recognise(strangers, signature, plan, chosen)
             if strangers.alone and found.identity is None and not found.ended:
                 raise TargetError(_nothing(target, found))
-            told = _told(target, found, alone=strangers.alone)
+            told = _told(strangers, found)
             try:
                 tried = replace(told, checked=_checked(target, told, limits)) if check else told
             except KeyboardInterrupt:
@@ -62,10 +63,11 @@ def identify(
             yield tried
 
 
-def _told(target: str, found: Found, *, alone: bool) -> Told:
+def _told(strangers: Strangers, found: Found) -> Told:
     known = found.identity is not None and found.identity.operation is not None
     fates = settings(found.identity, found.probe) if known and found.identity is not None and found.probe is not None else ()
-    return Told(found.signature.label, found, fates, _place(target) if alone else None)
+    place = _place(strangers.target) if strangers.alone else None
+    return Told(found.signature.label, found, fates, place, left=tuple(strangers.traces(found.signature.index, ANY)))
 
 
 def _checked(target: str, told: Told, limits: Limits | None) -> Checked | None:

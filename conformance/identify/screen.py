@@ -22,12 +22,13 @@ REFUSED = "can't be called"
 
 @dataclass(frozen=True)
 class Told:
-    """One function, what it is, and how to declare it; ``place`` is none where the adapter has it already."""
+    """One function, what it is, what its calls left changed, and how to declare it; ``place`` is none where the adapter has it already."""
 
     name: str
     found: Found
     settings: Sequence[Setting]
     place: Place | None
+    left: Sequence[str] = ()
     checked: Checked | None = None
 
     @property
@@ -52,7 +53,7 @@ class Told:
         """Return everything as data."""
         identity = self.identity
         if identity is None:
-            return {"name": self.name, "operation": None, "tried": [list(pair) for pair in self.found.tried]}
+            return {"name": self.name, "operation": None, "tried": [list(pair) for pair in self.found.tried], "left": list(self.left)}
         return {
             "name": self.name,
             "operation": identity.operation,
@@ -63,6 +64,7 @@ class Told:
             "parameters": {name: _seen(seen) for name, seen in identity.parameters.items()},
             "restrictions": {s.name: list(s.allowed) for s in self.settings if s.allowed is not None},
             "seen": list(identity.seen),
+            "left": list(self.left),
             "tried": [list(pair) for pair in self.found.tried],
             "unseen": [*identity.unseen, *_unseen(self.settings)],
             "declaration": self.declaration(),
@@ -73,6 +75,7 @@ class Told:
 def lines(told: Told) -> Iterator[Line]:
     """Yield what is printed."""
     yield "head", told.name
+    yield from (("warn", f"  {trace}") for trace in told.left)
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:
         yield "bad", f"  {identity.what if identity is not None else ENDED if told.found.ended else REFUSED}"

@@ -33,6 +33,8 @@ GARBAGE = "sent garbage:"
 #: What a call ends with where another reply comes than its own; of a worker that was called before, that is one which that call left.
 OTHERS = Crashed(f"{GARBAGE} {NUMBERED} another")
 UNASKED = Crashed("sent an answer that nobody asked for")
+#: Where a dtype is kept: what was asked whatever the dtype.
+ANY = ""
 
 
 @dataclass(frozen=True)
@@ -134,10 +136,9 @@ class Session:
 
     def _asked(self, index: int, parameters: Mapping[str, object]) -> Mapping[str, Any]:
         """Return what a worker says of a declaration, nothing where it has no answer."""
+        asked = {"parameters": dict(parameters), "admits": True}
         try:
-            process = self._running()
-            asked = {"index": self._places[index], "parameters": dict(parameters), "admits": True}
-            return self._exchanged(process, asked, [], replies.ADMITTED)[0]
+            return self._answered(index, ANY, asked, [], replies.ADMITTED, by="a predicate of its declaration ")[0]
         except CallFailedError:
             return {}
 
@@ -194,32 +195,67 @@ class Session:
         parameters: Mapping[str, object],
         manner: Manner = PLAIN,
     ) -> Reply:
-        """Make one call in the worker; one whose state an other implementation has changed is replaced first."""
-        self.notice()
-        if self._spoilt(descriptor.index, dtype):
-            self.close()
-        process = self._running()
-        before, self._last = self._last, (descriptor.index, dtype)
+        """Make one call in the worker."""
         said = {"dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
-        asked = {"index": self._places[descriptor.index], **said}
         names = list(operations()[descriptor.operation].results)[: 1 if manner.cotangents else None]
+        return received(*self._answered(descriptor.index, dtype, said, [*arrays, *manner.beside], replies.CALLED, names))
+
+    def _answered(
+        self,
+        index: int,
+        dtype: str,
+        said: Mapping[str, object],
+        arrays: Sequence[np.ndarray],
+        forms: Mapping[str, replies.Form],
+        results: Sequence[str] | None = None,
+        *,
+        by: str = "",
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Return what a worker answers in the name of an implementation, who is told of what that leaves; ``by`` says what of it does."""
+        self.notice()
+        self._hand_over(index, dtype)
+        process = self._running()
+        before, self._last = self._last, (index, dtype)
+        asked = {**said, "index": self._places[index] if self._places else index}
         try:
-            reply, values = self._exchanged(process, asked, [*arrays, *manner.beside], replies.CALLED, names)
+            reply, values = self._exchanged(process, asked, arrays, forms, results)
         except CallFailedError as failure:
             if before is None or failure.outcome != OTHERS:
                 raise
             self.late.setdefault(before, UNASKED)
-            return self.request(descriptor, dtype, arrays, parameters, manner)
-        self._kin.reach(f"{descriptor.label}, {descriptor.operation},", reply["reached"])
-        left = dict.fromkeys(reply["left"])
+            return self._answered(index, dtype, said, arrays, forms, results, by=by)
+        self._kin.reach(f"{self._named(index)},", reply["reached"])
+        left = dict.fromkeys(f"{by}{each}" for each in reply["left"])
         self.left.setdefault(self._last, {}).update(left)
         self._altered = self._altered or bool(left)
-        return received(reply, values)
+        return reply, values
 
-    def _spoilt(self, index: int, dtype: str) -> bool:
-        """Whether the worker isn't fit for this call: another implementation altered it, or its modules were cast to another dtype."""
-        last, before = self._last or (index, dtype)
-        return (self._altered and last != index) or (self.under == CAST and before != dtype)
+    def _named(self, index: int) -> str:
+        """Return what an implementation is called."""
+        described = self.about["implementations"][index]
+        return f"{described['label']}, {described['operation']}"
+
+    def _hand_over(self, index: int, dtype: str) -> None:
+        """End a worker that isn't fit for what comes next: its modules were cast to another dtype, or another left something in it."""
+        process = self._process
+        if process is None or self._last is None:
+            return
+        other, before = self._last[0] != index, self._last[1]
+        if other and process.watch.crowded():
+            exceeded = process.watch.check()
+            if exceeded is not None:
+                self.late.setdefault(self._last, exceeded)
+            self.close()
+        elif (other and self._altered) or (self.under == CAST and ANY not in (before, dtype) and before != dtype):
+            self.close()
+
+    def traces(self, index: int, dtype: str) -> Mapping[str, None]:
+        """Return what an implementation left changed at a dtype, or whatever the dtype, in words."""
+        return {**self.left.get((index, ANY), {}), **self.left.get((index, dtype), {})}
+
+    def afterwards(self, index: int, dtype: str) -> Crashed | Exhausted | None:
+        """Return what became of a worker after an implementation had answered at a dtype, or whatever the dtype."""
+        return self.late.get((index, dtype), self.late.get((index, ANY)))
 
     def notice(self) -> None:
         """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""
@@ -312,6 +348,7 @@ class Session:
                 self.close()
                 message = f"{self.target} must describe itself alike at each start, got {_unlike(first, about)}"
                 raise TargetError(message)
+            process.watch.settle()
             self._places = [_implementations(about).index(each) for each in _implementations(first)]
             self._greeted = True
         return process

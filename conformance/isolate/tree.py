@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import secrets
+import threading
 import time
 from collections.abc import Collection, Iterator
 
@@ -35,6 +36,7 @@ class Tree:
         self.born = time.time()
         self.root: psutil.Process | None = None
         self.seen: set[psutil.Process] = set()
+        self.looking = threading.Lock()
 
     def environment(self) -> dict[str, str]:
         """Return the environment to start the worker with: ours without secrets, but for those that ``POSENC_PASS`` names."""
@@ -50,11 +52,12 @@ class Tree:
 
     def look(self) -> list[psutil.Process]:
         """Return what runs now, of what is or was below the worker."""
-        if self.root is not None:
-            with contextlib.suppress(*GONE):
-                self.seen.update(self.root.children(recursive=True))
-        self.seen = {process for process in self.seen if runs(process)}
-        return list(self.seen)
+        with self.looking:
+            if self.root is not None:
+                with contextlib.suppress(*GONE):
+                    self.seen.update(self.root.children(recursive=True))
+            self.seen = {process for process in self.seen if runs(process)}
+            return list(self.seen)
 
     def kill(self) -> None:
         """End everything, and what is started meanwhile; the keeper comes last, so that nothing leaves it."""

@@ -4,12 +4,16 @@ import contextlib
 import socket
 import subprocess
 import threading
+from typing import TYPE_CHECKING
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.outcomes import Exhausted
 from conformance.isolate import keeper
 from conformance.isolate.control_group import ControlGroup
 from conformance.isolate.tree import GONE, Tree, memory
+
+if TYPE_CHECKING:
+    import psutil
 
 #: How often is looked: what grows faster than this is ended this late.
 SECONDS = 0.2
@@ -27,6 +31,7 @@ class Watch:
         self.tree = tree
         self.limits = limits
         self.exceeded: Exhausted | None = None
+        self.settled: set[psutil.Process] = set()
         tree.grows_from(popen.pid)
         self.group = _group(popen.pid, limits)
         self.stopped = threading.Event()
@@ -37,6 +42,19 @@ class Watch:
     def mechanism(self) -> str:
         """How the limits are kept, in words."""
         return "cgroup v2" if self.group is not None else f"process tree watched every {SECONDS:g} s (best effort)"
+
+    def settle(self) -> None:
+        """Take what runs now for what the worker needs."""
+        self.settled = set(self.tree.look())
+
+    def crowded(self) -> bool:
+        """Whether more runs than the worker needs, or more than half of the memory is used: the next limit met would be nobody's."""
+        with contextlib.suppress(*GONE):
+            self.exceeded = self.exceeded or self._look()
+            running = self.tree.look()
+            full = bool(self.limits.memory) and memory(running) > self.limits.memory * MIB / 2
+            return full or not self.settled.issuperset(running)
+        return True
 
     def check(self) -> Exhausted | None:
         """Return what was exceeded, once and for all."""

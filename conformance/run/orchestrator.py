@@ -223,13 +223,13 @@ class _Run:
     def _left(self, case: Case) -> Iterable[str]:
         """Return what the calls of a case left changed, in whichever worker."""
         key = case.task.descriptor.index, case.task.dtype
-        return dict.fromkeys(trace for session in (self.session, self.again) for trace in session.left.get(key, ()))
+        return dict.fromkeys(trace for session in (self.session, self.again) for trace in session.traces(*key))
 
     def _afterwards(self, case: Case) -> Iterator[Result]:
         """Yield what became of a worker after it had answered, where that isn't nothing."""
         task = case.task
         for session in (self.session, self.again):
-            ending = session.late.get((task.descriptor.index, task.dtype))
+            ending = session.afterwards(task.descriptor.index, task.dtype)
             if ending is not None:
                 yield Result(task.descriptor.label, task.operation, AFTERWARDS, "law", task.dtype, task.profile, ending)
                 return

@@ -161,7 +161,7 @@ class Judge:
         if wrong is not None:
             return self._settled(question.task, wrong, wrong.result(self.session.opened))
         self.session.notice()
-        ending = self.session.late.get((question.task.descriptor.index, question.task.dtype))
+        ending = self.session.afterwards(question.task.descriptor.index, question.task.dtype)
         if ending is not None:  # it came after an answer, whose question knew nothing of it
             return self._result(question, EVIDENCE, ending)
         missing = self._golden(question.task).gathered.evidence().missing
