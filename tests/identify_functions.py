@@ -146,6 +146,10 @@ def ends_the_process(x, positions):
     os._exit(3)
 
 
+def overflowed(x, positions):
+    return np.full_like(x, 3e38)
+
+
 def never_answers(x, positions):
     while True:
         pass

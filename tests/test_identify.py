@@ -238,6 +238,7 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
         ("only_zero", "only position 0 was accepted"),
         ("one_ratio", "but of 12 heads: alibi.bias (form row), but with other slopes: one ratio for all heads"),
         ("learned_rows", "rows that are no sines and cosines and no digits"),
+        ("overflowed", "added to x: "),
     ],
 )
 def test_what_is_no_known_scheme_is_told_with_the_reason(name: str, reason: str) -> None:

@@ -38,6 +38,8 @@ class Measured:
         reading = READING["float32"] + self.noise
         if np.all(np.abs(self.start) <= SLACK * reading):
             return 0.0
+        if self.theta[0] == 0:
+            return None
         guess = round(float(self.start[0] / self.theta[0]) * 1024) / 1024
         off = wrapped(self.start - guess * self.theta)
         return guess if np.all(np.abs(off) <= SLACK * (reading + np.abs(guess) * self.error)) else None
