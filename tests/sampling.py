@@ -1,4 +1,4 @@
-"""Tests of which a run takes every second or third, beginning at a seed: as many runs in a row as there are parts take them all."""
+"""Tests of which a run takes every second to sixth, beginning at a seed: as many runs in a row as there are parts take them all."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,24 +18,26 @@ PARTS = {
     "tests/test_escaped_kernels.py::test_a_table_that_is_too_short_until_a_first_row_reaches_farther_is_convicted": 2,
     "tests/test_escaped_kernels.py::test_right_code_answers_the_same_in_another_order": 2,
     "tests/test_escaped_kernels.py::test_right_code_passes_with_views_and_in_arrays_that_are_used_again": 2,
-    "tests/test_faults_elsewhere.py::test_a_command_tells_a_fault_and_goes_on": 3,
-    "tests/test_faults_elsewhere.py::test_what_ends_a_command_leaves_what_was_found_and_no_worker": 2,
+    "tests/test_faults_elsewhere.py::test_a_command_tells_a_fault_and_goes_on": 5,
+    "tests/test_faults_elsewhere.py::test_what_ends_a_command_leaves_what_was_found_and_no_worker": 4,
     "tests/test_free_constants.py::test_right_rows_conform_whatever_their_constant": 2,
     "tests/test_identify.py::test_every_function_of_a_bundled_adapter_is_recovered_from_its_values": 3,
     "tests/test_identify.py::test_the_declaration_that_is_printed_conforms_when_it_is_pasted": 3,
     "tests/test_laws_pass.py::test_code_that_counts_or_decodes_breaks_no_law": 3,
     "tests/test_laws_pass.py::test_code_that_has_bounds_breaks_no_law": 2,
     "tests/test_laws_pass.py::test_the_reference_breaks_no_law": 2,
+    "tests/test_left_behind.py::test_what_a_call_leaves_is_seen_whether_it_returns_or_raises": 4,
     "tests/test_mutants.py::test_at_least_twelve_cases_convict_other_mutants_or_visit_other_positions_and_branches": 2,
     "tests/test_mutants.py::test_the_lock_says_which_vector_convicts_each_mutant": 2,
     "tests/test_narrow_code.py::test_right_code_conforms_inside_its_declaration": 2,
     "tests/test_narrow_code.py::test_wrong_code_is_convicted_inside_its_declaration_and_named_where_known": 2,
+    "tests/test_nothing_lost.py::test_what_ends_a_run_leaves_a_partial_report_and_no_worker": 2,
     "tests/test_pictures.py::test_a_png_is_small_enough_to_be_committed": 3,
-    "tests/test_reliability.py::test_a_fault_is_reported_as_what_it_is_and_the_run_goes_on": 3,
+    "tests/test_reliability.py::test_a_fault_is_reported_as_what_it_is_and_the_run_goes_on": 6,
     "tests/test_wrong_kernels.py::test_a_kernel_that_is_wrong_from_somewhere_on_is_convicted_at_core": 2,
     "tests/test_wrong_kernels.py::test_right_code_passes_however_it_is_written": 2,
 }
-WORDS = {2: "half", 3: "a third"}
+WORDS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth"}
 
 
 def taken(names: Sequence[str], seed: int) -> Iterator[bool]:
