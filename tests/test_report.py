@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -105,6 +106,29 @@ def test_an_endless_multiple_of_nothing_is_not_told() -> None:
     assert "how bad up to 900 times the allowed error at float32, in rope.rotate/x" in screen(wrong(), exact, larger)
     endless = wrong(ratio=float("inf"), errors_by_position=((0, float("inf")),))
     assert "meets no profile, wrong where it must be exact" in screen(endless)
+
+
+@pytest.mark.parametrize("reason", [Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED])
+def test_what_gives_no_values_is_neither_hinted_at_nor_measured(reason: Reason) -> None:
+    shown = screen(result(Failed(reason, "got None"), exposes="positions in half precision"))
+
+    assert "look for" not in shown
+    assert "PRECISION" not in shown
+
+
+def test_what_cases_expose_is_not_told_where_all_are_wrong() -> None:
+    every = [wrong(f"rope.rotate/{name}", exposes="positions in half precision") for name in ("far", "near", "odd", "million")]
+
+    assert "look for" not in screen(*every)
+    assert "look for positions in half precision" in screen(*every, right())
+
+
+def test_a_case_that_a_program_gets_wrong_is_put_to_it_again_by_hand() -> None:
+    program = replace(a_report(wrong(reproduction="import numpy\n"), wrong(dtype="float64")), target="command:node my rope.js")
+    shown = " ".join(report.text(program).split())
+
+    assert "reproduce posenc protocol replay rope.rotate/far \\ --command 'node my rope.js'" in shown
+    assert "import numpy" not in shown
 
 
 def test_what_is_wrong_comes_before_how_precise_it_is() -> None:

@@ -2,13 +2,27 @@
 
 import math
 import re
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
 from conformance.adapt.wording import MANY, times
-from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, Report, Result, TimedOut, Waived
+from conformance.calls.outcomes import (
+    Crashed,
+    Errored,
+    Exhausted,
+    Failed,
+    HarnessError,
+    Outcome,
+    Passed,
+    Reason,
+    Report,
+    Result,
+    TimedOut,
+    Waived,
+)
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
 from conformance.show.precision import WORDS
@@ -46,6 +60,12 @@ HINTS = 3
 #: How libraries say that there is no memory for an array.
 UNALLOCATED = re.compile(r"^MemoryError|can't allocate memory|out of memory|unable to allocate", re.IGNORECASE)
 DTYPES = tuple(FORMATS)
+#: Where results couldn't be compared with anything, what a case was made to expose says nothing.
+NO_VALUES = (Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED)
+#: What the name of a target that is a program begins with.
+PROGRAM = "command:"
+#: The dtypes in which a case can be put to a program by hand; the first unless said.
+REPLAYED = ("float32", "float64", "float16")
 UNSHOWN = ("adapter", "platform", "device", "limits", "isolation")
 
 
@@ -138,7 +158,8 @@ def _unnamed(conviction: Conviction, width: int) -> Iterator[Line]:
 def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     shown = conviction.smallest
     yield from _field("shown by", f"{shown.check} in {shown.dtype}", width)
-    yield from _field("look for", _hints(conviction), width) if _hints(conviction) else ()
+    hints = "" if _all_wrong(conviction, report) else _hints(conviction)
+    yield from _field("look for", hints, width) if hints else ()
     yield from _field("law", _equation(shown), width) if shown.kind == "law" and _equation(shown) else ()
     yield from _field("call", shown.call, width) if shown.call else ()
     yield from _field("got", message(shown.outcome), width)
@@ -150,12 +171,20 @@ def _shown(conviction: Conviction, report: Report, width: int, *, verbose: bool)
     yield from _others(conviction, shown, width, verbose=verbose)
 
 
+def _all_wrong(conviction: Conviction, report: Report) -> bool:
+    """Whether several golden values were compared and none was right: then those that were made to expose something tell nothing apart."""
+    names = conviction.implementation, conviction.operation
+    golden = [each for each in report.results if (each.implementation, each.operation) == names and each.kind in GOLDEN]
+    return len(golden) > HINTS and not any(isinstance(each.outcome, Passed) for each in golden)
+
+
 def _hints(conviction: Conviction) -> str:
     """Return what the cases that gave wrong values were made to expose, where nothing better is known and they are few.
 
     Stored cases go first; what a drawn one exposes says something only where every wrong one says it.
     """
-    wrong = [failure for failure in conviction.failures if isinstance(failure.outcome, Failed)]
+    failed = [(failure, failure.outcome) for failure in conviction.failures if isinstance(failure.outcome, Failed)]
+    wrong = [failure for failure, outcome in failed if outcome.reason not in NO_VALUES]
     stored = [failure for failure in wrong if failure.kind == "vector"]
     told = stored or (wrong if all(failure.exposes for failure in wrong) else [])
     exposed = list(dict.fromkeys(failure.exposes for failure in told if failure.exposes))
@@ -241,12 +270,22 @@ def _number(ratio: float | None) -> str:
 
 
 def _reproduction(shown: Result, report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
+    if report.target.startswith(PROGRAM) and shown.kind == "vector" and shown.dtype in REPLAYED:
+        yield from _replay(shown, report.target.removeprefix(PROGRAM))
+        return
     source = (shown.reproduction or "").rstrip("\n").split("\n") if shown.reproduction else []
     if source and (verbose or _fits(source) or _kind(shown.outcome) == Reason.HISTORY.value):
         yield "", "  reproduce:"
         yield from (("quiet", f"    {clean(line)}".rstrip()) for line in source)
     elif source or not report.selected:
         yield from _command(shown, report, width)
+
+
+def _replay(shown: Result, program: str) -> Iterator[Line]:
+    """Yield the command that puts one case to a program alone, in lines that can be pasted."""
+    dtype = "" if shown.dtype == REPLAYED[0] else f" --dtype {shown.dtype}"
+    yield "", f"  reproduce  posenc protocol replay {shown.check}{dtype} \\"
+    yield "", f"{'':<13}--command {shlex.quote(clean(program))}"
 
 
 def _command(shown: Result, report: Report, width: int) -> Iterator[Line]:
@@ -277,7 +316,7 @@ def _others(conviction: Conviction, shown: Result, width: int, *, verbose: bool)
 
 
 def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
-    rows = precision(report)
+    rows = [row for row in precision(report) if (row.met, row.worst, row.wrong_from) != (None, None, None)]
     if not rows:
         return
     yield "", ""
