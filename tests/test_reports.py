@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -69,6 +69,19 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     reports = [everything(), a_report(right(), complete=False)]
 
     assert lines.read(written(tmp_path, lines.text(reports))) == reports
+
+
+REQUIRED = [(each, field.name) for each in OUTCOMES for field in fields(each) if field.default is MISSING]
+
+
+@pytest.mark.parametrize(("came", "name"), REQUIRED, ids=lambda one: one if isinstance(one, str) else type(one).__name__)
+def test_an_outcome_that_lacks_what_its_kind_says_is_refused(tmp_path: Path, came: Outcome, name: str) -> None:
+    whole = lines.text([a_report(result(came, "rope.rotate/far"))]).splitlines()
+    said = json.loads(whole[1])
+    del said["outcome"][name]
+
+    with pytest.raises(lines.RecordError, match=r"record\.jsonl:2 must obey the schema of records: "):
+        lines.read(written(tmp_path, "\n".join([whole[0], json.dumps(said), *whole[2:]])))
 
 
 def test_every_line_of_a_record_is_one_json_object_with_finite_numbers() -> None:

@@ -153,7 +153,7 @@ def _result(said: Mapping[str, Any]) -> Result:
 
 def _outcome(said: Mapping[str, Any]) -> Outcome:
     kind = KINDS["".join(part.title() for part in said["kind"].split("_"))]
-    values = {field.name: said.get(field.name) for field in fields(kind)}
+    values = {field.name: said[field.name] for field in fields(kind) if field.name in said}
     if kind is Failed:
         values["reason"] = next(reason for reason in Reason if reason.value == said["reason"])
     made: Outcome = kind(**values)
