@@ -8,6 +8,9 @@ import pytest
 
 #: Of how many the run takes one. All of them are taken by ``--whole`` (``make test-whole``), and where a test is asked for by its name.
 PARTS = {
+    "tests/test_careless_caches.py::test_a_cache_that_knows_all_of_what_it_is_of_passes": 3,
+    "tests/test_careless_caches.py::test_a_careless_cache_is_convicted_at_core": 3,
+    "tests/test_careless_caches.py::test_a_table_as_long_as_a_part_of_the_positions_asks_for_is_convicted": 3,
     "tests/test_catalogue.py::test_a_habit_is_convicted_by_the_laws_that_claim_it": 2,
     "tests/test_catalogue.py::test_a_habit_is_named_alone_by_the_run_that_convicts_it": 2,
     "tests/test_declared_too_widely.py::test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_it": 3,

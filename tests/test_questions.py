@@ -49,8 +49,8 @@ def by_pointer(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.nd
 
 @pytest.mark.parametrize(
     ("function", "where"),
-    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-alike-"), (by_pointer, "not contiguous")],
-    ids=["only by the sweep", "only by a call that looks alike", "only with strided arrays"],
+    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-reordered"), (by_pointer, "not contiguous")],
+    ids=["only by the sweep", "only by a neighbour", "only with strided arrays"],
 )
 def test_what_hardly_shows_is_convicted_one_by_one(function: Function, where: str) -> None:
     asked = judge(function)

@@ -10,13 +10,13 @@ import numpy as np
 from conformance.calls.manner import OFTEN, PLAIN, SWAPPED, TWICE, Manner
 from conformance.calls.outcomes import NotJudged, Unsupported
 from conformance.calls.subject import Subject
-from conformance.checks import manner_checks, vector_checks
+from conformance.checks import manner_checks, neighbour_checks, vector_checks
 from conformance.checks.evidence.gathered import CHEAP, Gathered
 from conformance.checks.vector_checks import Checked, asked, judged
-from conformance.golden import answers, calls, large, lookalikes, sweep
+from conformance.golden import answers, calls, large, sweep
 from conformance.judge.journal import Task
 from conformance.judge.judge import Judgement
-from conformance.spec.arguments import Arguments, is_position
+from conformance.spec.arguments import Arguments
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 
@@ -82,9 +82,19 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
     if thorough(task, level):
-        yield from (other for each in longest(gathered.checked) for other in alike(subject, task, each))
-        yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed))
+        swept = list(large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed)))
+        yield from swept
+        yield from beside(subject, task, gathered.checked, swept, seed)
     yield from at_real_sizes(plain, task, seed, level)
+
+
+def beside(subject: Subject, task: Task, checked: Sequence[Checked], swept: Sequence[Checked], seed: int) -> Iterator[Checked]:
+    """Yield the judgement of a few calls of several rows, heads and tokens, and of the neighbours of these and of others that passed."""
+    every = enumerate(large.large(**_inside(task), seed=seed, level="beside"), start=1)
+    calls = [check(subject, task, name(task, number, "beside"), each.arguments, each.at) for number, each in every]
+    yield from calls
+    passed = (neighbour_checks.passed(each) for each in (calls, neighbour_checks.longest(checked), swept))
+    yield from neighbour_checks.beside(subject, task, [each for some in passed for each in some])
 
 
 def otherwise(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:
@@ -101,12 +111,6 @@ def gradients(subject: Subject, task: Task, seed: int) -> Iterator[Checked]:
     yield from (each if each.failed else _slim(each) for each in manner_checks.large_gradients(subject, task, named, seed))
 
 
-def longest(checked: Sequence[Checked]) -> list[Checked]:
-    """Return the call that was judged with the longest row of positions, if any was: between its ends others can be exchanged."""
-    lengths = {id(each): max((a.shape[-1] for n, a in each.vector.inputs.items() if is_position(n)), default=0) for each in checked}
-    return sorted((each for each in checked if each.reply is not None), key=lambda each: lengths[id(each)])[-1:]
-
-
 def _inside(task: Task) -> dict[str, Any]:
     """Return what calls are drawn inside of."""
     operation = operations()[task.operation]
@@ -117,20 +121,16 @@ def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[st
     """Yield the judgement of the drawn cases that are asked for by their names."""
     for number, arguments in named(task, seed, cases):
         whole = check(subject, task, name(task, number), arguments)
-        others = (*alike(subject, task, whole), *otherwise(subject, task, [whole], seed))
+        others = (*neighbour_checks.beside(subject, task, [whole]), *otherwise(subject, task, [whole], seed))
         yield from (each for each in (whole, *others) if each.vector.id in cases)
-    yield from large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed), cases)
+    bases = {*cases, *("-".join(case.split("-")[:2]) for case in cases)}
+    swept = list(large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed), bases))
+    yield from (each for each in swept if each.vector.id in cases)
+    if any(case.startswith((f"{task.operation}/beside-", f"{task.operation}/sweep-")) for case in cases):
+        yield from (each for each in beside(subject, task, (), swept, seed) if each.vector.id in cases)
     yield from at_real_sizes(plain, task, seed, level, cases)
     if any("large" in case and "gradient" in case for case in cases):
         yield from (each for each in gradients(plain, task, seed) if each.vector.id in cases)
-
-
-def alike(subject: Subject, task: Task, checked: Checked) -> Iterator[Checked]:
-    """Yield the judgement of calls that a careless cache takes for one that was judged, made right after it."""
-    arguments = Arguments(checked.vector.inputs, checked.vector.parameters)
-    others = lookalikes.lookalikes(operations()[task.operation], arguments, takes=task.takes)
-    for number, other in enumerate(others, start=1):
-        yield check(subject, task, f"{checked.vector.id}-alike-{number}", other)
 
 
 def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:

@@ -18,11 +18,11 @@ from conformance.golden.answers import UnprovableError, golden
 from conformance.golden.calls import generator
 from conformance.golden.features import dyadic
 from conformance.golden.large import Large
-from conformance.golden.lookalikes import FULL, lookalikes
+from conformance.golden.neighbours import FULL, placed_otherwise
 from conformance.judge.journal import Task
 from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
 from conformance.spec.constraints import constrained
-from conformance.spec.declarations import features, operations
+from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 from refimpl.spec import Law, Operation, axis_names
 
@@ -116,10 +116,9 @@ def _flipped(call: Arguments) -> Iterator[Arguments]:
 
 def _others(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Arguments]:
     """Yield calls of the same shapes that the code takes as they are, and that differ in their positions, or in one other array."""
-    yield from (other for other in lookalikes(operation, call, takes=takes) if _as_it_is(operation, other, takes))
+    yield from (other for _, other in placed_otherwise(operation, call, takes) if _as_it_is(operation, other, takes))
     for name, array in _numbers(call):
-        if name != features(operation):
-            yield from _suiting(operation, call, name, np.roll(array, 1))
+        yield from _suiting(operation, call, name, np.roll(array, 1))
 
 
 def _between_ends(operation: Operation, call: Arguments) -> Iterator[Arguments]:

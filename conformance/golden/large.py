@@ -153,6 +153,11 @@ ATTENTION_AT_FULL = (
     Room(1, 2, 1, 8_195, 64, group=2),
     Room(513, 128, 1, 5, 8, group=64, runs="late"),
 )
+#: Calls of several rows, heads and tokens, beside which neighbours are asked for: each row from elsewhere, or in an order of its own;
+#: where queries meet keys they are smaller, and smallest where positions are projected.
+BESIDE = tuple(Room(3, 4, 33, 33, 16, runs=runs) for runs in ("rows", "disordered"))
+BESIDE_MEETING = tuple(Room(3, 4, 9, 17, 8, group=2, runs=runs, causal=runs == "rows") for runs in ("rows", "disordered"))
+NARROW = 4
 #: How many calls of any size follow those that are planned, the most of each axis in them, and of vectors, or of pairs of a query and key.
 ANY = {"smoke": 0, "core": 2, "full": 24}
 UP_TO = {"batch": 600, "heads": 160, "tokens": 16_384, "keys": 16_384}
@@ -167,24 +172,31 @@ Plans = tuple[tuple[Room, ...], tuple[Room, ...]]
 
 
 def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int, level: str) -> Iterator[Large]:
-    """Yield calls at real sizes inside a declaration: one small one at ``smoke``, and the largest ones at ``full`` only."""
+    """Yield calls at real sizes inside a declaration: one small one at ``smoke``, and the largest ones at ``full`` only.
+
+    Those of ``beside`` are no larger than their neighbours need.
+    """
     if not _axes(operation) & GROWING:
         return
     most = MOST_AT_FULL if level == "full" else MOST
     for number, planned in enumerate(_rooms(operation, level)):
         rng = np.random.default_rng((seed, number, *operation.name.encode()))
         whole = planned or _any(operation, rng)
-        room = replace(whole, width=min(whole.width, PROJECTED)) if _projected(operation) else whole
+        room = replace(whole, width=min(whole.width, PROJECTED)) if projected(operation) else whole
         parameters = _parameters(operation, restrictions, room, rng, number)
         if parameters is not None:
             call = _call(operation, parameters, _fitting(operation, parameters, room, takes, most), takes, dtype, rng)
             at = _judged(operation, call, rng)
             strided, times = number % 2 == 0 and not takes.contiguous, TIMES[min(number, len(TIMES) - 1)]
-            yield Large(_thinned(operation, call, at, rng), at, strided=strided, times=times if level != "smoke" else "twice")
+            thinned = call if level == "beside" else _thinned(operation, call, at, rng)
+            yield Large(thinned, at, strided=strided, times=times if level != "smoke" else "twice")
 
 
 def _rooms(operation: Operation, level: str) -> tuple[Room | None, ...]:
     """Return the rooms of a level, none where it may be any: at full only where queries meet keys, since layers may need long."""
+    if level == "beside":
+        rooms = BESIDE_MEETING if "q" in operation.arrays else BESIDE
+        return tuple(replace(room, width=NARROW) for room in rooms) if projected(operation) else rooms
     core, full = _plans(operation)
     core = tuple(room for room in core if room.keys <= WINDOW or not (weighs(operation) and _learned(operation)))
     planned = {"smoke": core[:1], "core": core, "full": core + full}[level]
@@ -230,7 +242,7 @@ def _learned(operation: Operation) -> bool:
     return any("batch" not in axes and not is_position(name) for name, axes in operation.arrays.items())
 
 
-def _projected(operation: Operation) -> bool:
+def projected(operation: Operation) -> bool:
     """Whether queries meet encodings of positions, which have a width of their own."""
     return "q" in operation.arrays and "dim" in operation.parameters
 
@@ -266,7 +278,7 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], room: 
 def _fitting(operation: Operation, parameters: Parameters, room: Room, takes: Takes, most: int) -> Room:
     """Return a room whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
     longest = min(_bounds(operation, parameters, room, takes).size, _side(operation, parameters, room, takes))
-    if _projected(operation) and weighs(operation):
+    if projected(operation) and weighs(operation):
         longest = min(longest, max(ANGLES // int(parameters["dim"]), 2))
     tokens = min(room.tokens, longest, room.keys if takes.queries == "at_end" else longest)
     fits = replace(room, tokens=tokens, keys=min(room.keys, longest))
@@ -500,5 +512,5 @@ def _cost(operation: Operation, call: Arguments) -> int:
     """Return how many products one element takes: one for each channel of a query, and for each key where it weighs all of them."""
     if _apart(operation) or "q" not in call.arrays:
         return 1
-    channels = LIVE * (call.arrays["q"].shape[-1] if _projected(operation) else 1)
+    channels = LIVE * (call.arrays["q"].shape[-1] if projected(operation) else 1)
     return channels * call.arrays["k"].shape[2] if weighs(operation) else channels

@@ -1,0 +1,134 @@
+"""Ask for calls that passed in turn with their neighbours: what was kept of the one answers the other, and shows."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conformance.calls.outcomes import Passed
+from conformance.calls.subject import Subject
+from conformance.checks import vector_checks
+from conformance.checks.evidence import known
+from conformance.checks.vector_checks import Checked
+from conformance.golden import answers, sampling
+from conformance.golden.large import projected, weighs
+from conformance.golden.neighbours import FULL, KEYS, QUERIES, neighbours
+from conformance.judge.journal import Task
+from conformance.spec.arguments import Arguments, is_position
+from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
+from refimpl.spec import Operation
+
+#: How often a neighbour of one name is looked for that the right answer to the call would be wrong for; how many of its elements are
+#: judged at most, and how many products these take together where each takes many.
+TRIES, ELEMENTS, PRODUCTS = 3, 12, 300
+#: How many failures are enough.
+ENOUGH = 2
+#: How far apart right answers are at least, in half units in the last place of the largest, before the oracle is asked.
+SHOWS = 16.0
+
+Results = Mapping[str, np.ndarray]
+Answered = tuple[Arguments, Results]
+
+
+def beside(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the judgement of neighbours of calls that passed, until a few fail: more would be told alike, each asked again alone."""
+    failed = 0
+    for each in _asked(subject, task, calls):
+        yield each
+        failed += each.failed
+        if failed == ENOUGH:
+            return
+
+
+def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the judgement of every neighbour, each between two of its call; of these only where they fail now.
+
+    Of each name one is judged: the first to which the right answer to the call would be wrong.
+    """
+    operation, tries = operations()[task.operation], Counter[str]()
+    for each in calls:
+        call, asked = Arguments(each.vector.inputs, each.vector.parameters), False
+        before = _right(task, call)
+        for name, other in neighbours(operation, call, restrictions=task.descriptor.inside, takes=task.takes):
+            told = f"{name} behind a mask" if _seen_otherwise(call, other) is not None else name
+            found = None if before is None or tries[told] == TRIES else _right(task, other)
+            if before is None or found is None or known.difference(found, before, task.dtype) <= SHOWS:
+                continue
+            vector = _telling(task, f"{each.vector.id}-{told.replace(' ', '-')}", (call, before), (other, found))
+            tries[told] += 1
+            if vector is not None:
+                tries[told], asked = TRIES, True
+                yield from _again(subject, task, each)
+                yield vector_checks.check(subject, task, vector)
+        yield from _again(subject, task, each) if asked else ()
+
+
+def passed(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the drawn calls that passed."""
+    return [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn]
+
+
+def longest(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the small calls, those with the longest row of positions first: between its ends others can be exchanged."""
+    return sorted((each for each in checked if not each.vector.at), key=_row, reverse=True)
+
+
+def _row(each: Checked) -> int:
+    return max((array.shape[-1] for name, array in each.vector.inputs.items() if is_position(name)), default=0)
+
+
+def _again(subject: Subject, task: Task, each: Checked) -> Iterator[Checked]:
+    """Make a call that passed once more, and yield its judgement where that fails."""
+    again = vector_checks.check(subject, task, replace(each.vector, id=f"{each.vector.id}-again"))
+    if again.failed:
+        yield again
+
+
+def _right(task: Task, call: Arguments) -> Results | None:
+    return known.answer(task.operation, known.unaltered(task), call.arrays, call.parameters)
+
+
+def _telling(task: Task, identity: str, of: Answered, neighbour: Answered) -> Vector | None:
+    """Return golden values of the elements that tell a neighbour from its call; none where the call's answer is right for them too."""
+    (call, before), (other, found) = of, neighbour
+    operation, seen = operations()[task.operation], _seen_otherwise(call, other)
+    count = min(max(PRODUCTS // _cost(operation, other), 1), ELEMENTS)
+    rows = {name for name, axes in operation.results.items() if axes.endswith(" key")}
+    at = {name: _elements(values, before[name], count, seen, anchored=name in rows) for name, values in found.items()}
+    try:
+        words = "a cache that takes another call for it"
+        vector = answers.golden(task.operation, other, identity=identity, exposes=words, profiles=(task.profile,), at=at)
+    except answers.UnprovableError:
+        return None
+    return vector if known.convicted(vector, before, task) else None
+
+
+def _cost(operation: Operation, call: Arguments) -> int:
+    """Return how many products one element takes."""
+    if "q" not in operation.arrays:
+        return 1
+    wide = int(call.parameters["dim"]) if projected(operation) else 1
+    return int(call.arrays["q"].shape[-1]) * wide * (int(call.arrays["k"].shape[-2]) if weighs(operation) else 1)
+
+
+def _elements(values: np.ndarray, before: np.ndarray, count: int, seen: np.ndarray | None, *, anchored: bool) -> np.ndarray:
+    """Return where an answer differs from the one before, and queries see other keys: most, and in between; anchored if a row is free."""
+    apart = np.ones(values.shape)
+    if before.shape == values.shape:
+        with np.errstate(all="ignore"):
+            apart = np.nan_to_num(np.abs(values - before), nan=0.0, posinf=0.0) * (1.0 if seen is None else seen)
+    ranked = np.argsort(-apart, axis=None, kind="stable")[: max(np.count_nonzero(apart), 1)]
+    at = np.unique(ranked[np.linspace(0, ranked.size - 1, min(count, ranked.size)).astype(np.int64)])
+    return sampling.with_anchors(at, values.shape[-1]) if anchored else at
+
+
+def _seen_otherwise(call: Arguments, other: Arguments) -> np.ndarray | None:
+    """Return which queries of which rows and heads see other keys; none where none does."""
+    if not (call.parameters.get("causal") and other.parameters.get("causal")):
+        return None
+    hidden = [each.arrays[KEYS][..., None, :] > each.arrays[QUERIES][..., :, None] for each in (call, other)]
+    changed = (hidden[0] != hidden[1]).any(axis=-1)[..., None]
+    changed = changed[:, None] if changed.ndim == FULL - 1 else changed
+    return changed if changed.any() else None

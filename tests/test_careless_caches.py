@@ -1,0 +1,50 @@
+"""Caches whose key doesn't tell all of what they are of are convicted at core, whatever the seed; careful ones never."""
+
+from collections.abc import Iterator
+
+import pytest
+from careless_caches import CARELESS, SEEN, Careless, grown
+from escaped_kernels import MODEL
+from test_escaped_kernels import changed
+from test_wrong_kernels import asked_once, judged
+
+from conformance.checks import golden_checks
+from conformance.checks.vector_checks import Checked
+from conformance.in_process import InProcess
+from conformance.run.orchestrator import Selection
+
+__all__ = ["asked_once"]
+CAREFUL = {(each.operation, each.right, each.of, each.size, str(each.declared)): each for each in CARELESS}.values()
+
+
+def named(cache: Careless) -> str:
+    return f"{cache.operation}: {cache.name}"
+
+
+def neighbours(cache: Careless, seed: int) -> Iterator[Checked]:
+    """Yield the judgement of drawn calls and of neighbours of these, asked in turn of a cache that knows all of what it is of."""
+    session = InProcess(cache.careful().adapter)
+    for task in Selection(None, None, None, None, "core", seed).tasks(session.implementations):
+        subject = session.subject(task.descriptor, task.dtype, task.profile)
+        drawn = list(golden_checks.run(subject, task, golden_checks.drawn(task, seed), enough=24))
+        yield from drawn
+        yield from golden_checks.beside(subject, task, drawn, (), seed)
+
+
+@pytest.mark.parametrize("cache", CARELESS, ids=named)
+def test_a_careless_cache_is_convicted_at_core(cache: Careless) -> None:
+    seed = CARELESS.index(cache) % 3
+    assert any(checked.failed for checked in judged(cache.kernel().adapter, seed))
+
+
+@pytest.mark.parametrize("cache", CAREFUL, ids=named)
+def test_a_cache_that_knows_all_of_what_it_is_of_passes(cache: Careless) -> None:
+    every = list(neighbours(cache, 0))
+    assert any("positions" in checked.vector.id for checked in every)
+    assert not [checked for checked in every if checked.failed]
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_a_table_as_long_as_a_part_of_the_positions_asks_for_is_convicted(seen: str) -> None:
+    declared = {**MODEL, "lowest": 0}
+    assert changed((grown(seen, declared), grown(seen, declared)), 0)
