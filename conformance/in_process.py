@@ -24,6 +24,8 @@ EXAMPLES = {"smoke": 5, "core": 12, "full": 120}
 class InProcess(Session):
     """An adapter in this process, with the face of a session."""
 
+    isolated = False
+
     def __init__(self, adapter: Adapter) -> None:
         """Make every implementation ready."""
         super().__init__(adapter.name)

@@ -108,7 +108,7 @@ def _seeded(config: pytest.Config) -> str:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End every worker."""
     for judge in config.stash.get(JUDGES, []):
-        judge.session.close()
+        judge.close()
     config.stash.get(UNTIL_THE_END, ExitStack()).close()
 
 

@@ -12,7 +12,9 @@ from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Advisory, Crashed, Exhausted, Failed, Reason, Report, Result
 from conformance.calls.subject import CallFailedError
 from conformance.isolate.session import Session
-from conformance.run import check
+from conformance.judge.journal import Call, Journal, Task
+from conformance.run import check, history
+from conformance.run.questions import EVIDENCE, Judge
 
 SOURCE = """\
 import ctypes, decimal, gc, itertools, json, locale, math, os, resource, select, signal, socket, struct, subprocess, sys, time
@@ -270,6 +272,75 @@ EVERY_SECOND = STARTS.stat().st_size % 2 == 0
 
     assert any("differs from one fresh worker to the next" in told for told in convictions(report, Reason.NOT_DETERMINISTIC))
     assert not convictions(report, Reason.HISTORY)
+
+
+NUMBERED = """
+STARTS = Path(__file__).parent / "starts"
+STARTS.open("a").write("x")
+NUMBER = STARTS.stat().st_size
+COUNT = itertools.count()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "suspected", "reason"),
+    [
+        ("if NUMBER == 6 and parameters['base'] == 100: os._exit(3)", True, Reason.NOT_DETERMINISTIC),
+        ("if next(COUNT) == 1: os._exit(3)", True, Reason.HISTORY),
+        ("if NUMBER == 6 and next(COUNT) == 4: parameters['base'] *= 2", False, Reason.NOT_DETERMINISTIC),
+        ("if next(COUNT) == 4: parameters['base'] *= 2", False, Reason.HISTORY),
+    ],
+    ids=["a crash in one worker", "a crash at each second call", "a value in one worker", "a value at each fifth call"],
+)
+def test_an_earlier_call_is_the_cause_only_where_that_repeats(tmp_path: Path, inside: str, reason: Reason, *, suspected: bool) -> None:
+    with Session(written(tmp_path, inside, outside=NUMBERED)) as session:
+        task = Task(next(each for each in session.implementations if each.label == "faulty"), "float32", "float32")
+        earlier, call = (Call(task, (), {"head_dim": 8, "base": base}) for base in (10_000.0, 100.0))
+        journal = Journal()
+        if suspected:
+            journal.note("earlier", earlier)
+
+        result = history.verdict(session, journal, history.Case(task, changed=[call]))
+
+    assert result is not None
+    assert isinstance(result.outcome, Failed)
+    assert result.outcome.reason is reason
+
+
+def judged(target: str, checks: str) -> list[Result]:
+    """Return the answers to questions of the faulty implementation, one by one."""
+    with Session(target) as session:
+        judge = Judge(session, examples=2)
+        mine = [each for each in judge.questions if each.task.descriptor.label == "faulty" and checks in each.check]
+        answers = [judge.answer(question) for question in mine]
+        judge.close()
+    return answers
+
+
+def test_an_exit_after_some_calls_stays_an_exit_one_by_one(tmp_path: Path) -> None:
+    answers = judged(written(tmp_path, "if next(COUNT) == 5: os._exit(7)", outside="COUNT = itertools.count()"), "frequencies/")
+
+    ended = [str(result.outcome) for result in answers if isinstance(result.outcome, Crashed)]
+    assert ended
+    assert all("exit status 7; the same call passes in a fresh worker" in told for told in ended)
+    assert not [result for result in answers if isinstance(result.outcome, Failed)]
+
+
+def test_hash_order_is_told_one_by_one(tmp_path: Path) -> None:
+    target = written(tmp_path, f"if list({set('positional')!r}) != ORDER: parameters['base'] *= 2", outside=f"ORDER = {ordered()!r}")
+
+    (evidence,) = judged(target, EVIDENCE)
+
+    assert isinstance(evidence.outcome, Failed)
+    assert evidence.outcome.reason is Reason.HASH_ORDER
+
+
+def test_an_earlier_call_is_named_one_by_one(tmp_path: Path) -> None:
+    first = "parameters['base'] = FIRST.setdefault('base', parameters['base'])"
+    answers = judged(written(tmp_path, first, outside="FIRST = {}"), "frequencies/")
+
+    told = [r.outcome.message for r in answers if isinstance(r.outcome, Failed) and r.outcome.reason is Reason.HISTORY]
+    assert any("the same call passes in a fresh worker: the answer to" in words and "changes after" in words for words in told)
 
 
 def test_an_exit_after_some_calls_stays_an_exit(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ class Session:
 
     #: What a worker may say of itself.
     first_words: Mapping[str, replies.Form] = replies.DECLARED
+    #: Whether a fresh one has a worker of its own.
+    isolated = True
 
     def __init__(self, target: str, limits: Limits | None = None, *, under: str | None = None) -> None:
         """Start nothing yet; ``under`` names a circumstance of the target's framework, in which every call is made."""

@@ -1,6 +1,7 @@
 """Tell a wrong answer from an answer that depends on what was called before."""
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -22,6 +23,11 @@ from conformance.spec.profiles import FORMATS
 
 #: How many vectors of every implementation are asked again, in reverse order, in a fresh worker.
 ASKED_AGAIN = 6
+#: How often an earlier call must change an answer, and its absence must not, before it is named as the cause.
+TIMES = 3
+#: How often a call is repeated in a row, and for how many seconds, to see whether its answer changes at random.
+ROW = 100
+ROW_SECONDS = 5.0
 #: How many workers are started to look for the earlier call, and to clear failures of suspicion.
 SUSPECTS = 10
 FRESH_WORKERS = 30
@@ -119,6 +125,13 @@ class Case:
         return next((found for found in self.found if found.finding.law == name), None)
 
 
+def failing(failure: Failure) -> Case:
+    """Return the case of one failure."""
+    if isinstance(failure, Checked):
+        return Case(failure.task, checked=[failure])
+    return Case(failure.task, found=[failure])
+
+
 def _fullness(call: Call) -> tuple[int, int]:
     return len({length for array in call.arrays for length in array.shape}), sum(array.size for array in call.arrays)
 
@@ -203,10 +216,12 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
     """Return the failed law of an implementation whose answers depend on what was called before, or didn't always come in time."""
     if case.random or not (case.suspicious or case.slow or case.unanswered or case.ended):
         return None
-    other = _by_itself(session, case) if case.suspicious else None
-    if other is not None:
-        return _result(session, case, other, None)
-    case.pair = _blame(session, journal, case)
+    found = (_by_itself(session, case) if case.suspicious else None) or _blame(session, journal, case)
+    if found is None and case.suspicious:
+        found = _in_a_row(session, case)
+    if isinstance(found, Failed):
+        return _result(session, case, found, None)
+    case.pair = found
     if case.pair is not None:
         case.affected.extend((*case.slow, *case.ended))
         case.slow.clear()
@@ -229,15 +244,39 @@ def _by_itself(session: Session, case: Case) -> Failed | None:
     return None
 
 
+def _in_a_row(session: Session, case: Case) -> Failed | None:
+    """Return that answers change at random, where the same call in a row comes to other answers in one worker than in another."""
+    for call in _evidence(case)[:2]:
+        until = time.monotonic() + ROW_SECONDS
+        with session.fresh() as one, session.fresh() as other:
+            for _ in range(ROW):
+                here, there = call.outcome(one), call.outcome(other)
+                if not _same(here, there) and not _limited(here, there):
+                    return _random(call)
+                if isinstance(here, FATAL) or isinstance(there, FATAL) or time.monotonic() > until:
+                    break
+    return None
+
+
+def _random(call: Call) -> Failed:
+    message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next, after the same calls"
+    return Failed(Reason.NOT_DETERMINISTIC, message)
+
+
+def _limited(*came: Reply | Outcome) -> bool:
+    """Whether something wasn't answered because of a limit: when one is met depends on the machine."""
+    return any(isinstance(each, TimedOut | Exhausted) for each in came)
+
+
 def _unanswered(session: Session, case: Case) -> Result | None:
     """Return the law where a call, asked again, wasn't answered and no earlier call makes it so: a time-out convicts if it repeats."""
     if not case.unanswered:
         return None
     call, came = case.unanswered[0]
-    told = f"{reproduction.words(call)}, which was answered when it was first asked"
+    which = f"{reproduction.words(call)}, which was answered when it was first asked"
     if not isinstance(came, TimedOut):
-        return _result(session, case, replace(came, message="; ".join(filter(None, (came.message, f"asked again for {told}")))), None)
-    late = TimedOut(session.limits.call_seconds, f"to {told}")
+        return _result(session, case, replace(came, message="; ".join(filter(None, (came.message, f"asked again for {which}")))), None)
+    late = TimedOut(session.limits.call_seconds, f"to {which}")
     repeats = isinstance(_alone(session, call), TimedOut)
     return _result(session, case, late if repeats else NotJudged(f"{late.words()}, and when it was asked a third time"), None)
 
@@ -351,23 +390,27 @@ def _both_allowed(checked: Checked | None, name: str, values: np.ndarray, dtype:
     return np.asarray(np.where(np.isnan(radius), np.inf, 2 * (radius + half_ulp(np.abs(values) + np.fmax(radius, 0.0), dtype))))
 
 
-def _blame(session: Session, journal: Journal, case: Case) -> Pair | None:
-    """Return an earlier call and a call whose answer it changes, found by trying in fresh workers."""
+def _blame(session: Session, journal: Journal, case: Case) -> Pair | Failed | None:
+    """Return an earlier call and a call whose answer it changes, found by trying in fresh workers, or that answers change at random."""
     for call, suspects in _candidates(journal, case):
         alone = _alone(session, call)
         for earlier in suspects if not isinstance(alone, TimedOut) else ():
-            pair = _changing(session, earlier, call, alone)
-            if pair is not None:
-                return pair
+            found = _changing(session, earlier, call, alone)
+            if found is not None:
+                return found
     return None
 
 
-def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | None:
-    """Return both calls if the earlier one changes an answer; one that doesn't come in time must fail to come twice."""
+def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | Failed | None:
+    """Return both calls if the earlier one changes an answer whenever it is tried, or else that the answer changes at random."""
     first, after = _after(session, earlier, call)
-    if isinstance(after, TimedOut):
-        first, after = _after(session, earlier, call)
-    return None if _same(alone, after) else Pair(earlier, call, first, after, alone)
+    if _same(alone, after):
+        return None
+    others = [after, *(_after(session, earlier, call)[1] for _ in range(TIMES - 1))]
+    without = [_alone(session, call) for _ in range(TIMES - 1)]
+    if all(_same(alone, each) for each in without) and not any(_same(alone, each) for each in others):
+        return Pair(earlier, call, first, others[-1], alone)
+    return None if _limited(*others, *without) else _random(call)
 
 
 def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]]]:
@@ -405,9 +448,14 @@ def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
 def _message(case: Case, pair: Pair | None) -> str:
     count = len(case.affected)
     others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
+    return f"{told(pair)}{others}"
+
+
+def told(pair: Pair | None) -> str:
+    """Return in words which call changes the answer to which."""
     if pair is None:
-        return f"the answer to the same call changes with what was called before; which earlier call does it was not found{others}"
-    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_differing(pair)}{others}"
+        return "the answer to the same call changes with what was called before; which earlier call does it was not found"
+    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_differing(pair)}"
 
 
 def _differing(pair: Pair) -> str:

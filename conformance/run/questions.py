@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance import laws
-from conformance.calls.outcomes import FATAL, Diagnosis, Failed, NotJudged, Outcome, Passed, Reason, Result, TimedOut
+from conformance.calls.outcomes import FATAL, Diagnosis, Failed, NotJudged, Outcome, Passed, Reason, Result
 from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Session
-from conformance.judge.journal import Call, Task
+from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import run_checks
 from conformance.run import history
+from conformance.run.history import Case
 from conformance.run.orchestrator import Selection, diagnosable
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
@@ -105,6 +106,14 @@ class Judge:
         self.counterexamples: dict[str, tuple[Call, ...]] = {}
         self.endings: Counter[tuple[int, str]] = Counter()
         self.asked: list[Question] = []
+        self.journal = Journal()
+        self.causes: dict[tuple[int, str], Failed] = {}
+        self.again = session.fresh(hash_seed=1)  # what depends on the order of a set answers otherwise there
+
+    def close(self) -> None:
+        """End the workers."""
+        self.session.close()
+        self.again.close()
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -126,7 +135,7 @@ class Judge:
 
     def _answered(self, question: Question) -> Result:
         task = question.task
-        subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+        subject = self.journal.subject(self.session, task)
         found: vector_checks.Checked | law_checks.Found
         if question.vector is not None:
             found = vector_checks.check(subject, task, question.vector)
@@ -144,14 +153,13 @@ class Judge:
             )
             found = law_checks.Found(task, finding)
             self.counterexamples[question.name] = found.calls
-        result = found.result(self.session.opened)
-        return self._settled(task, found, result) if found.failed else result
+        return self._settled(found) if found.failed else found.result(self.session.opened)
 
     def _golden(self, task: Task) -> Golden:
         """Return the golden judgements of a task, each made once."""
         key = task.descriptor.index, task.dtype
         if key not in self.golden:
-            subject = self.session.subject(task.descriptor, task.dtype, task.profile)
+            subject = self.journal.subject(self.session, task)
             self.golden[key] = Golden(subject, task, seed=self.seed, level=self.level)
         return self.golden[key]
 
@@ -159,11 +167,14 @@ class Judge:
         """Return whether what was drawn is evidence enough, or the first failure of what was drawn to have enough of it."""
         wrong = next((found for found in self._beyond(question.task) if found.failed), None)
         if wrong is not None:
-            return self._settled(question.task, wrong, wrong.result(self.session.opened))
+            return self._settled(wrong)
         self.session.notice()
         ending = self.session.afterwards(question.task.descriptor.index, question.task.dtype)
         if ending is not None:  # it came after an answer, whose question knew nothing of it
             return self._result(question, EVIDENCE, ending)
+        changed = self._asked_again(question.task)
+        if changed is not None and changed.convicts:
+            return changed
         missing = self._golden(question.task).gathered.evidence().missing
         outcome = NotJudged(f"not enough evidence: {'; '.join(missing)}") if missing else Passed()
         return self._result(question, EVIDENCE, outcome)
@@ -186,16 +197,35 @@ class Judge:
             self.diagnoses[name] = self._diagnosed(question.task)
         return self.diagnoses[name]
 
-    def _settled(self, task: Task, found: vector_checks.Checked | law_checks.Found, result: Result) -> Result:
-        """Return the failure; one that passes in a fresh worker depends on what was called before, or wasn't answered in time."""
-        with self.session.fresh() as fresh:
-            if not found.again(fresh.subject(task.descriptor, task.dtype, task.profile)):
-                return result
-        if isinstance(result.outcome, TimedOut):
-            return replace(result, outcome=history.once(result.outcome))
-        self.diagnoses.setdefault(_named(task), None)  # values that depend on history show no mistake of values
-        message = "the same call passes in a fresh worker: the answer depends on what was called before"
-        return replace(result, outcome=Failed(Reason.HISTORY, message))
+    def _settled(self, found: vector_checks.Checked | law_checks.Found) -> Result:
+        """Return a failure; one that passes in a fresh worker is told as a run tells it, with what makes it fail."""
+        case = history.failing(found)
+        history.settle(self.session, [case])
+        if not case.affected and not (case.suspicious and self.session.isolated):
+            return found.result(self.session.opened, case.overruled(found))
+        self.diagnoses.setdefault(_named(found.task), None)  # values that depend on history show no mistake of values
+        cause = self._cause(case)
+        told = f"{history.ALONE}: {cause.message}" if case.affected else cause.message
+        return replace(found.result(self.session.opened), outcome=replace(cause, message=told))
+
+    def _cause(self, case: Case) -> Failed:
+        """Return what changes answers, which is looked for once: an earlier call, hash order, or nothing that can be seen."""
+        key = case.task.descriptor.index, case.task.dtype
+        if key not in self.causes:
+            blamed = history.verdict(self.session, self.journal, case) if self.session.isolated else None
+            cause = Failed(Reason.HISTORY, history.told(case.pair))
+            if blamed is not None and isinstance(blamed.outcome, Failed) and blamed.outcome.reason is not Reason.HISTORY:
+                cause = blamed.outcome
+            self.causes[key] = cause
+        return self.causes[key]
+
+    def _asked_again(self, task: Task) -> Result | None:
+        """Return what comes of asking drawn cases once more, in another order and under another hash seed, as a run does."""
+        if not self.session.isolated:
+            return None
+        case = Case(task, checked=list(self._golden(task)))
+        history.ask_again(self.again, [case])
+        return history.verdict(self.session, self.journal, case)
 
     def _diagnosed(self, task: Task) -> Diagnosis | None:
         from conformance.diagnosis import diagnose
