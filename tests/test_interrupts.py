@@ -22,6 +22,12 @@ def wait(seconds: float = 20.0) -> None:
     pytest.fail("the interruption was lost")
 
 
+def send_and_wait(sends: Callable[[int], None], number: int) -> None:
+    """Send a signal, which is heard later, be it while what sends it still collects."""
+    sends(number)
+    wait()
+
+
 class Loud:
     """What sends a signal when it is gone."""
 
@@ -67,10 +73,8 @@ class Quiet:
 @NUMBERS
 @pytest.mark.parametrize("sends", [in_a_destructor, in_a_finalizer, in_a_callback_of_the_collector, in_the_callback_of_a_reference])
 def test_an_interruption_is_heard_where_an_exception_would_be_dropped(sends: Callable[[int], None], number: int) -> None:
-    with heeded(once=True):
-        sends(number)
-        with pytest.raises(KeyboardInterrupt):
-            wait()
+    with heeded(once=True), pytest.raises(KeyboardInterrupt):
+        send_and_wait(sends, number)
 
 
 @NUMBERS
