@@ -516,5 +516,5 @@ def test_what_one_function_leaves_is_told_of_it_and_the_next_is_asked_in_a_fresh
     assert main(["identify", str(path), "--json"]) == 0
     first, second = json.loads(capsys.readouterr().out)
 
-    assert first["left"] == ["changes global state: functions of NumPy"]
+    assert first["left"] == ["changes global state: names of NumPy"]
     assert (second["left"], second["operation"]) == ([], "rope.frequencies")
