@@ -180,7 +180,7 @@ def test_what_a_predicate_leaves_is_told_of_it_and_convicts_nobody_else(tmp_path
 
     report = check(target, level="smoke")
 
-    words = "a predicate of its declaration changes global state: functions of NumPy"
+    words = "a predicate of its declaration changes global state: names of NumPy"
     assert any(words in told for told in results(report, "asked", Advisory))
     assert not results(report, "turned", Advisory)
     assert not results_of(report, "turned")
