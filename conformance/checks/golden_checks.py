@@ -83,7 +83,7 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
         yield check(subject, task, name(task, number), arguments)
     if thorough(task, level):
         swept = list(large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed)))
-        yield from swept
+        yield from map(_kept, swept)
         yield from beside(subject, task, gathered.checked, swept, seed)
     yield from at_real_sizes(plain, task, seed, level)
 
@@ -136,7 +136,7 @@ def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[st
 def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:
     """Yield the judgement of large calls, by the elements that were chosen of each; of those that pass the arrays are let go."""
     wanted = level if task.first else "smoke"
-    yield from large_ones(subject, task, "large", large.large(**_inside(task), seed=seed, level=wanted), cases)
+    yield from map(_kept, large_ones(subject, task, "large", large.large(**_inside(task), seed=seed, level=wanted), cases))
 
 
 def large_ones(
@@ -151,8 +151,13 @@ def large_ones(
             if checked.failed and manner.views:
                 plainly = vector_checks.check(subject, task, checked.vector, replace(manner, views=""))
                 checked = plainly if plainly.failed else checked
-            small = sum(array.size for array in each.arguments.arrays.values()) <= CHEAP
-            yield checked if small or checked.failed else _slim(checked)
+            yield checked
+
+
+def _kept(checked: Checked) -> Checked:
+    """Return a check to keep: one that passed lets go of its arrays where they are large."""
+    small = sum(array.size for array in checked.vector.inputs.values()) <= CHEAP
+    return checked if small or checked.failed else _slim(checked)
 
 
 def _slim(checked: Checked) -> Checked:
