@@ -5,6 +5,8 @@ import signal
 import traceback
 
 LONGEST = 500
+#: Of so many letters at most, with the white space between them: a message may have millions.
+READ = 10_000
 UNTOLD = "its text can't be had"
 #: A larger multiple of what is allowed says no more.
 MANY = 1e6
@@ -46,6 +48,6 @@ def times(ratio: float) -> str:
 def words(error: BaseException) -> str:
     """Return its message."""
     try:
-        return " ".join(str(error).split())[:LONGEST]
+        return " ".join(str(error)[:READ].split())[:LONGEST]
     except BaseException:  # noqa: BLE001  its text is asked from code that isn't ours
         return UNTOLD
