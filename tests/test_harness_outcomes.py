@@ -1,6 +1,7 @@
 """Every outcome from a miniature, through the worker process."""
 
 import functools
+import re
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,26 @@ from conformance.calls.outcomes import (
     TimedOut,
     Unsupported,
 )
+from conformance.calls.status import Status
 from conformance.checks import vector_checks
+from conformance.isolate.targets import TargetError
+from conformance.show import report as screen
+
+HALF_WRITTEN = """\
+import numpy as np
+from conformance import Adapter
+from refimpl.schemes import alibi, rope
+
+adapter = Adapter("mine")
+
+@adapter.implements("rope.rotate", label="unwritten")
+def rotate(x, positions, **settings):
+    rope.rotate(x, positions, **settings)
+
+@adapter.implements("alibi.slopes", label="right")
+def slopes(**settings):
+    return alibi.slopes(**settings, like=np.empty(0))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +123,6 @@ def test_a_refusal_from_inside_is_no_failure() -> None:
     ("name", "reason"),
     [
         ("wrong_shape", Reason.SHAPE),
-        ("two_results", Reason.MALFORMED),
-        ("nothing", Reason.MALFORMED),
         ("narrower", Reason.DTYPE),
         ("not_a_number", Reason.NOT_FINITE),
         ("off_by_one", Reason.VALUE),
@@ -116,6 +134,25 @@ def test_a_wrong_result_fails_for_its_reason(name: str, reason: Reason) -> None:
     reasons = [outcome.reason for outcome in vectors(report) if isinstance(outcome, Failed)]
     assert reason in reasons
     assert report.status == 1
+
+
+@pytest.mark.parametrize(("name", "words"), [("two_results", "got tuple of 2"), ("nothing", "got None: is there a return?")])
+def test_a_fault_of_the_adapter_is_no_verdict(name: str, words: str) -> None:
+    with pytest.raises(TargetError, match=f"^rope.rotate can't be judged: .*the function must return one array, {re.escape(words)}"):
+        judged(name)
+
+
+def test_a_fault_of_the_adapter_loses_no_result_of_another_operation(tmp_path: Path) -> None:
+    target = tmp_path / "two.py"
+    target.write_text(HALF_WRITTEN, encoding="utf-8")
+
+    for jobs in (1, 2):
+        report = run.check(str(target), level="smoke", seed=1, jobs=jobs)
+
+        assert {result.implementation for result in report.results if result.convicts} == {"unwritten"}
+        assert sum(isinstance(result.outcome, Passed) for result in report.results if result.implementation == "right") > 8
+        assert report.status == Status.WRONG_USAGE
+        assert "NOT JUDGED unwritten: rope.rotate in float32; 3 of 3 checks fail" in screen.text(report)
 
 
 def test_code_that_numbers_its_own_rows_fails_where_it_does_not_say_so() -> None:

@@ -50,7 +50,7 @@ def test_every_call_is_drawn_from_what_a_predicate_takes(when: Predicate) -> Non
     came, evidence = judged(when)
 
     assert came["drawn", "Passed"] >= 24
-    assert came["sweep", "Passed"] == 1
+    assert came["sweep", "Passed"] >= 1
     assert came["large", "Passed"] >= 9
     assert not any(outcome != "Passed" for _, outcome in came)
     assert not evidence.missing

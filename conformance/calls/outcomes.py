@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeGuard
 
 from conformance.calls.status import Status
 
@@ -118,6 +119,13 @@ class HarnessError:
 
 
 Outcome = Passed | Failed | Errored | Crashed | TimedOut | Exhausted | Unsupported | NotJudged | Advisory | Waived | HarnessError
+
+
+def is_fault(outcome: Outcome) -> TypeGuard[Failed]:
+    """Whether it is a fault of the adapter, and no verdict on what it adapts."""
+    return isinstance(outcome, Failed) and outcome.reason is Reason.ADAPTER
+
+
 #: What ends the process of an implementation.
 FATAL = (Crashed, TimedOut, Exhausted)
 CONVICTIONS = (Failed, Errored, *FATAL)
@@ -196,6 +204,11 @@ class Result:
         """Whether this result alone makes the implementation non-conforming."""
         return isinstance(self.outcome, CONVICTIONS)
 
+    @property
+    def of(self) -> tuple[str, str]:
+        """Which implementation it is of."""
+        return self.implementation, self.operation
+
 
 #: What is missing where nothing was drawn at all.
 NOTHING_DRAWN = "no golden case was drawn: the stored vectors alone never suffice"
@@ -251,8 +264,11 @@ class Report:
         outcomes = [result.outcome for result in self.results if not isinstance(result.outcome, Advisory)]
         if any(isinstance(outcome, HarnessError) for outcome in outcomes):
             return Status.HARNESS_FAILED
-        if any(result.convicts for result in self.results):
-            return Status.DIFFERS
+        wrong = [result for result in self.results if result.convicts]
+        if wrong:
+            answered = {result.of for result in self.results if isinstance(result.outcome, Passed)}
+            unfit = all(is_fault(result.outcome) and result.of not in answered for result in wrong)
+            return Status.WRONG_USAGE if unfit else Status.DIFFERS
         if any(isinstance(outcome, Passed) for outcome in outcomes):
             return Status.NOT_JUDGED if self.lacking else Status.CONFORMS
         return Status.NOT_JUDGED if outcomes else Status.NOTHING_RAN

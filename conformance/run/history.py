@@ -9,7 +9,19 @@ from typing import Self
 
 import numpy as np
 
-from conformance.calls.outcomes import FATAL, Crashed, Exhausted, Failed, NotJudged, Outcome, Reason, Result, TimedOut
+from conformance.calls.outcomes import (
+    FATAL,
+    Crashed,
+    Exhausted,
+    Failed,
+    NotJudged,
+    Outcome,
+    Reason,
+    Result,
+    TimedOut,
+    Unsupported,
+    is_fault,
+)
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.checks.vector_checks import Checked
@@ -77,6 +89,13 @@ class Case:
     def checks(self) -> list[Failure]:
         """Vectors, then laws."""
         return [*self.checked, *self.found]
+
+    @property
+    def unfit(self) -> str:
+        """What is wrong with the adapter where nothing else came of any call, so that more calls would only say it again."""
+        outcomes = [checked.judgement.outcome for checked in self.checked if not isinstance(checked.judgement.outcome, Unsupported)]
+        faults = [outcome.message for outcome in outcomes if is_fault(outcome)]
+        return faults[0] if faults and len(faults) == len(outcomes) else ""
 
     @property
     def history(self) -> Found | None:

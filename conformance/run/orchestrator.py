@@ -128,18 +128,19 @@ class _Run:
         self.again.start()
         for case in self.cases:
             self._vectors(case)
-            self._golden(case)
-            self._fit(case)
+            if not self._unfit(case):
+                self._golden(case)
+        self._verify_fit()
         self.session.notice()
-        history.ask_again(self.again, self.cases)
+        history.ask_again(self.again, self._fit())
         self.again.close()
-        for case in self.cases:
+        for case in self._fit():
             self._laws(case)
         self.session.notice()
 
     def _explain(self) -> None:
-        history.settle(self.session, self.cases)
-        for case in self.cases:
+        history.settle(self.session, self._fit())
+        for case in self._fit():
             case.blamed = history.verdict(self.session, self.journal, case)
             diagnosis = _diagnose(self.session, case)
             if diagnosis is not None:
@@ -151,17 +152,21 @@ class _Run:
         for checked in vector_checks.run(subject, case.task, vectors, enough=VECTORS[self.selection.level]):
             case.checked.append(checked)
             self.progress.step(checked.vector.id)
-        self._fit(case)
         self.progress.skip(len(vectors) - len(case.checked))
-        if self.selection.cases is None and not vector_checks.futile(case.checked):
+        if self.selection.cases is None and not vector_checks.futile(case.checked) and not case.unfit:
             history.ask_siblings(case, subject)
 
-    def _fit(self, case: Case) -> None:
-        """Raise ``TargetError`` where all that came of the calls so far is that the adapter is at fault; cases by name are answered."""
-        outcomes = [checked.judgement.outcome for checked in case.checked if not isinstance(checked.judgement.outcome, Unsupported)]
-        faults = [outcome.message for outcome in outcomes if isinstance(outcome, Failed) and outcome.reason is Reason.ADAPTER]
-        if self.selection.cases is None and faults and len(faults) == len(outcomes):
-            message = f"{case.task.operation} can't be judged: {faults[0]}"
+    def _unfit(self, case: Case) -> str:
+        """Return what is wrong with the adapter where nothing else came of a case; what is asked for by name is answered."""
+        return case.unfit if self.selection.cases is None else ""
+
+    def _fit(self) -> list[Case]:
+        return [case for case in self.cases if not self._unfit(case)]
+
+    def _verify_fit(self) -> None:
+        """Raise ``TargetError`` where the adapter is at fault in all that is asked: nothing else is lost by that."""
+        if self.cases and not self._fit() and self.selection.shard is None:
+            message = f"{self.cases[0].task.operation} can't be judged: {self.cases[0].unfit}"
             raise TargetError(message)
 
     def _golden(self, case: Case) -> None:

@@ -22,6 +22,7 @@ from conformance.calls.outcomes import (
     Result,
     TimedOut,
     Waived,
+    is_fault,
 )
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
@@ -126,8 +127,10 @@ def _convictions(report: Report, width: int, *, verbose: bool) -> Iterator[Line]
 def _title(conviction: Conviction, width: int) -> Iterator[Line]:
     failed, total = len(conviction.failures), conviction.judged
     dtypes = ", ".join(conviction.dtypes)
+    unfit = failed == total and all(is_fault(failure.outcome) for failure in conviction.failures)
+    told = "NOT JUDGED" if unfit else "WRONG"
     yield from _wrapped(
-        f"WRONG {conviction.implementation}: {conviction.operation} in {dtypes}; {failed} of {total} checks fail", width, style="bad"
+        f"{told} {conviction.implementation}: {conviction.operation} in {dtypes}; {failed} of {total} checks fail", width, style="bad"
     )
 
 
