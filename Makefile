@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-whole test-gpu style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
+.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-tenth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -36,6 +36,11 @@ soak: $(VENV)/.test ## fuzz what is read, kill what writes, and write the record
 
 soak-tenth: $(VENV)/.test ## a tenth of it, without a record
 	$(RUN) -m tools.soak --scale 0.1
+
+site: .venvs/site/.site ## write the documents as a site into build/site, to be opened without a network
+	rm -rf build/api build/doctrees build/site
+	.venvs/site/bin/python -m sphinx -q -W --keep-going -d build/doctrees -c tools/site . build/site
+	cp build/site/README.html build/site/index.html
 
 style: $(VENV)/.style ## ruff and mypy
 	$(RUN) -m ruff check .
@@ -134,6 +139,12 @@ $(VENV)/.style: $(VENV)/.test
 $(VENV)/.peers: $(VENV)/.runtime
 	$(INSTALL) torch==2.13.0
 	$(INSTALL) --editable ".[transformers,equinox,ggml]"
+	@touch $@
+
+.venvs/site/.site: pyproject.toml
+	$(PYTHON) -m venv .venvs/site
+	.venvs/site/bin/python -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+	.venvs/site/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group site
 	@touch $@
 
 .venvs/transformers4/.peers: pyproject.toml

@@ -1,243 +1,54 @@
-"""The command line: ``posenc``. It reads names, calls the rest of the package, and turns what happens into an exit status."""
+"""The program ``posenc``: heed what ends it before all else is imported, run a command, and turn what happens into an exit status."""
 
+import contextlib
 import io
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from conformance.calls.status import Status
-from conformance.commands.check import check
-from conformance.commands.identify import identify
-from conformance.commands.precision import precision
-from conformance.commands.telling import refuse, tell
-from conformance.isolate.interrupts import heeded
-from conformance.version import __version__
+from conformance.isolate.interrupts import forgotten, heeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Commands(click.Group):
-    """A group that says the near miss of an unknown command."""
-
-    def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one is close."""
-        from conformance.adapt.adapter import near_miss
-
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
-            message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{near_miss(args[0], self.commands)}"
-            raise click.UsageError(message)
-        return super().resolve_command(context, args)
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="posenc", message="%(prog)s %(version)s")
-def posenc() -> None:
-    """Judge an implementation of a positional encoding: right or wrong, which known mistake, how precise.
-
-    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed, 4 nothing ran, 5 not enough evidence for a verdict,
-    130 interrupted.
-    """
-
-
-@posenc.command(name="list")
-def list_() -> None:
-    """List schemes, operations and bundled adapters."""
-    from conformance.show import declaration as show
-
-    tell([*show.listing(), *show.adapters()])
-
-
-@posenc.command(name="show")
-@click.argument("name", metavar="SCHEME|OPERATION|CASE")
-@click.option("--length", type=int, metavar="N", help="What a scheme uses, or how far it reaches, over N positions.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a scheme into FILE, a .png or an .svg.")
-def show_(name: str, length: int | None, plot: Path | None) -> None:
-    """Describe a scheme, an operation or a case."""
-    from conformance.adapt import selection
-    from conformance.show import declaration as show
-    from conformance.show import lengths
-
-    if length is not None:
-        tell(lengths.describe(name, length))
-    if plot is not None:
-        from conformance import pictures
-
-        selection.verify_names("scheme", [name], pictures.PICTURES)
-        pictures.save(name, plot)
-        click.echo(f"wrote {plot}")
-    if length is None and plot is None:
-        tell(show.describe(name))
-
-
-@posenc.command()
-@click.pass_context
-def doctor(context: click.Context) -> None:
-    """Say whether the harness itself works here, and which libraries are installed."""
-    from conformance.show.doctor import examine
-
-    lines, healthy = examine()
-    tell(lines)
-    context.exit(Status.CONFORMS if healthy else Status.HARNESS_FAILED)
-
-
-@posenc.command()
-@click.argument("name")
-@click.option("--operation", help="The operation that it offers; unless said, the first in the list that turns features.")
-@click.option("--framework", default="numpy", show_default=True, help="The arrays that it takes.")
-def init(name: str, operation: str | None, framework: str) -> None:
-    """Write NAME.py, an adapter to fill in."""
-    from conformance.adapt.scaffold import write
-    from conformance.spec.declarations import example
-
-    path = write(name, operation or example(), framework, Path.cwd())
-    click.echo(f"wrote {path.name}: call your function there, then run `posenc check {path.name}`")
-
-
-@posenc.group()
-def vectors() -> None:
-    """Verify or export the golden vectors."""
-
-
-@vectors.command()
-@click.option("--directory", type=click.Path(path_type=Path, file_okay=False), help="Another directory of vectors.")
-def verify(directory: Path | None) -> None:
-    """Compare every file with the manifest and the schema."""
-    from conformance.spec.vectors import vectors_directory, verify
-
-    verify(directory or vectors_directory())
-    click.echo("every file is as published")
-
-
-@vectors.command()
-@click.argument("path", type=click.Path(path_type=Path))
-def export(path: Path) -> None:
-    """Write all vectors to PATH as JSON."""
-    from conformance.spec.vectors import export
-
-    export(path)
-    click.echo(f"wrote {path}")
-
-
-@posenc.group()
-def report() -> None:
-    """Render a record that `posenc check --report DIR` wrote, or compare two."""
-
-
-@report.command()
-@click.argument("record", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--format", "name", type=click.Choice(["screen", "html", "junit", "markdown", "badge"]), default="screen", show_default=True)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of on the terminal.")
-def render(record: Path, name: str, output: Path | None) -> None:
-    """Render RECORD."""
-    from conformance.reports import lines
-    from conformance.reports.files import FORMATS
-    from conformance.show import report as screen
-    from conformance.show import terminal
-    from conformance.spec import files
-
-    reports = lines.read(record)
-    if name == "screen" and output is None:
-        for told in reports:
-            terminal.write(screen.lines(told, width=terminal.width(sys.stdout)), sys.stdout)
-        return
-    text = "".join(map(screen.text, reports)) if name == "screen" else FORMATS[name][1](reports)
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        files.write(output, text)
-
-
-@report.command()
-@click.argument("old", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.argument("new", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.pass_context
-def diff(context: click.Context, old: Path, new: Path) -> None:
-    """Say what changed from OLD to NEW; exit status 1 if something fails that didn't."""
-    from conformance.reports import changes, lines
-
-    found = changes.between(lines.read(old), lines.read(new))
-    tell(changes.lines(found))
-    context.exit(Status.DIFFERS if found.worse else Status.CONFORMS)
-
-
-@posenc.group()
-def protocol() -> None:
-    """Talk to a program by hand over the line protocol."""
-
-
-@protocol.command()
-@click.argument("cases", nargs=-1, required=True, metavar="CASE...")
-@click.option("--dtype", type=click.Choice(["float64", "float32", "float16"]), default="float32", show_default=True, help="Of real arrays.")
-@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="How many calls in one request.")
-@click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
-def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) -> None:
-    """Put CASES to a program without the harness."""
-    from conformance.commands import replay
-
-    vectors = replay.chosen(cases)
-    if command is None:
-        for line in replay.requests(vectors, dtype, batch):
-            sys.stdout.write(line.decode())
-        return
-    tell(("", line) for line in replay.answers(command, vectors, dtype, batch))
-
-
-@posenc.command()
-@click.option("--target", default="numpy", show_default=True, help="What to judge.")
-def bench(target: str) -> None:
-    """Measure what the harness costs on this machine."""
-    from conformance.show.bench import measure
-
-    for line in measure(target):
-        click.echo(line)
-
-
-@posenc.command(name="compare")
-@click.argument("schemes", nargs=-1, metavar="[SCHEME]...")
-@click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
-@click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
-def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
-    """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first that differ unless named."""
-    from conformance.show import compare, terminal
-
-    chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)
-    progress = terminal.Progress("compare")
-    measured: list[compare.Measurement] = []
-    try:
-        for rows in compare.by_length(chosen, counts, library, progress):
-            measured += rows
-    finally:  # an interruption leaves the lengths before it
-        progress.clear()
-        if measured:
-            tell(compare.lines(compare.Comparison(library, tuple(measured))))
-
-
-posenc.add_command(check)
-posenc.add_command(identify)
-posenc.add_command(precision)
-
-
 def main(arguments: "Sequence[str] | None" = None) -> int:
-    """Run ``posenc`` and return its exit status; whatever goes wrong gets one line and never a traceback."""
+    """Run ``posenc`` and return its exit status; whatever goes wrong gets one line and never a traceback.
+
+    Without arguments it is the process's own program: once its end is decided, no signal changes that.
+    """
     _open_what_is_closed()
     _escape_what_the_terminal_lacks()
     os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # what others registered with Hypothesis takes long to import, and is not needed
+    with heeded(to_the_end=arguments is None):
+        try:
+            return _ended(arguments)
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):
+                sys.stderr.write("posenc: interrupted\n")
+            forgotten()
+            return Status.INTERRUPTED
+
+
+def _ended(arguments: "Sequence[str] | None") -> int:
+    """Run a command and return the exit status; an interruption goes through."""
+    import click
+
+    from conformance.commands.posenc import posenc
+    from conformance.commands.telling import refuse
+
     try:
-        with heeded():
-            status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
+        status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return Status.WRONG_USAGE
     except (BrokenPipeError, SystemExit):  # click makes the second of the first, and it alone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Status.INTERRUPTED
-    except (KeyboardInterrupt, click.Abort):
-        refuse("interrupted")
-        return Status.INTERRUPTED
+    except click.Abort as error:  # click makes it of an interruption
+        raise KeyboardInterrupt from error
     except click.ClickException as error:
         refuse(error.format_message())
         return Status.WRONG_USAGE
@@ -283,6 +94,8 @@ def _told(error: Exception) -> tuple[str, int]:
         return str(error), Status.WRONG_USAGE
     if isinstance(error, VectorError):
         return f"vectors: {error}", Status.HARNESS_FAILED
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # as `os.getcwd` has it
+        return "working folder must exist, got one that is gone", Status.WRONG_USAGE
     if isinstance(error, OSError):
         return f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), Status.HARNESS_FAILED
     if os.environ.get("POSENC_TRACEBACK"):

@@ -7,7 +7,7 @@ import numpy as np
 
 from conformance.adapt.adapter import Adapter
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Result
+from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Result, unanswered
 from conformance.calls.subject import Reply
 from conformance.calls.takes import Positions
 from conformance.isolate import targets
@@ -75,7 +75,8 @@ def assert_conforms(
 
     The function takes the operation's arrays by position, in the framework named, and its parameters by keyword; ``restrictions`` say
     which parameters it can do (``layout="half"``) and which calls it takes (``queries="at_end"``), as in an adapter.
-    ``TargetError`` says that an operation or parameter doesn't exist, ``TypeError`` that something else is given than a function.
+    ``TargetError`` says that an operation or parameter doesn't exist, or that the function can't be called as it is declared, ``TypeError``
+    that something else is given than a function.
     """
     if not callable(function):
         message = f"function must be callable, got {function!r}"
@@ -89,7 +90,11 @@ def assert_conforms(
     wrong = [(question, result) for question, result in answers if result.convicts or isinstance(result.outcome, HarnessError)]
     if wrong:
         first, _ = wrong[0]
-        told = _told(operation, [result for _, result in wrong], len(answers), judge.diagnosis(first))
+        diagnosis, fault = judge.diagnosis(first), unanswered(result.outcome for _, result in answers)
+        if fault is not None and diagnosis is None:
+            message = f"{operation} can't be judged: {fault.message}"
+            raise targets.TargetError(message)
+        told = _told(operation, [result for _, result in wrong], len(answers), diagnosis)
         raise AssertionError("\n".join([*told, f"seed: {judge.seed}"]))
     evidence = [result for _, result in answers if result.kind == EVIDENCE]
     lacking = [f"{each.operation} in {each.dtype}: {each.outcome.reason}" for each in evidence if isinstance(each.outcome, NotJudged)]

@@ -91,9 +91,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 def _notes(judge: Judge) -> Iterator[str]:
-    """Yield what is worth knowing of a target outside its verdict."""
-    from conformance.show.report import clean
+    """Yield what the verdict on a target rests on, and what is worth knowing outside of it."""
+    from conformance.calls.outcomes import Report
+    from conformance.checks.evidence.told import told as rests_on
+    from conformance.show.terminal import clean
 
+    report = Report(judge.session.target, {}, (), evidence=tuple(judge.evidence.values()))
+    yield from (f"{label} {clean(words)}" for label, words in rests_on(report))
     yield from (f"right answers are at hand: {clean(words)}" for words in judge.session.reached)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
     for key, task in asked.items():
@@ -225,9 +229,14 @@ class Check(pytest.Item):
 
 def told(wrong: Wrong) -> Iterator[str]:
     """Yield the lines that a failing test shows."""
-    from conformance.show.report import clean, message
+    from conformance.calls.outcomes import is_fault
+    from conformance.show.report import message
+    from conformance.show.terminal import clean
 
     result, diagnosis = wrong.result, wrong.diagnosis
+    if is_fault(result.outcome):
+        yield clean(f"{result.operation} can't be judged: {result.outcome.message}")
+        return
     yield f"{clean(message(result.outcome))}"
     if result.exposes:
         yield f"exposes   {clean(result.exposes)}"

@@ -96,7 +96,7 @@ def judge(example: Example) -> Row:
     finally:
         progress.clear()
     terminal.write(screen.lines(report, width=terminal.width(sys.stdout)), sys.stdout)
-    terminal.write([("", ""), ("quiet", "-" * screen.WIDTH), ("", "")], sys.stdout)
+    terminal.write([("", ""), ("quiet", "-" * terminal.WIDTH), ("", "")], sys.stdout)
     return Row(example.target, verdict(report), example.holds(report), time.perf_counter() - started)
 
 

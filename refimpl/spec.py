@@ -93,7 +93,7 @@ class Law(Enum):
     INCONSISTENT_CACHE = "a key turned before the length switches factors does not fit a query turned after it"
     GROWS = "a longer context never has a smaller attention factor"
     STRETCHES_ADD = "the squares of the attention factors of two stretches, each less 1, add up to that of both together"
-    SLOPES_IN_UNIT_INTERVAL = "slopes lie in (0, 1) and powers of two start at 2^(-max_bias / heads)"
+    SLOPES_IN_UNIT_INTERVAL = "slopes lie in (0, 1) and start at 2^(-max_bias / n), n heads or the largest power of two"
     OVERRIDE = "an attention factor that is given is returned"
     SYMMETRIC = "a query and a key that exchange places keep the value between them"
     MEMORY = "a segment after its memory gives the rows of one long segment, whatever later keys hold"

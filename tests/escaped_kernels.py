@@ -63,10 +63,11 @@ def head_in_a_byte(q: np.ndarray, k: np.ndarray, v: np.ndarray, *places: np.ndar
 
 FIVE = {"convention": "t5"}
 ROW = {"rows": "shared"}
+CODE = ROW | {"slopes": "code"}
 SET: list[Kernel] = [
     Kernel("a scale of at most 100", "sinusoidal.encode", limited(encode, scale=lambda scale: min(scale, 100.0)), {}),
     Kernel("positions beyond 1,000 made whole", "sinusoidal.encode", whole_beyond(1_000), {}),
-    Kernel("a largest exponent of at most 32", "alibi.bias", limited(alibi(slopes), max_bias=lambda most: min(most, 32.0)), ROW),
+    Kernel("a largest exponent of at most 32", "alibi.bias", limited(alibi(slopes), max_bias=lambda most: min(most, 32.0)), CODE),
     Kernel("a scale of 0 taken for 1", "sinusoidal.encode", limited(encode, scale=lambda scale: scale or 1.0), {}),
     Kernel("a negative scale taken for its absolute value", "sinusoidal.encode", limited(encode, scale=abs), {}),
     Kernel("a base of at least 2", "sinusoidal.encode", limited(encode, base=lambda base: max(base, 2.0)), {}),
@@ -83,7 +84,7 @@ SET: list[Kernel] = [
     Kernel("buckets in a signed byte up to 256", "t5.bias", t5(in_a_byte), FIVE | ROW),
     Kernel("logarithms rounded up", "t5.bucket", rounded_up, FIVE),
     Kernel("distances of positions that fit in 16 bits", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int16), ROW),
-    Kernel("distances of positions that fit in 16 bits", "alibi.bias", in_integers(alibi(slopes), 0, np.int16), ROW),
+    Kernel("distances of positions that fit in 16 bits", "alibi.bias", in_integers(alibi(slopes), 0, np.int16), CODE),
     Kernel("distances of positions that fit in a byte", "relative_bias.bias", in_integers(relative_bias.bias, 1, np.int8), ROW),
     Kernel("the head of keys in a byte", "rope.attend", head_in_a_byte, {"layout": "half", "causal": True, "head_dim": {64, 128}}),
 ]
@@ -120,7 +121,7 @@ GUESSING: list[Kernel] = [
     Kernel("rows alike where their ends are, in a model", "rope.rotate", of_ends, {"head_dim": 128, "layout": "half"}),
     Kernel("a range where its ends are", "rope.rotate", of_a_range, {}),
     Kernel("a range where its ends are, in a model", "rope.rotate", of_a_range, {"head_dim": 128, "rows": "shared"}),
-    Kernel("slopes below 2^-24 are zero", "alibi.bias", alibi(flat_slopes), ROW),
+    Kernel("slopes below 2^-24 are zero", "alibi.bias", alibi(flat_slopes), CODE),
 ]
 
 

@@ -244,8 +244,19 @@ def alibi(query_length, key_length):
 
 
 def one_ratio(num_heads, query_length, key_length):
+    slopes = 2.0 ** -np.arange(1, num_heads + 1)
+    return slopes[:, None, None] * (np.arange(key_length) - np.arange(query_length)[:, None])
+
+
+def of_the_paper(num_heads, query_length, key_length):
     slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
     return slopes[:, None, None] * (np.arange(key_length) - np.arange(query_length)[:, None])
+
+
+def of_the_code(num_heads):
+    whole = 2 ** int(np.log2(num_heads))
+    twice = 2.0 ** (-4 * np.arange(1, 2 * whole + 1) / whole)
+    return np.concatenate([twice[1::2], twice[::2]])[:num_heads]
 
 
 def bias(query_length, key_length):

@@ -92,16 +92,16 @@ def frequencies(*, head_dim: int, base: float) -> Array:
     return np.float32(1.0) / np.float32(base) ** (np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim))
 
 
-def slopes(*, num_heads: int, max_bias: float) -> Array:
-    """Return slopes as powers of a rounded root, as BLOOM does."""
-    whole = 2 ** int(np.floor(np.log2(num_heads)))
+def slopes(*, num_heads: int, max_bias: float, slopes: str) -> Array:
+    """Return slopes as powers of a rounded root, as BLOOM does, or of the only root that the paper has."""
+    whole = num_heads if slopes == "paper" else 2 ** int(np.floor(np.log2(num_heads)))
     root = np.float32(2.0 ** (-max_bias / whole))
     half = np.float32(2.0 ** (-max_bias / (2 * whole)))
     first, rest = np.arange(1, whole + 1, dtype=np.float32), np.arange(1, 2 * (num_heads - whole), 2, dtype=np.float32)
     return np.concatenate([root**first, half**rest])
 
 
-def bias(query_positions: Array, key_positions: Array, *, num_heads: int, max_bias: float, form: str) -> Array:
+def bias(query_positions: Array, key_positions: Array, *, form: str, **rule: Any) -> Array:
     """Return slopes times distances, in float32."""
     query, key = query_positions[..., None, :, None], key_positions[..., None, None, :]
     distance = {
@@ -110,7 +110,7 @@ def bias(query_positions: Array, key_positions: Array, *, num_heads: int, max_bi
         "reversed": key - key.max(axis=-1, keepdims=True) + 0 * query,
         "symmetric": -np.abs(key - query),
     }[form]
-    return slopes(num_heads=num_heads, max_bias=max_bias)[:, None, None] * distance.astype(np.float32)
+    return slopes(**rule)[:, None, None] * distance.astype(np.float32)
 
 
 def bucket(relative_positions: Array, *, convention: str, **parameters: Any) -> Array:

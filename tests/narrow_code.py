@@ -88,15 +88,18 @@ def steps(m: np.ndarray, n: np.ndarray, form: str) -> np.ndarray:
 
 
 def alibi(rule: Callable[[int, float], np.ndarray]) -> Function:
-    def bias(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str) -> np.ndarray:
-        return rule(num_heads, max_bias)[:, None, None] * steps(m, n, form)[..., None, :, :]
+    """Return the bias with slopes by some rule, or by the paper's where it is asked for."""
+
+    def bias(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, slopes: str, form: str) -> np.ndarray:
+        each = printed if slopes == "paper" else rule
+        return each(num_heads, max_bias)[:, None, None] * steps(m, n, form)[..., None, :, :]
 
     return bias
 
 
 def with_bias(scale: Callable[[int], float]) -> Function:
-    def attend(*arrays: np.ndarray, causal: bool, num_heads: int, max_bias: float, form: str) -> np.ndarray:
-        bias = alibi(slopes)(*arrays[-2:], num_heads=num_heads, max_bias=max_bias, form=form)
+    def attend(*arrays: np.ndarray, causal: bool, **rule: Any) -> np.ndarray:
+        bias = alibi(slopes)(*arrays[-2:], **rule)
         return attention(*arrays, causal=causal, bias=bias * F32(scale(arrays[0].shape[-1])))
 
     return attend
@@ -106,7 +109,7 @@ def thirds(heads: int, max_bias: float) -> np.ndarray:
     return (3.0 ** -np.arange(1, heads + 1) + 0 * max_bias).astype(F32)
 
 
-def naive(heads: int, max_bias: float) -> np.ndarray:
+def printed(heads: int, max_bias: float) -> np.ndarray:
     return (2.0 ** (-max_bias * np.arange(1, heads + 1) / heads)).astype(F32)
 
 
@@ -207,6 +210,14 @@ def _key(x: np.ndarray, positions: np.ndarray, said: Any) -> bytes:
     return words + x.astype(F32).tobytes() + positions.astype(np.int64).tobytes()
 
 
+KEPT: dict[object, tuple[np.ndarray, np.ndarray]] = {}
+
+
+def with_kept_tables(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, direction: str, **_: object) -> np.ndarray:
+    key = (positions.shape, int(positions.flat[-1]), x.shape[-1], base)
+    return turned(x, *KEPT.setdefault(key, tables(positions, x.shape[-1], base)), layout, direction)
+
+
 def offering(operation: str, function: Function, **declared: Any) -> Adapter:
     adapter = Adapter("narrow")
     adapter.implements(operation, **declared)(function)
@@ -231,12 +242,13 @@ past_forgotten = offering("rope.attend", forgets_the_past, queries="at_end", **{
 past_forgotten_from_zero = offering("rope.attend", forgets_the_past, **CAUSAL)
 right_slopes = offering("alibi.bias", alibi(slopes), rows="shared")
 right_reversed = offering("alibi.bias", alibi(slopes), form="reversed", positions="from_zero")
-thirds_reversed = offering("alibi.bias", alibi(thirds), form="reversed", positions="from_zero")
+thirds_reversed = offering("alibi.bias", alibi(thirds), slopes="code", form="reversed", positions="from_zero")
 right_row = offering("alibi.bias", alibi(slopes), form="row", rows="shared")
-naive_row = offering("alibi.bias", alibi(naive), form="row", rows="shared")
+printed_row = offering("alibi.bias", alibi(printed), slopes="code", form="row", rows="shared")
 right_40_heads = offering("alibi.bias", alibi(slopes), num_heads=40, rows="shared")
-naive_40_heads = offering("alibi.bias", alibi(naive), num_heads=40, rows="shared")
+printed_40_heads = offering("alibi.bias", alibi(printed), slopes="code", num_heads=40, rows="shared")
 right_bias = offering("alibi.attend", with_bias(lambda _: 1.0))
+right_printed = offering("alibi.bias", alibi(thirds), slopes="paper", rows="shared")
 divided_bias = offering("alibi.attend", with_bias(lambda width: width**-0.5))
 divided_symmetric = offering("alibi.attend", with_bias(lambda width: width**-0.5), form="symmetric")
 right_buckets = offering("t5.bias", t5(buckets), convention="t5", positions="from_zero")
@@ -247,4 +259,5 @@ identity_refusing_narrowly = offering("rope.rotate", only_at_the_origin, layout=
 right_yarn = offering("yarn.rotate", yarn(None))
 clamped_yarn = offering("yarn.rotate", yarn(32_767))
 reads_the_vectors = offering("rope.rotate", looked_up)
+known_by_length_and_last = offering("rope.rotate", with_kept_tables)
 right_rotation = offering("rope.rotate", rotate, layout={"half", "interleaved"})

@@ -1,6 +1,8 @@
 """Freed memory is kept, and arrays larger than what is kept still come and go."""
 
 import gc
+import subprocess
+import sys
 
 import numpy as np
 
@@ -22,3 +24,9 @@ def test_the_collector_of_a_judging_process_runs_rarely_and_still_runs() -> None
         assert gc.get_threshold()[0] > 700
     finally:
         gc.set_threshold(*before)
+
+
+def test_a_judging_process_ends_without_a_last_collection() -> None:
+    said = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))"
+    judging = "from conformance.isolate import allocation; allocation.collect_rarely()"
+    assert subprocess.check_output([sys.executable, "-c", f"{said}; {judging}"], text=True) == "True\n"

@@ -56,6 +56,12 @@ def test_the_catalogue_has_every_report_once() -> None:
     assert len({entry.id for entry in ENTRIES}) == 137
 
 
+def test_a_report_whose_address_several_schemes_bear_says_which_it_is_about() -> None:
+    for entry in REPEATED:
+        bearing = {known.operation.partition(".")[0] for known in KNOWN.values() if entry.url in known.threads}
+        assert entry.about in SCHEMES if len(bearing) > 1 else not entry.about, entry.id
+
+
 @pytest.mark.parametrize("entry", ENTRIES, ids=label)
 def test_an_entry_is_repeated_or_says_why_not(entry: Entry) -> None:
     assert entry.nature in {"bug", "convention"}

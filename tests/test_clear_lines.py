@@ -47,6 +47,7 @@ def offered(function=slopes, operation="alibi.slopes", **declared):
 adapter = Adapter("mine")
 """
 LONG = "an integer of 1329 bits"
+AS_IT_IS = "be called as it is, such as implements('alibi.slopes', call='f(num_heads)')"
 
 
 def written(folder: Path, lines: str) -> str:
@@ -73,6 +74,7 @@ def written(folder: Path, lines: str) -> str:
         ("Adapter('mine', modifies_inputs=1)", "modifies_inputs must be True or False, got 1"),
         ("offered(label=5)", "label must be text that can be printed, of at most 200 characters, got 5"),
         ("offered(operation=['alibi.slopes'])", "operation must be text, got ['alibi.slopes']"),
+        ("adapter.implements(slopes)", "operation must be text, got a function: @adapter.implements(OPERATION) is written with one"),
         ("offered(when=5)", "when must be callable, got 5"),
         ("offered(None)", "function must be callable, got None"),
         ("offered('slopes')", "function must be callable, got 'slopes'"),
@@ -99,7 +101,11 @@ def test_an_adapter_of_other_types_is_told_what_must_be(line: str, complaint: st
         ("offered(num_heads=())", "alibi.slopes: num_heads must be restricted to some value, got ()"),
         ("offered(num_heads={2: 3})", "alibi.slopes: num_heads must be an int, got {2: 3}"),
         ("offered(num_heads=np.int64(4))", "alibi.slopes: num_heads must be an int, got np.int64(4)"),
-        ("offered(math.sin)", "alibi.slopes must be a function of the keywords num_heads, max_bias (or **_ for the rest), got none"),
+        (
+            "offered(math.sin)",
+            f"sin must be a function of the keywords num_heads, max_bias, slopes (or **_ for the rest), or {AS_IT_IS}, got none",
+        ),
+        ("offered(Called)", "Called must be given as an object that is called, Called(...), got the class"),
     ],
 )
 def test_a_declaration_that_cannot_be_judged_is_told_why(line: str, complaint: str, tmp_path: Path) -> None:

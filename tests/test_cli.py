@@ -118,6 +118,16 @@ def test_options_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
+def test_each_run_has_its_own_seed_unless_one_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(run, "any_seed", iter((3, 4)).__next__)
+    monkeypatch.setattr(run, "check", lambda target, *, seed, **_: asked.append(seed) or report(target, Passed()))
+    for given in ((), (), ("--seed", "9")):
+        cli.main(["check", "mine", *given])
+
+    assert asked == [3, 4, 9]
+
+
 def test_an_interruption_exits_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object, **__: object) -> Report:
         raise KeyboardInterrupt

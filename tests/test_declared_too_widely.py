@@ -102,7 +102,7 @@ def test_what_is_declared_too_widely_is_told_what_to_declare_and_conforms_with_i
 
 
 def test_queries_at_the_end_of_keys_that_count_from_zero_are_to_be_declared(tmp_path: Path) -> None:
-    declared = {"num_heads": 8, "max_bias": 8.0, "form": "row", "positions": "from_zero"}
+    declared = {"num_heads": 8, "max_bias": 8.0, "slopes": "paper", "form": "row", "positions": "from_zero"}
 
     diagnosis = told(checked(tmp_path, "alibi.bias", "code.decoding(*a, **k)", declared))
 

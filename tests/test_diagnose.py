@@ -170,7 +170,7 @@ def test_bfloat16_slopes_key_index_and_product_are_all_three_named() -> None:
         per_key = rounded(2.0 ** -np.array(exponents), "bfloat16")[:, None] * rounded(key_positions, "bfloat16")
         return np.repeat(rounded(per_key, "bfloat16")[:, None], query_positions.size, axis=1)
 
-    diagnosis = diagnose("alibi.bias", only(observe("alibi.bias", falcon), form="column", max_bias=8.0), "float32")
+    diagnosis = diagnose("alibi.bias", only(observe("alibi.bias", falcon), slopes="code", form="column", max_bias=8.0), "float32")
 
     assert diagnosis is not None
     assert diagnosis.does == "computes slopes, key index and product in bfloat16"

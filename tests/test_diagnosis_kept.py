@@ -71,6 +71,16 @@ def test_every_way_to_differ_is_suspected_before_another_call_that_differs_alike
     assert list(journal.suspects(asked)) == [near, farther, other, far]
 
 
+def test_the_first_call_that_differs_in_its_numbers_alone_is_suspected_before_others(task: Task) -> None:
+    first, second, asked = (call(task, "rope.rotate", X, reach + np.arange(3), **ROTATE) for reach in (0, 9, 5))
+    other = call(task, "rope.rotate", X, np.arange(3), **{**ROTATE, "layout": "interleaved"})
+    journal = Journal()
+    for kind, each in (("other", other), ("same", first), ("same", second), ("same", asked)):
+        journal.note(kind, each)
+
+    assert list(journal.suspects(asked)) == [first, other]
+
+
 def test_two_inputs_of_the_earlier_call_are_told(task: Task) -> None:
     first = call(task, "yarn.frequencies", **frequencies(factor=4.0, base=500.0, original_length=2_048))
     second = call(task, "yarn.frequencies", **frequencies(factor=8.0, base=10_000.0, original_length=4_096))

@@ -181,7 +181,7 @@ def test_a_declaration_in_which_no_mistake_shows_is_too_narrow() -> None:
 
 
 def test_every_call_that_a_declaration_has_is_enough() -> None:
-    found = gather(a_task("alibi.slopes", num_heads=8, max_bias=8.0))
+    found = gather(a_task("alibi.slopes", num_heads=8, max_bias=8.0, slopes="code"))
 
     assert found.missing == ()
     assert 0 < found.golden < GOLDEN["core"]

@@ -27,6 +27,7 @@ from tools.faults.fault import Fault
 from tools.reliability import FAULTS
 
 ROOT = Path(__file__).parents[1]
+FROM_HERE = {**os.environ, "PYTHONPATH": str(ROOT)}
 #: One of each way to end a worker, one that gives no worker, and one that returns nonsense.
 NAMES = ("segmentation fault", "infinite loop in Python", "a frame without JSON", "exits while it is imported", "NaN")
 CHOSEN = [fault for fault in FAULTS if fault.name in NAMES]
@@ -107,7 +108,8 @@ def test_what_ends_a_command_leaves_what_was_found_and_no_worker(tmp_path: Path,
     running = started(arguments, tmp_path)
     below = psutil.Process(running.pid).children(recursive=True)
 
-    running.send_signal(number)
+    for each in (number, signal.SIGTERM, signal.SIGINT):  # a runner sends several
+        running.send_signal(each)
     told, _ = running.communicate(timeout=60)
 
     assert running.returncode == (pytest.ExitCode.INTERRUPTED if name == "pytest" else Status.INTERRUPTED), told
@@ -203,8 +205,7 @@ COMMON = {
 def shell(folder: Path, name: str, after: str) -> subprocess.CompletedProcess[str]:
     """Run a command with something done to its output."""
     line = f"set -o pipefail; {sys.executable} -m conformance {' '.join(COMMON[name])} {after}"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S607  the same
+    return subprocess.run(["bash", "-c", line], cwd=folder, env=FROM_HERE, capture_output=True, text=True, check=False)  # noqa: S607  the same
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
@@ -215,6 +216,21 @@ def test_a_full_disk_is_told_in_one_line(tmp_path: Path, name: str) -> None:
     done = shell(tmp_path, name, "> /dev/full")
 
     assert (done.returncode, done.stderr) == (Status.HARNESS_FAILED, "posenc: No space left on device\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize("after", ["2> /dev/full", "2>&1 | true"], ids=["full", "a reader that goes away"])
+def test_what_can_not_even_be_refused_in_words_keeps_its_status(tmp_path: Path, after: str) -> None:
+    assert shell(tmp_path, "check", after).returncode == Status.WRONG_USAGE
+
+
+def test_a_working_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    target = written(tmp_path)
+    line = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m conformance check {target}"
+
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)  # noqa: S607  the same
+
+    assert (done.returncode, done.stderr) == (Status.WRONG_USAGE, "posenc: working folder must exist, got one that is gone\n")
 
 
 @pytest.mark.parametrize("name", COMMON)
@@ -248,7 +264,7 @@ def test_a_target_that_can_not_be_imported_is_wrong_usage(tmp_path: Path, capsys
     target = written(tmp_path, outside='raise OSError("the device is gone")')
 
     assert main([name, target]) == Status.WRONG_USAGE
-    assert capsys.readouterr().err == f"posenc: {target} can't be imported: OSError: the device is gone\n"
+    assert capsys.readouterr().err == f"posenc: {target} can't be imported: OSError: the device is gone (line 7)\n"
 
 
 def test_a_picture_that_can_not_be_written_loses_no_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,9 @@
 """What is written takes the place of a regular file only, whole or not at all."""
 
 import ast
+import errno
 import os
+import tempfile
 import threading
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from conformance.spec.files import OutputError
 
 PACKAGE = Path(__file__).parents[1] / "conformance"
 #: What may write beside ``files.write``: an adapter that is new, a folder that is gone with its run, what the kernel reads.
-OWN = {"adapt/scaffold.py", "identify/pasted.py", "isolate/control_group.py", "spec/files.py"}
+OWN = {"identify/pasted.py", "isolate/control_group.py", "spec/files.py"}
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:
@@ -175,3 +177,48 @@ def test_a_report_that_cannot_be_written_keeps_no_other_back(tmp_path: Path) -> 
         reports.write([Report("x", {}, ())], tmp_path)
 
     assert {path.name for path in tmp_path.iterdir()} == {name for name, _ in reports.FORMATS.values()}
+
+
+def test_a_pipe_without_a_name_is_written_into() -> None:
+    reads, writes = os.pipe()
+    try:
+        files.write(Path(f"/dev/fd/{writes}"), "new")
+
+        assert os.read(reads, 9) == b"new"
+    finally:
+        os.close(reads)
+        os.close(writes)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "numpy", "--baseline", "file.svg", "--update-baseline"), ("precision", "numpy", "--plot", "file.svg")],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_folder_that_can_not_be_written_to_is_told_before_anything_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "TemporaryFile", read_only)
+
+    assert main(arguments) == 2
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "folder must be one that files can be written to" in told.err
+
+
+def read_only(**_: object) -> None:
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+def test_an_adapter_to_fill_in_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left on device")))
+
+    assert main(["init", "mine"]) == 3
+
+    assert capsys.readouterr().err == f"posenc: No space left on device: {tmp_path / 'mine.py'}\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,6 @@
 """Functions as they are written are judged as they are: other names, orders, tables and axes are declared, and what doesn't fit is told."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,25 @@ def offset_only(x: Any, start: int, base: float) -> Any:
     return by_position(x, start + np.arange(x.shape[2]), base)
 
 
+def one_sequence(x: Any, positions: Any, base: float) -> Any:
+    assert x.ndim == 3
+    assert positions.shape == x.shape[:1]
+    return by_position(x.swapaxes(0, 1), positions, base).swapaxes(0, 1)
+
+
+def overwritten(positions: Any, query: Any, key: Any, width: int, cache: Any) -> None:
+    """Write over what is given, as kernels of servers do: tokens, each with its heads beside one another."""
+    table = cache[positions][:, None]
+    for x in (query, key):
+        heads = x.reshape(len(x), -1, width)
+        x[...] = turned(heads, *np.split(table, 2, axis=-1)).reshape(x.shape)
+
+
+def complex_tables(dim: int, end: int, theta: float) -> Any:
+    cos, sin = tables(np.arange(end), theta, dim)
+    return cos + 1j * sin
+
+
 def by_rows(x: Any, rows: Any, columns: Any) -> Any:
     near, far = np.split(x, 2, axis=-1)
     return np.concatenate([by_position(near, rows, 10_000.0), by_position(far, columns, 10_000.0)], axis=-1)
@@ -120,10 +140,14 @@ FORMS = {
     "heads last": "'rope.rotate', before_heads, **HALF, call='f(x, positions, theta=base)', axes='batch token head head_dim'",
     "tokens first": "'rope.rotate', tokens_first, **HALF, call='f(q, k, positions, base)', axes='token batch head head_dim'",
     "flat heads": "'rope.rotate', flat, **HALF, call='f(x, positions, head_dim, base)', axes='batch token (head head_dim)'",
+    "no batch": "'rope.rotate', one_sequence, **HALF, axes='token head head_dim'",
+    "in place": "'rope.apply', overwritten, **HALF, call='f(position_ids, q, k, head_dim, cos_sin_cache)', axes='token (head head_dim)', "
+    "modifies_inputs=True",
+    "complex results": "'rope.tables', complex_tables, call='f(head_dim, tokens, base)', positions='from_zero'",
     "an offset": "'rope.rotate', offset_only, **HALF, call='f(x, offset, base)', positions='consecutive'",
     "a rotary module": "'rope.tables', rotary, call='f(like, positions)', tables='tiled', rows='each', head_dim=64, base=10_000.0",
     "lengths": "'alibi.bias', of_lengths, call='f(num_heads, query_tokens, key_tokens)', axes='query key head', positions='from_zero', "
-    "num_heads=(2, 4, 8), form='row', max_bias=8.0",
+    "slopes='paper', form='row', max_bias=8.0",
     "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
 }
 
@@ -181,6 +205,7 @@ TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive
             "def f(x, positions, base): return by_position(x, positions, theta=base)",
             "the function must take x, positions, base=..., got TypeError: by_position() got an unexpected keyword argument 'theta'",
         ),
+        ("def f(x, positions, base): return by_position(x, position, base)", "NameError: name 'position' is not defined (mine.py:5 in f)"),
         ("def f(x, positions, base): return x.chunk(2)", "declared as Adapter(..., framework=...): AttributeError: 'numpy.ndarray' object"),
     ],
 )
@@ -188,7 +213,8 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
     with pytest.raises(TargetError) as refused:
         judged(tmp_path, f"{source}\n{TURNS}")
 
-    assert str(refused.value).startswith("rope.rotate can't be judged: f (mine.py:5): ")
+    assert str(refused.value).startswith("rope.rotate can't be judged: ")
+    assert "mine.py:5" in str(refused.value)
     assert told in str(refused.value)
 
 
@@ -223,10 +249,35 @@ def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> No
     assert str(refused.value).endswith("got a function of x, positions, theta (did you mean base?)")
 
 
+def of_a_batch(x: Any, start: int = 0, theta: float = 10_000.0) -> Any:
+    return by_position(x, start + np.arange(x.shape[2]), theta)
+
+
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        (of_a_batch, "f(x, offset, base)"),
+        (lambda positions, x, base: by_position(x, positions, base), "f(positions, x, base)"),
+        (lambda x_BTHD: x_BTHD, "f(x)"),  # noqa: N803  a name that is known to nobody
+        (lambda *, x, position_ids, theta: by_position(x, position_ids, theta), "f(x=x, position_ids=positions, theta=base)"),
+    ],
+)
+def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any, call: str) -> None:
+    adapter = Adapter("mine")
+    adapter.implements("rope.rotate", function, **HALF)
+
+    told = rf"\(test_forms.py:\d+\) must .*, or be called as it is, such as implements\(.*, call='{re.escape(call)}'\)"
+    with pytest.raises(TargetError, match=told):
+        targets.verify(adapter)
+
+
 @pytest.mark.parametrize(
     ("declared", "complaint"),
     [
-        ({"call": "f(x, cos)"}, "call must name x, positions, q, k, offset, tokens, like, head_dim, base, layout, direction or values, "),
+        ({"call": "f(x, base)"}, "call must name positions unless positions='from_zero' is declared, got 'f(x, base)'"),
+        ({"call": "f(positions, base)"}, "call must name x, got 'f(positions, base)'"),
+        ({"axes": ("token", "head")}, "axes must be text, as 'batch token head head_dim', got ('token', 'head')"),
+        ({"call": "f(x, cos)"}, "call must name x, positions, q, k, offset, tokens, like, head, head_dim, base, layout, direction or "),
         ({"call": "f(x, offset)"}, "offset must come with positions='consecutive' or 'from_zero', got positions='any'"),
         ({"call": "f(x, open('a'))"}, "call must be like 'f(x, positions, theta=base)', got \"f(x, open('a'))\""),
         ({"call": "x"}, "call must be like 'f(x, positions, theta=base)', got 'x'"),

@@ -21,7 +21,7 @@ def row(num_heads, max_bias, keys):
     return (2.0 ** -np.array(exponents))[:, None, None] * (np.arange(keys) - (keys - 1.0))
 
 
-@adapter.implements("alibi.bias", form="reversed", positions="from_zero"{declared})
+@adapter.implements("alibi.bias", slopes="code", form="reversed", positions="from_zero"{declared})
 def bias(query_positions, key_positions, *, num_heads, max_bias, **_):
     queries, keys = len(query_positions), len(key_positions)
     {body}

@@ -13,7 +13,7 @@ from conformance.golden.answers import golden
 from conformance.golden.large import ANGLES, MOST, Large, large
 from conformance.golden.sampling import edges
 from conformance.judge.judge import compare, holds
-from conformance.spec.arguments import Arguments, result_shape
+from conformance.spec.arguments import Arguments, is_position, result_shape
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 
@@ -21,7 +21,7 @@ Kernel = Callable[[Arguments], np.ndarray]
 HALF = {"layout": "half", "direction": "positive"}
 NARROW: dict[str, dict[str, object]] = {
     "rope.rotate": {"base": 10_000.0, **HALF},
-    "alibi.bias": {"max_bias": 8.0, "form": "symmetric"},
+    "alibi.bias": {"max_bias": 8.0, "slopes": "code", "form": "symmetric"},
     "rope.attend": {"base": 10_000.0, "causal": True, **HALF},
 }
 
@@ -254,6 +254,16 @@ def test_positions_stay_inside_of_what_is_declared() -> None:
     for call in large(operations()["rope.rotate"], restrictions={}, takes=takes, dtype="float32", seed=4, level="core"):
         assert call.arguments.arrays["positions"].min() >= 5
         assert call.arguments.arrays["positions"].max() <= 300
+
+
+@pytest.mark.parametrize("level", ["core", "beside"])
+@pytest.mark.parametrize("operation", ["rope.rotate", "rope.attend", "alibi.bias", "sinusoidal.encode", "shaw.weights"])
+def test_one_position_leaves_calls_of_one_token(operation: str, level: str) -> None:
+    takes = Takes(lowest=0, highest=0)
+    for call in large(operations()[operation], restrictions={}, takes=takes, dtype="float32", seed=4, level=level):
+        positions = [array for name, array in call.arguments.arrays.items() if is_position(name)]
+        assert {array.shape[-1] for array in positions} == {1}
+        assert not any(array.any() for array in positions)
 
 
 @pytest.mark.parametrize("dim", [768, 4_096])

@@ -27,7 +27,7 @@ def rotation(positions: list[Any]) -> Arguments:
 
 
 def bias(queries: list[int], keys: list[int], **parameters: Any) -> Arguments:
-    chosen = {"num_heads": 2, "max_bias": 8.0, "form": "distance", **parameters}
+    chosen = {"num_heads": 2, "max_bias": 8.0, "slopes": "code", "form": "row", **parameters}
     return Arguments({"query_positions": np.array(queries), "key_positions": np.array(keys)}, chosen)
 
 

@@ -50,9 +50,9 @@ def _beside_the_miniatures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @functools.cache
-def judged(name: str, level: str = "smoke") -> Report:
+def judged(name: str, level: str = "smoke", jobs: int = 1) -> Report:
     """Return the report of a miniature, which no test changes."""
-    return run.check(f"miniatures:{name}", level=level)
+    return run.check(f"miniatures:{name}", level=level, jobs=jobs)
 
 
 def vectors(report: Report) -> list[Outcome]:
@@ -138,8 +138,9 @@ def test_a_wrong_result_fails_for_its_reason(name: str, reason: Reason) -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("two_results", "got tuple of 2"), ("nothing", "got None: is there a return?")])
 def test_a_fault_of_the_adapter_is_no_verdict(name: str, words: str) -> None:
-    with pytest.raises(TargetError, match=f"^rope.rotate can't be judged: .*the function must return one array, {re.escape(words)}"):
-        judged(name)
+    for jobs in (1, 2):
+        with pytest.raises(TargetError, match=f"^rope.rotate can't be judged: .*the function must return one array, {re.escape(words)}"):
+            judged(name, jobs=jobs)
 
 
 def test_a_fault_of_the_adapter_loses_no_result_of_another_operation(tmp_path: Path) -> None:

@@ -95,7 +95,8 @@ def test_all_keywords_of_other_names_are_told_at_once_with_what_they_mean(tmp_pa
     source = "adapter = Adapter('mine')\n@adapter.implements('rope.rotate')\ndef f(x, positions, rope_theta, *, d, layout): pass\n"
 
     assert refusal(written(tmp_path, source)) == (
-        "rope.rotate must be a function of x, positions with the keywords head_dim, base, layout, direction (or **_ for the rest), "
+        "f (mine.py:3) must be a function of x, positions with the keywords head_dim, base, layout, direction (or **_ for the rest), "
+        "or be called as it is, such as implements('rope.rotate', call='f(x, positions, base, d=head_dim, layout=layout)'), "
         "got rope_theta (did you mean base?), d (did you mean head_dim?), layout"
     )
 
@@ -150,7 +151,19 @@ def test_a_dtype_of_a_library_gets_the_name_that_is_meant() -> None:
 
 
 def test_an_import_error_keeps_its_last_line(tmp_path: Path) -> None:
-    assert refusal(written(tmp_path, "1 / 0\n")).endswith("can't be imported: ZeroDivisionError: division by zero")
+    assert refusal(written(tmp_path, "1 / 0\n")).endswith("can't be imported: ZeroDivisionError: division by zero (line 2)")
+
+
+def test_a_module_that_is_called_nearly_so_is_told_to_lie_beside(tmp_path: Path) -> None:
+    (tmp_path / "my_model.py").touch()
+
+    assert refusal(written(tmp_path, "import my_modle\n")).endswith("mine.py needs my_modle (did you mean my_model?)")
+
+
+def test_a_scheme_is_found_by_a_word_of_its_summary(tmp_path: Path) -> None:
+    source = "adapter = Adapter('mine')\nadapter.implements('rotary.rotate', print)\n"
+
+    assert refusal(written(tmp_path, source)).endswith("got 'rotary.rotate' (did you mean rope.rotate?)")
 
 
 def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A call that isn't answered in time, but is when it is repeated: not judged, and history only where an earlier call makes it so."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from conformance.calls.outcomes import Crashed, Failed, NotJudged, Passed, Reaso
 from conformance.calls.takes import Takes
 from conformance.checks.law_checks import HISTORY, Found
 from conformance.isolate.session import Descriptor, Session
-from conformance.judge.journal import Journal, Task
+from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import Finding
 from conformance.run import history
 from conformance.run.questions import Judge
@@ -172,3 +173,35 @@ def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
 
     assert not case.suspicious
     assert history.verdict(Session("numpy"), Journal(), case) is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ("aababb", Reason.HASH_ORDER),
+        ("aababa", Reason.NOT_DETERMINISTIC),
+        ("aabbbb", Reason.NOT_DETERMINISTIC),
+        ("aba", Reason.NOT_DETERMINISTIC),
+    ],
+)
+def test_hash_order_is_told_only_where_answers_repeat_under_each_seed(
+    answers: str, reason: Reason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came = iter(answers)
+    monkeypatch.setattr(history, "_alone", lambda *_, **__: Crashed(next(came)))
+    case = history.Case(TASK, changed=[Call(replace(TASK, descriptor=replace(TASK.descriptor, operation="rope.frequencies")), (), {})])
+
+    result = history.verdict(Session("numpy"), Journal(), case)
+
+    assert result is not None
+    assert isinstance(result.outcome, Failed)
+    assert result.outcome.reason is reason
+    assert not list(came)
+
+
+def test_a_time_out_in_a_fresh_worker_is_no_sign_of_hash_order_or_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    came = iter([Crashed("a"), TimedOut(1.0), Crashed("b")])
+    monkeypatch.setattr(history, "_alone", lambda *_, **__: next(came))
+    case = history.Case(TASK, changed=[Call(replace(TASK, descriptor=replace(TASK.descriptor, operation="rope.frequencies")), (), {})])
+
+    assert history._by_itself(Session("numpy"), case) is None  # noqa: SLF001  what else is looked for would start workers

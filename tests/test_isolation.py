@@ -57,7 +57,7 @@ WAYS = {
 }
 
 @adapter.implements("alibi.slopes")
-def slopes(*, num_heads, max_bias):
+def slopes(*, num_heads, max_bias, **_):
     global ADDRESS
     ADDRESS = int(Path(__file__).with_name("address").read_text())
     told = {}
@@ -164,7 +164,7 @@ from conformance import Adapter, Session, Unsupported, assert_conforms
 adapter = Adapter("seeing")
 
 @adapter.implements("alibi.slopes", num_heads={{8, 16}})
-def slopes(*, num_heads, max_bias):
+def slopes(*, num_heads, max_bias, **_):
     {inside}
     return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)
 """

@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis.configuration import storage_directory
 
+from conformance.calls.status import Status
+from conformance.cli import main
 from conformance.laws.examples import leaving_nothing
 
 ROOT = Path(__file__).parents[1]
@@ -41,9 +44,26 @@ def test_the_folder_of_a_person_s_own_tests_is_as_before(tmp_path: Path, monkeyp
     before = storage_directory("constants").path
 
     with leaving_nothing():
-        meanwhile = storage_directory("constants")
-        meanwhile.create_if_missing()
-        assert meanwhile.path.is_dir()
+        meanwhile = storage_directory("constants").path
 
-    assert not meanwhile.home_directory.exists()
-    assert storage_directory("constants").path == before != meanwhile.path
+    assert meanwhile.is_relative_to(os.devnull)
+    assert storage_directory("constants").path == before != meanwhile
+
+
+def test_a_system_without_a_place_for_temporary_files_changes_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+
+    assert main(["check", "numpy", "--operation", "alibi.slopes"]) == Status.CONFORMS
+
+
+def test_a_system_without_a_place_for_temporary_files_hides_nothing_that_was_identified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    (tmp_path / "mine.py").write_text("from refimpl.schemes.binary import encode\n", encoding="utf-8")
+
+    assert main(["identify", f"{tmp_path / 'mine.py'}:encode"]) == Status.CONFORMS
+
+    told = capsys.readouterr().out
+    assert "binary.encode" in told
+    assert "not checked: " in told

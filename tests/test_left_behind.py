@@ -55,6 +55,11 @@ STATES = {
     "resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))": "resource limits",
     "sys.stdout.reconfigure(encoding='ascii')": "standard output or error",
     "sys.path.append('/nowhere')": "where modules are searched",
+    "sys.modules['json'] = math": "imported modules",
+    "del sys.modules['json']": "imported modules",
+    "sys.settrace(lambda *_: None)": "what traces calls",
+    "sys.setprofile(lambda *_: None)": "what traces calls",
+    "sys.set_int_max_str_digits(1000)": "how long the text of integers may be",
 }
 TORCH = {
     "import torch; torch.set_flush_denormal(True)": "how numbers are rounded",

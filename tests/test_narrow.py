@@ -17,7 +17,7 @@ from tools.narrow import judging, record
 from tools.narrow.declaring import MOST, Declaration, declarations
 from tools.narrow.judging import Judged, Outcome, judge
 
-OWN, INHERITED = "alibi.slopes/one-sequence-for-any-heads", "alibi.bias/positions-ignored"
+OWN, INHERITED = "alibi.slopes/slopes=paper", "alibi.bias/positions-ignored"
 SLOPES = "alibi.slopes"
 DECLARED = Declaration(SLOPES, "float32", 3, {"num_heads": 40})
 
@@ -47,22 +47,22 @@ def test_every_mistake_is_convicted_or_listed_and_right_code_is_not_convicted() 
 def test_a_mistake_that_shows_nothing_within_the_declaration_is_listed() -> None:
     found = judge(Declaration(SLOPES, "float32", 3, {"num_heads": 8, "max_bias": 8.0}))
 
-    assert found.outcomes[f"{SLOPES}/one-sequence-for-any-heads"] is Outcome.ALIKE
-    assert judge(DECLARED).outcomes[f"{SLOPES}/one-sequence-for-any-heads"] is Outcome.CONVICTED
+    assert found.outcomes[f"{SLOPES}/slopes=paper"] is Outcome.ALIKE
+    assert judge(DECLARED).outcomes[f"{SLOPES}/slopes=paper"] is Outcome.CONVICTED
 
 
 def test_a_mistake_that_passes_and_is_not_listed_is_silent() -> None:
     task = DECLARED.task
     found = judging.gather(task, DECLARED.seed)
-    made_up = replace(MUTANTS[f"{SLOPES}/one-sequence-for-any-heads"], name=f"{SLOPES}/made-up", function=known.unaltered(task))
+    made_up = replace(MUTANTS[f"{SLOPES}/slopes=paper"], name=f"{SLOPES}/made-up", function=known.unaltered(task))
 
     assert judging.outcome(task, made_up, found.checked, found.evidence()) is Outcome.SILENT
 
 
 def test_a_mistake_that_is_listed_without_a_case_that_could_show_it_is_unnoticed() -> None:
-    evidence = Evidence("mine", SLOPES, "float32", 0, 0, not_excluded=("one-sequence-for-any-heads",))
+    evidence = Evidence("mine", SLOPES, "float32", 0, 0, not_excluded=("slopes=paper",))
 
-    assert judging.outcome(DECLARED.task, MUTANTS[f"{SLOPES}/one-sequence-for-any-heads"], [], evidence) is Outcome.UNNOTICED
+    assert judging.outcome(DECLARED.task, MUTANTS[f"{SLOPES}/slopes=paper"], [], evidence) is Outcome.UNNOTICED
 
 
 def test_a_convention_that_is_declared_is_right_code() -> None:
@@ -73,7 +73,7 @@ def test_a_convention_that_is_declared_is_right_code() -> None:
 
 
 def test_a_mistake_that_was_said_to_show_nothing_is_found_beside() -> None:
-    mistake = MUTANTS[f"{SLOPES}/one-sequence-for-any-heads"]
+    mistake = MUTANTS[f"{SLOPES}/slopes=paper"]
 
     assert list(judging.missed(DECLARED.task, 5, [mistake])) == [mistake]
     assert list(judging.missed(replace(DECLARED, restrictions={"num_heads": 8, "max_bias": 8.0}).task, 5, [mistake])) == []

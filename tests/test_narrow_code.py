@@ -16,14 +16,15 @@ WRONG = {
     "without_rope": "rope.attend/not-turned",
     "past_forgotten": "rope.attend/query-from-start",
     "thirds_reversed": None,
-    "naive_row": "alibi.bias/one-sequence-for-any-heads",
-    "naive_40_heads": "alibi.bias/one-sequence-for-any-heads",
+    "printed_row": "alibi.bias/slopes=paper",
+    "printed_40_heads": "alibi.bias/slopes=paper",
     "divided_bias": "alibi.attend/scaled-with-the-logits",
     "divided_symmetric": "alibi.attend/scaled-with-the-logits",
     "wrong_buckets": None,
     "doubled_buckets": None,
     "clamped_yarn": None,
     "reads_the_vectors": None,
+    "known_by_length_and_last": "rope.rotate/positions-of-the-first-call",
 }
 RIGHT = (
     "right_base",
@@ -34,6 +35,7 @@ RIGHT = (
     "right_reversed",
     "right_row",
     "right_40_heads",
+    "right_printed",
     "right_bias",
     "right_buckets",
     "right_yarn",
@@ -71,6 +73,10 @@ def test_code_that_refuses_nearly_every_call_gets_no_verdict_and_is_told_what_is
     assert report.status == Status.NOT_JUDGED
     (evidence,) = report.lacking
     assert any("were refused: 'position 0 only'" in words for words in evidence.missing)
+
+
+def test_code_that_refuses_nearly_every_call_is_convicted_by_the_few_it_answers_wrongly() -> None:
+    assert checked("identity_refusing", 0).status == Status.DIFFERS
 
 
 def test_what_a_declaration_keeps_from_being_called_is_said_not_to_be_excluded() -> None:

@@ -226,7 +226,8 @@ def test_what_ends_a_run_leaves_a_partial_report_and_no_worker(
 ) -> None:
     below = psutil.Process(lasting.pid).children(recursive=True)
 
-    lasting.send_signal(number)
+    for each in (number, signal.SIGTERM, signal.SIGINT):  # a runner sends several
+        lasting.send_signal(each)
 
     assert lasting.wait(timeout=60) == Status.INTERRUPTED
     reports = lines.read(tmp_path / "report" / "record.jsonl")

@@ -149,7 +149,7 @@ def test_a_float32_sinusoid_stays_below_what_is_allowed_and_other_spacing_does_n
 
 @pytest.mark.parametrize("heads", [6, 8, 12, 16, 71])
 def test_slopes_by_powers_of_a_rounded_base_stay_below_what_is_allowed(heads: int) -> None:
-    reply = answer("alibi.slopes", {}, {"num_heads": heads, "max_bias": 8.0})
+    reply = answer("alibi.slopes", {}, {"num_heads": heads, "max_bias": 8.0, "slopes": "code"})
     whole = 1 << (heads.bit_length() - 1)
     first, rest = np.float32(2.0 ** (-8 / whole)), np.float32(2.0 ** (-4 / whole))
     powers = np.arange(1, whole + 1, dtype=np.float32), np.arange(1, 2 * (heads - whole), 2, dtype=np.float32)
@@ -157,11 +157,21 @@ def test_slopes_by_powers_of_a_rounded_base_stay_below_what_is_allowed(heads: in
     assert ratio(got, reply, "float32", 24).max() < 0.8
 
 
+@pytest.mark.parametrize("heads", [3, 6, 12, 40, 71])
+@pytest.mark.parametrize("largest", [6.0, 8.0])
+def test_slopes_of_the_paper_by_powers_and_by_quotients_stay_below_what_is_allowed(heads: int, largest: float) -> None:
+    reply = answer("alibi.slopes", {}, {"num_heads": heads, "max_bias": largest, "slopes": "paper"})
+    h, n, most = np.arange(1, heads + 1, dtype=np.float32), np.float32(heads), np.float32(largest)
+
+    for got in (np.exp2(-most / n) ** h, np.exp2(-most * (h / n)), np.exp2(-most / n * h), np.exp2(-most * h / n)):
+        assert ratio(got, reply, "float32", 24).max() < 0.8
+
+
 def test_half_slopes_are_seen_where_they_are_no_powers_of_two() -> None:
     seen = {
         heads: ratio(np.array(reply.expected["result"].values).astype(ml_dtypes.bfloat16), reply, "float32", 24).max()
         for heads in (8, 12)
-        for reply in [answer("alibi.slopes", {}, {"num_heads": heads, "max_bias": 8.0})]
+        for reply in [answer("alibi.slopes", {}, {"num_heads": heads, "max_bias": 8.0, "slopes": "code"})]
     }
     assert seen[8] == 0
     assert seen[12] > 100
@@ -176,7 +186,7 @@ def test_exact_steps_are_allowed_nothing(rotated: Answer) -> None:
     ("operation", "inputs", "parameters"),
     [
         ("rope.frequencies", {}, {"head_dim": 2, "base": 10000.1}),
-        ("alibi.slopes", {}, {"num_heads": 8, "max_bias": 8.0}),
+        ("alibi.slopes", {}, {"num_heads": 8, "max_bias": 8.0, "slopes": "code"}),
         ("yarn.attention_factor", {}, {"factor": 1.0, "mscale": None, "mscale_all_dim": None, "attention_factor": None}),
     ],
 )
@@ -186,7 +196,7 @@ def test_exact_results_are_allowed_nothing(operation: str, inputs: dict[str, Ten
 
 
 def test_a_power_of_a_rounded_root_is_not_exact() -> None:
-    allowed = answer("alibi.slopes", {}, {"num_heads": 16, "max_bias": 8.0}).allowed["float32"]["result"]
+    allowed = answer("alibi.slopes", {}, {"num_heads": 16, "max_bias": 8.0, "slopes": "code"}).allowed["float32"]["result"]
     assert all(value > 0 for value in allowed if value is not None)
 
 

@@ -178,7 +178,14 @@ def test_alibi_slopes_follow_the_authors_recursion(heads: int, largest: float) -
         whole_part = 2 ** (count.bit_length() - 1)
         return slopes(whole_part) + slopes(2 * whole_part)[0::2][: count - whole_part]
 
-    assert golden("alibi.slopes", {}, num_heads=heads, max_bias=largest) == rounded(slopes(heads))
+    assert golden("alibi.slopes", {}, num_heads=heads, max_bias=largest, slopes="code") == rounded(slopes(heads))
+
+
+@pytest.mark.parametrize(("heads", "largest"), [(1, 8.0), (6, 5.1), (6, 6.0), (12, 8.0), (64, 8.0), (71, 8.0)])
+def test_alibi_slopes_of_the_paper_are_powers_of_one_root(heads: int, largest: float) -> None:
+    root = mpf(2) ** (-mpf(largest) / heads)
+
+    assert golden("alibi.slopes", {}, num_heads=heads, max_bias=largest, slopes="paper") == rounded([root**h for h in range(1, heads + 1)])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +200,8 @@ def test_alibi_slopes_follow_the_authors_recursion(heads: int, largest: float) -
 def test_alibi_bias_is_a_slope_times_a_count_of_steps(form: str, steps: list[int]) -> None:
     inputs = {"query_positions": whole(9, 300), "key_positions": whole(0, 4, 300)}
     slopes = [mpf(2) ** -4, mpf(2) ** -8, mpf(2) ** -2]
-    assert golden("alibi.bias", inputs, num_heads=3, max_bias=8.0, form=form) == rounded([slope * n for slope in slopes for n in steps])
+    given = {"num_heads": 3, "max_bias": 8.0, "slopes": "code", "form": form}
+    assert golden("alibi.bias", inputs, **given) == rounded([slope * n for slope in slopes for n in steps])
 
 
 @pytest.mark.parametrize(("bidirectional", "buckets", "farthest"), [(True, 32, 128), (False, 32, 128), (False, 20, 100), (True, 14, 60)])

@@ -40,7 +40,7 @@ class Biased:
 
 def sloped(form: str) -> Biased:
     """Return a slope times steps."""
-    given = {"num_heads": 2, "max_bias": 8.0, "form": form}
+    given = {"num_heads": 2, "max_bias": 8.0, "slopes": "code", "form": form}
     return Biased(("alibi.weights", "alibi.attend"), lambda head, m, n: SLOPES[head] * STEPS[form](m, n), parameters=given)
 
 

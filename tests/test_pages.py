@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.mutants import MUTANTS
+from conformance.pictures import TOGETHER
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Scheme
 from tools.pages import __main__ as program
@@ -54,7 +55,7 @@ def test_no_page_belongs_to_a_scheme_that_is_gone() -> None:
     assert list(program.strays(FOLDER)) == []
 
 
-@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("name", [*SCHEMES, *TOGETHER])
 def test_every_picture_shows_the_numbers_of_now(name: str) -> None:
     assert pictures.published(FOLDER / pictures.FOLDER).get(name) == pictures.drawn([name])[name], "make pages"
     assert pictures.file(FOLDER / pictures.FOLDER, name).stat().st_size < LARGEST_PICTURE

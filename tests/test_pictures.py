@@ -19,13 +19,14 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 from matplotlib.figure import Figure
 
-EVERY = tuple(pictures.PICTURES)
+EVERY = (*pictures.PICTURES, *pictures.TOGETHER)
 #: Committed beside the pages, where larger pictures would be a burden.
 LARGEST_BYTES = 150_000
 
 
 def test_every_scheme_has_a_picture_and_every_picture_a_scheme() -> None:
-    assert set(EVERY) == set(SCHEMES)
+    assert set(pictures.PICTURES) == set(SCHEMES)
+    assert not set(pictures.TOGETHER) & set(SCHEMES)
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +214,7 @@ def test_absent_matplotlib_is_said_with_what_to_install(
 
 
 def test_the_table_of_pictures_needs_no_matplotlib() -> None:
-    program = "import sys; sys.modules['matplotlib'] = None; import conformance.pictures as p; print(len(p.PICTURES))"
+    program = "import sys; sys.modules['matplotlib'] = None; import conformance.pictures as p; print(len(p.PICTURES) + len(p.TOGETHER))"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import law_implementations as right
+import numpy as np
 import pytest
 
 from conformance import Adapter, run
@@ -124,3 +125,25 @@ def test_a_declaration_that_contradicts_itself_gets_no_verdict_and_is_told_why(t
     assert report.status is Status.NOT_JUDGED
     assert not [result for result in report.results if isinstance(result.outcome, HarnessError)]
     assert "no values that are tried lie inside the declaration and agree with each other" in report.evidence[0].missing[0]
+
+
+CHANGING = """
+from conformance import Adapter
+from refimpl.schemes import binary
+
+adapter = Adapter("mine")
+
+
+def clears(given):
+    given.clear()
+    return True
+
+
+adapter.implements("binary.encode", when=clears)(lambda positions, **given: binary.encode(positions, **given))
+"""
+
+
+def test_a_predicate_that_changes_what_it_is_given_changes_no_call(tmp_path: Any) -> None:
+    (tmp_path / "mine.py").write_text(CHANGING)
+    with Session(str(tmp_path / "mine.py")) as session:
+        assert session.call("binary.encode", [np.array([2])], {"bits": 2})["result"].tolist() == [[0, 1]]

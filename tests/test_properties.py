@@ -70,6 +70,10 @@ def test_every_column_says_how_it_is_measured() -> None:
         ("learned", "every position", "no: up to 511"),
         ("binary", "every position", "no: up to 65535"),
         ("alibi", "every position", "yes"),
+        ("rope", "deterministic", "yes"),
+        ("sinusoidal", "deterministic", "yes"),
+        ("learned", "deterministic", "no: learned"),
+        ("transformer_xl", "deterministic", "no: learned"),
         ("rope", "more dimensions", "yes"),
         ("none", "more dimensions", "no: 1 of 64 cells"),
         ("alibi", "acts on", "logits, in every layer"),
@@ -129,7 +133,7 @@ def test_a_layer_that_draws_numbers_is_told() -> None:
         noise = random.standard_normal()
         return Layer(embed=lambda x, _: x + noise)
 
-    assert not measures.deterministic(maker)
+    assert COLUMNS["deterministic"].cell(page.Subject(SCHEMES["none"], maker)) == "no: drawn"
 
 
 def test_a_cost_that_grows_faster_than_pairs_is_refused() -> None:

@@ -91,6 +91,14 @@ def test_too_little_evidence_fails_a_test_of_its_own_and_says_what_is_missing(tm
     assert "drawn calls were refused: 'not today'" in " ".join(done.stdout.split())
 
 
+def test_what_a_verdict_rests_on_is_told_at_the_end(tmp_path: Path) -> None:
+    done = run(tmp_path, "--posenc", RIGHT, "-k", "evidence", "--posenc-seed", "11")
+
+    assert done.returncode == 0
+    assert re.search(r"posenc: \S+numpy_right.py: covered rope.rotate: \d+ golden cases, .* known mistakes excluded", done.stdout)
+    assert re.search(r"posenc: \S+numpy_right.py: no effect rope.rotate: .*no difference in what is declared", done.stdout)
+
+
 def test_drawn_cases_are_tests_and_their_seed_is_printed(tmp_path: Path) -> None:
     done = run(tmp_path, "--posenc", RIGHT, "-k", "drawn-3[", "--posenc-seed", "11")
 
@@ -167,14 +175,14 @@ def test_a_function_that_conforms_is_quiet() -> None:
 
 
 def test_a_function_that_doesn_t_conform_is_told_what_it_does() -> None:
-    def naive(*, num_heads: int, max_bias: float) -> np.ndarray:
+    def printed(*, num_heads: int, max_bias: float) -> np.ndarray:
         return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)
 
     with pytest.raises(AssertionError) as verdict:
-        assert_conforms(naive, "alibi.slopes", dtypes=("float64",))
+        assert_conforms(printed, "alibi.slopes", slopes="code", dtypes=("float64",))
 
     assert "alibi.slopes must conform, got" in str(verdict.value)
-    assert "mistake: alibi.slopes/one-sequence-for-any-heads" in str(verdict.value)
+    assert 'declare slopes="paper"' in str(verdict.value)
 
 
 def test_a_function_that_refuses_everything_is_no_success() -> None:
@@ -203,6 +211,22 @@ def test_an_exception_of_the_function_is_a_failure() -> None:
 
     with pytest.raises(AssertionError, match=r"an exception: KeyError: 'base'"):
         assert_conforms(broken, "rope.rotate", level="smoke")
+
+
+def test_what_fits_no_call_is_no_verdict() -> None:
+    def broken(x: np.ndarray, positions: np.ndarray, **_: object) -> np.ndarray:
+        return x + positions[:, None, None, None, None, :, :]
+
+    with pytest.raises(TargetError, match=r"^rope\.rotate can't be judged: every call raises IndexError: .*framework="):
+        assert_conforms(broken, "rope.rotate", level="smoke")
+
+
+def test_a_fault_of_the_adapter_is_no_verdict_in_a_test_either() -> None:
+    def nothing(*_: object, **__: object) -> None:
+        pass
+
+    with pytest.raises(TargetError, match=r"^rope\.rotate can't be judged: .*nothing \(test_.*\): the function must return one array"):
+        assert_conforms(nothing, "rope.rotate", level="smoke")
 
 
 def test_a_session_in_process_offers_what_the_adapter_says() -> None:

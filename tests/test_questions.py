@@ -86,7 +86,7 @@ def test_right_code_passes_one_by_one() -> None:
 
 
 def test_a_declaration_of_one_call_has_no_other_to_be_asked() -> None:
-    asked = judge(right.slopes, "alibi.slopes", num_heads=8, max_bias=8.0)
+    asked = judge(right.slopes, "alibi.slopes", num_heads=8, max_bias=8.0, slopes="code")
     first, second, *_ = (asked.answer(question) for question in asked.questions if question.drawn)
 
     assert isinstance(first.outcome, Passed)

@@ -345,6 +345,14 @@ def test_no_profile_is_met_where_one_vector_meets_none() -> None:
     assert precision(a_report(right(), wrong()))[0].met is None
 
 
+def test_what_drawn_cases_alone_show_meets_the_profile_that_they_were_asked_at() -> None:
+    drawn = result(Passed(), "rope.rotate/drawn-1", kind="drawn", ratio=0.3, profile="bfloat16-model")
+
+    assert precision(a_report(drawn))[0].met == "bfloat16-model"
+    assert precision(a_report(drawn, right()))[0].met == "float32"
+    assert precision(a_report(drawn, wrong("rope.rotate/drawn-2", kind="drawn")))[0].met is None
+
+
 def test_a_declared_profile_is_shown() -> None:
     assert "mine declares float32-loose-frequencies" in screen(
         right(profile="float32-loose-frequencies", profile_met="float32-loose-frequencies")

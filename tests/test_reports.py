@@ -239,6 +239,19 @@ def test_a_badge_says_conforms_only_with_evidence() -> None:
     assert "no verdict: not enough evidence (1 of 1)" in badge.text([a_report(right(), evidence=())])
 
 
+def test_a_badge_s_title_says_what_was_covered_waived_and_not_excluded() -> None:
+    known = result(Waived("known", "", "so"))
+    evidence = enough(known, excluded=("degrees",), not_excluded=("not-turned",), covered={"head_dim": "6 to 512"})
+    (title, *_) = ET.fromstring(badge.text([a_report(right(), known, evidence=(evidence,))]))  # noqa: S314  our own document
+
+    assert (title.text or "").splitlines() == [
+        "posenc: conforms (1 known deviation waived) (1 of 1)",
+        "covered: rope.rotate: 24 golden cases, 9,000 values; head_dim 6 to 512; 1 of 2 known mistakes excluded",
+        "waived: 1 check fails as the known deviations say",
+        "not excluded: rope.rotate: not-turned would not have been noticed",
+    ]
+
+
 def test_changes_tell_regressions_fixes_new_and_gone() -> None:
     old = a_report(right("a"), wrong("b"), right("c"), result(Unsupported("x"), "e"))
     new = a_report(wrong("a"), right("b"), wrong("d"), result(NotJudged("y"), "e"))
@@ -334,6 +347,20 @@ def test_check_writes_every_format_and_render_reads_the_record(tmp_path: Path, c
         if name != "record":
             assert main(["report", "render", str(folder / "record.jsonl"), "--format", name, "--output", str(tmp_path / "again")]) == 0
             assert (tmp_path / "again").read_bytes() == (folder / file).read_bytes()
+
+
+def test_of_a_check_that_a_record_names_twice_what_fails_counts() -> None:
+    found = changes.between([a_report(right("a"))], [a_report(wrong("a"), right("a"))])
+
+    assert [now.check for _, now in found.regressions] == ["a"]
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device here never ends")
+def test_a_record_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LARGEST", 1000)
+
+    with pytest.raises(lines.RecordError, match="/dev/zero must stay below 1000 bytes, got more"):
+        lines.read(Path("/dev/zero"))
 
 
 def test_diff_fails_where_something_got_worse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

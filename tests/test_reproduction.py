@@ -92,6 +92,7 @@ def test_a_snippet_of_history_fits_on_the_screen_and_asks_alone_and_after(kind: 
     one, other = SNIPPETS[kind][0], SNIPPETS["one call"][0]
     source = reproduction.of_history(opened, one, other)
 
+    assert source is not None
     assert max(map(len, source.splitlines())) <= WIDTH
     assert [noted[0] for noted in pasted(source, monkeypatch)[2:]] == ["rope.rotate"] * 3
 
@@ -100,6 +101,7 @@ def test_a_call_that_is_too_long_to_be_pasted_is_described() -> None:
     long = call(np.zeros((2, 3, 400, 4)), np.arange(400) - 8)
 
     assert reproduction.of_calls(OPENED[0], (long,)) is None
+    assert reproduction.of_history(OPENED[0], SNIPPETS["one call"][0], long) is None
     assert reproduction.described(long) == (
         "head_dim=4, base=11158840.0, layout='interleaved', direction='positive'; x (2, 3, 400, 4), positions (400,) from -8 to 391"
     )

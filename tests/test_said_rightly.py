@@ -194,7 +194,7 @@ def test_a_masked_bias_is_no_other_form() -> None:
 
 
 def test_two_mistakes_are_named_only_where_four_cases_show_them() -> None:
-    names = ("alibi.bias/one-sequence-for-any-heads", "alibi.bias/key-index")
+    names = ("alibi.bias/heads-from-zero", "alibi.bias/key-index")
     pair = next(each for each in pairs_of_mistakes("alibi.bias") if each.names == names)
     seen = observe("alibi.bias", pair.function)
 
@@ -215,10 +215,10 @@ def masking(function: Function) -> Sequence[Observation]:
 
 
 def test_a_mistake_is_named_beside_what_is_masked() -> None:
-    found = diagnose("alibi.bias", masking(MUTANTS["alibi.bias/one-sequence-for-any-heads"].function), "float32")
+    found = diagnose("alibi.bias", masking(MUTANTS["alibi.bias/slopes=paper"].function), "float32")
 
     assert found is not None
-    assert found.mutants == ("alibi.bias/one-sequence-for-any-heads",)
+    assert found.mutants == ("alibi.bias/slopes=paper",)
 
 
 def test_what_is_masked_is_not_told_as_wrong() -> None:

@@ -101,6 +101,35 @@ def test_slopes_of_any_number_of_heads_follow_the_recursion(heads: int) -> None:
     assert np.allclose(alibi.slopes(num_heads=heads, like=ANYTHING), doubled(heads), rtol=ROUNDINGS, atol=0)
 
 
+@pytest.mark.parametrize("heads", [1, 6, 12, 40])
+def test_slopes_of_the_paper_are_one_series_for_any_number_of_heads(heads: int) -> None:
+    expected = [2.0 ** (-8.0 * h / heads) for h in range(1, heads + 1)]
+    assert close(alibi.slopes(num_heads=heads, slopes="paper", like=ANYTHING), expected)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 8, 64, 256])
+def test_slopes_of_paper_and_code_are_the_same_for_powers_of_two(heads: int) -> None:
+    paper, code = (alibi.slopes(num_heads=heads, slopes=rule, like=ANYTHING) for rule in ("paper", "code"))
+    assert np.array_equal(paper, code)
+
+
+def test_the_page_of_alibi_says_by_how_much_paper_and_code_differ() -> None:
+    steeper, of_code, of_paper = [], [], []
+    for heads in (6, 12, 40):
+        far = {rule: alibi.bias(np.array([1_024]), np.array([0]), num_heads=heads, slopes=rule)[:, 0, 0] for rule in ("code", "paper")}
+        head = np.argmax(far["code"] / far["paper"])
+        steeper.append(f"{(far['code'] / far['paper'])[head]:.0f}")
+        of_code.append(f"{far['code'][head]:.0f}")
+        of_paper.append(f"{far['paper'][head]:.1f}")
+
+    assert any(
+        "of 6, 12 and 40 heads one has a slope {}, {} and {} times as steep by the code".format(*steeper) in note
+        and "a bias of {}, {} and {} in place of the".format(*of_code) in note
+        and "the {}, {} and {} that are printed".format(*of_paper) in note
+        for note in alibi.NOTES
+    )
+
+
 def test_a_row_of_alibi_counts_down_to_zero_at_the_query() -> None:
     bias = alibi.bias(np.array([4]), np.arange(5), num_heads=8)
     assert np.array_equal(bias[0, 0], np.array([-4.0, -3.0, -2.0, -1.0, 0.0]) / 2)

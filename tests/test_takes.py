@@ -64,14 +64,14 @@ def slopes_of_thirds(query_positions: np.ndarray, key_positions: np.ndarray, *, 
 
 @pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric"])
 def test_a_bias_that_counts_from_zero_is_judged_at_every_position(form: str) -> None:
-    found = results(square_alibi, "alibi.bias", positions="from_zero", max_bias=8.0, form=form)
+    found = results(square_alibi, "alibi.bias", slopes="code", positions="from_zero", max_bias=8.0, form=form)
 
     assert not failures(found)
     assert golden(found, Passed)
 
 
 def test_slopes_of_another_base_are_convicted_by_golden_values() -> None:
-    found = results(slopes_of_thirds, "alibi.bias", positions="from_zero", max_bias=8.0, form="row")
+    found = results(slopes_of_thirds, "alibi.bias", slopes="code", positions="from_zero", max_bias=8.0, form="row")
 
     assert golden(found, Failed) >= 10
 
@@ -84,14 +84,14 @@ def masked_alibi(query_positions: np.ndarray, key_positions: np.ndarray, **param
 
 @pytest.mark.parametrize("form", ["row", "column", "reversed", "symmetric"])
 def test_a_masked_bias_is_judged_where_it_is_not_hidden(form: str) -> None:
-    found = results(masked_alibi, "alibi.bias", positions="from_zero", masked=True, max_bias=8.0, form=form)
+    found = results(masked_alibi, "alibi.bias", slopes="code", positions="from_zero", masked=True, max_bias=8.0, form=form)
 
     assert not failures(found)
     assert golden(found, Passed)
 
 
 def test_an_unmasked_bias_that_is_declared_masked_is_convicted() -> None:
-    assert golden(results(square_alibi, "alibi.bias", positions="from_zero", masked=True, max_bias=8.0, form="row"), Failed)
+    assert golden(results(square_alibi, "alibi.bias", slopes="code", positions="from_zero", masked=True, max_bias=8.0, form="row"), Failed)
 
 
 def square_t5(buckets: Function) -> Function:
@@ -265,6 +265,7 @@ def test_decoding_that_forgets_the_past_is_convicted() -> None:
     ("operation", "declared", "message"),
     [
         ("rope.rotate", {"lowest": 3, "highest": 2}, "highest must be at least lowest, 3, got 2"),
+        ("rope.rotate", {"lowest": -9, "highest": -1}, "highest must be at least 0, got -1"),
         ("rope.rotate", {"positions": "from_zero", "lowest": 1}, "must hold 0, got lowest=1"),
         ("rope.rotate", {"positions": "zero"}, "positions must be one of any, whole, consecutive, from_zero, got 'zero'"),
         ("rope.rotate", {"rows": "one"}, "rows must be one of any, shared, each, got 'one'"),

@@ -1,5 +1,6 @@
 """Kernels that go wrong only from somewhere on are convicted at core, whatever the seed; right ones in unlike styles never."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,15 +10,24 @@ from wrong_kernels import KERNELS, Kernel
 
 from conformance import Adapter
 from conformance.calls.outcomes import Passed
-from conformance.checks import golden_checks, law_checks
+from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.checks.vector_checks import Checked
+from conformance.diagnosis import diagnose
 from conformance.golden import answers
 from conformance.in_process import InProcess
 from conformance.run.orchestrator import Selection
-from conformance.spec.vectors import Vector
+from conformance.spec.vectors import Vector, load
 
 SEEDS = (0, 1)
+#: Kernels whose mistake is known, and its name.
+KNOWN = {
+    "rope.rotate: from batch row 1 on the first row's positions": "first-row-for-all",
+    "rope.rotate: from position 2^12 on a table's last row": "clamped-at-4096",
+    "rope.rotate: positions in bfloat16": "bfloat16-positions",
+    "rope.attend: key heads tiled": "heads-tiled",
+    "rope.attend: a mask by indices": "causal-from-first-key",
+}
 ASKED: dict[Any, Vector] = {}
 
 
@@ -56,6 +66,18 @@ def judged(adapter: Adapter, seed: int) -> Iterator[Checked | law_checks.Found]:
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_a_kernel_that_is_wrong_from_somewhere_on_is_convicted_at_core(kernel: Kernel, seed: int) -> None:
     assert any(checked.failed for checked in judged(kernel.adapter, seed))
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if named(kernel) in KNOWN], ids=named)
+def test_a_kernel_whose_mistake_is_known_is_named(kernel: Kernel) -> None:
+    session = InProcess(kernel.adapter)
+    (task,) = Selection(None, None, None, None, "core", 0).tasks(session.implementations)
+    stored = [vector for vector in load([kernel.operation]) if vector.error is None]
+    subject = session.subject(task.descriptor, task.dtype, task.profile)
+    found = diagnose.of_checks(list(vector_checks.run(subject, task, stored, enough=math.inf)))
+
+    assert found is not None
+    assert found.name == f"{kernel.operation}/{KNOWN[named(kernel)]}"
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from narrow_code import F32, Function, attend, attention, joined, pairs, rotate, slopes, steps, tables, turned
+from narrow_code import F32, Function, attend, attention, joined, pairs, printed, rotate, slopes, steps, tables, turned
 from wrong_kernels import Kernel, flash
 
 
@@ -87,7 +87,7 @@ def scaled_first(q: np.ndarray, *others: np.ndarray, **said: Any) -> np.ndarray:
     return attend(q * F32(1 / np.sqrt(q.shape[-1])) * F32(np.sqrt(q.shape[-1])), *others, **said)
 
 
-def by_powers(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str) -> np.ndarray:
+def by_powers(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str, **_: object) -> np.ndarray:
     whole = 1 << (num_heads.bit_length() - 1)
 
     def powers(count: int, heads: int) -> list[float]:
@@ -98,8 +98,8 @@ def by_powers(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, 
     return np.einsum("h,qk->hqk", np.array(each).astype(F32), steps(m, n, form))
 
 
-def by_loops(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str) -> np.ndarray:
-    return np.stack([slope * steps(m, n, form) for slope in slopes(num_heads, max_bias)])
+def by_loops(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str, **_: object) -> np.ndarray:
+    return np.stack([slope * steps(m, n, form) for slope in printed(num_heads, max_bias)])
 
 
 def biased_in_half(bias: Function, *, scaled: bool = True) -> Function:
@@ -120,7 +120,7 @@ def biased_in_half(bias: Function, *, scaled: bool = True) -> Function:
     return weights
 
 
-def sloping(apart: np.ndarray, *, num_heads: int, max_bias: float, form: str) -> np.ndarray:
+def sloping(apart: np.ndarray, *, num_heads: int, max_bias: float, form: str, **_: object) -> np.ndarray:
     return slopes(num_heads, max_bias)[:, None, None] * {"row": -apart, "symmetric": -np.abs(apart)}[form]
 
 
@@ -177,6 +177,13 @@ def encoded_by_exponentials(
     return made
 
 
+def rescaled_by_logarithms(m: np.ndarray, n: np.ndarray, weight: np.ndarray, saturation: np.ndarray) -> np.ndarray:
+    """Divide both sigmoids in log space, where neither overflows."""
+    distance = np.abs(m[..., None, :, None] - n[..., None, None, :]).astype(F32)
+    w, v = weight[:, None, None], saturation[:, None, None]
+    return np.asarray(np.exp(np.logaddexp(F32(0), v) - np.logaddexp(F32(0), v - w * distance)))
+
+
 STYLES: dict[str, dict[str, Function]] = {
     "rope.rotate": {
         "complex numbers": as_complex,
@@ -195,17 +202,18 @@ STYLES: dict[str, dict[str, Function]] = {
         "queries scaled first": scaled_first,
     },
     "sinusoidal.encode": {"column by column": encoded_by_exponentials},
+    "da_transformer.rescale": {"in log space": rescaled_by_logarithms},
 }
 BIASED: dict[str, tuple[Function, dict[str, Any]]] = {
-    "alibi.weights": (biased_in_half(sloping), {"form": ["row", "symmetric"]}),
+    "alibi.weights": (biased_in_half(sloping), {"slopes": "code", "form": ["row", "symmetric"]}),
     "kerple.weights": (biased_in_half(kernel_of_distance), {}),
     "relative_bias.weights": (biased_in_half(row_of_offset), {}),
     "t5.weights": (biased_in_half(row_of_bucket, scaled=False), {"convention": "t5"}),
 }
 RIGHT = [
     *(Kernel(name, operation, function, {}) for operation, each in STYLES.items() for name, function in each.items()),
-    Kernel("slopes by powers", "alibi.bias", by_powers, {"rows": "shared"}),
-    Kernel("head by head", "alibi.bias", by_loops, {"rows": "shared"}),
+    Kernel("slopes by powers", "alibi.bias", by_powers, {"slopes": "code", "rows": "shared"}),
+    Kernel("head by head", "alibi.bias", by_loops, {"slopes": "paper", "rows": "shared"}),
     *(
         Kernel(f"a bias kept in {dtype}", operation, kept, {"dtypes": (dtype,), **said})
         for dtype in ("float16", "bfloat16")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from narrow_code import F32, Function, alibi, attend, buckets, encode, naive, rotate, slopes, softmax, t5, turned
+from narrow_code import F32, Function, alibi, attend, buckets, encode, joined, pairs, printed, rotate, slopes, softmax, t5, tables, turned
 
 from conformance import Adapter
 from refimpl.schemes import da_transformer, shaw
@@ -143,7 +143,17 @@ def read_as_if_contiguous(x: np.ndarray, positions: np.ndarray, **said: Any) -> 
     return rotate(lying, positions, **said)
 
 
+def by_three_products(x: np.ndarray, positions: np.ndarray, *, base: float, layout: str, direction: str, **_: object) -> np.ndarray:
+    """Turn each pair by three products, whose error goes with the pair's norm: excluded in docs/conforms.md."""
+    c, s = (t[:, None] if t.ndim == 3 else t for t in tables(positions, x.shape[-1], base))
+    s = -s if direction == "negative" else s
+    a, b = pairs(x, "half" if layout == "half" else "interleaved")
+    both = c * (a + b)
+    return joined(both - b * (c + s), both + a * (s - c), layout)
+
+
 TURNING: dict[str, Function] = {
+    "three products instead of four": by_three_products,
     **{f"from token {n} on not written": spoilt(rotate, from_tile(n), unwritten) for n in (32, 64, 2_048)},
     **{f"from token {n} on not rotated": spoilt(rotate, from_tile(n), unturned) for n in (128, 1_024, 4_096)},
     **{f"the last part of a tile of {n}": spoilt(rotate, last_part(n), unturned) for n in (16, 64, 128)},
@@ -417,9 +427,9 @@ def slopes_where(only: Callable[[int], bool], wrong: Callable[[int, float], np.n
 
 
 ADDED: dict[str, Function] = {
-    "slopes from 33 heads on by one rule": slopes_where(lambda heads: heads > 32, naive),
-    "slopes at 40 heads by one rule": slopes_where(lambda heads: heads == 40, naive),
-    "slopes at 160 heads by one rule": slopes_where(lambda heads: heads == 160, naive),
+    "slopes from 33 heads on by one rule": slopes_where(lambda heads: heads > 32, printed),
+    "slopes at 40 heads by one rule": slopes_where(lambda heads: heads == 40, printed),
+    "slopes at 160 heads by one rule": slopes_where(lambda heads: heads == 160, printed),
     "slopes in bfloat16 from 12 heads on": slopes_where(lambda heads: heads >= 12, lambda heads, most: in_bfloat16(slopes(heads, most))),
     "slopes of max_bias 8 whatever is asked for, beyond 8": alibi(lambda heads, most: slopes(heads, min(most, 8.0))),
     "head 32 and later without a bias": biased(bias, lambda a: a.head >= 32),
@@ -521,7 +531,7 @@ KERNELS = [
     *COMBINED,
     *(Kernel(name, "rope.rotate", function, {}) for name, function in TURNING.items()),
     *(Kernel(name, "rope.attend", function, {}) for name, function in ATTENDING.items()),
-    *(Kernel(name, "alibi.bias", function, {"rows": "shared"}) for name, function in ADDED.items()),
+    *(Kernel(name, "alibi.bias", function, {"rows": "shared", "slopes": "code"}) for name, function in ADDED.items()),
     *(Kernel(name, "t5.bias", function, {"convention": "t5", "rows": "shared"}) for name, function in LEARNED.items()),
     *(Kernel(name, "sinusoidal.encode", function, {}) for name, function in ENCODED.items()),
 ]

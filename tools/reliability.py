@@ -18,7 +18,8 @@ from conformance.calls.outcomes import Advisory, NotJudged, Outcome, Passed, Res
 from conformance.isolate.targets import TargetError
 from conformance.reports.markdown import plain
 from conformance.show.record import outcome
-from conformance.show.report import clean, message
+from conformance.show.report import message
+from conformance.show.terminal import clean
 from tools.faults import elsewhere
 from tools.faults.ending import ENDING
 from tools.faults.fault import LASTING, Fault
@@ -96,7 +97,11 @@ no process is left.
   kernels show root the environment. Processes above the harness (a shell, the runner of a CI) are as open as they are to anybody.
 - The reply and the state are the worker's own words: this protects from mistakes, not from an implementation that wants to deceive.
 - Where the harness itself is ended by SIGKILL, its workers end at once on Linux with everything that they started; elsewhere when they have
-  finished their call, and what they had started lives on.
+  finished their call, and what they had started lives on. A file that is just being written leaves a `.….tmp` beside it.
+- A signal that comes while Python itself starts, before it imports anything of ours, ends it as Python has it: SIGINT with its words, the
+  others without any. In pytest that lasts until it has read its options; `assert_conforms` has the signals of who runs the test.
+- Where a target's file is overwritten or removed meanwhile, no worker can be started again: a crash of each operation that needs one,
+  also of one that did nothing. Files and folders that an implementation leaves elsewhere aren't looked for.
 """
 
 

@@ -66,7 +66,7 @@ class Implementation:
                     return f"{name}={value!r}; it declares {', '.join(map(repr, sorted(allowed, key=repr)))}"
             elif value != allowed:
                 return f"{name}={value!r}; it declares {allowed!r}"
-        if self.when is not None and not self.when(parameters):
+        if self.when is not None and not self.when(dict(parameters)):
             return "its own predicate refuses these parameters"
         return None
 
@@ -132,7 +132,8 @@ class Adapter:
         takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
         axes = restrictions.pop("axes") if isinstance(restrictions.get("axes"), str) else None
         _named("label", label or self.name)
-        sides = _sides(Form(call, axes, tables), takes, operation)  # type: ignore[arg-type]  # axes are text
+        form = Form(call, axes, tables)  # type: ignore[arg-type]  # axes are text
+        sides = _sides(form, takes, operation, restrictions.get("axes"))
 
         def connect(function: Function) -> Function:
             _callable("function", function)
@@ -191,15 +192,19 @@ def _callable(thing: str, value: object) -> None:
         raise AdapterError(message)
 
 
-def _sides(form: Form, takes: Takes, operation: str) -> list[Form]:
-    """Return the ways in which a declaration is judged, or raise where it says what no code could mean."""
+def _sides(form: Form, takes: Takes, operation: str, axes: object) -> list[Form]:
+    """Return the ways in which a declaration is judged, or raise where it says what no code could mean; ``axes`` are no text."""
     if not isinstance(operation, str):
-        message = f"operation must be text, got {shown(operation)}"
+        got = "a function: @adapter.implements(OPERATION) is written with one" if callable(operation) else shown(operation)
+        message = f"operation must be text, got {got}"
         raise AdapterError(message)
     # Imported here because it takes long, and the pytest plugin must import nothing heavy.
     from conformance.spec.declarations import operations
 
     known = operations().get(operation)
+    if known is not None and axes is not None and "axes" not in known.parameters:
+        message = f"{operation}: axes must be text, as 'batch token head head_dim', got {shown(axes)}"
+        raise AdapterError(message)
     wrong = list(nonsense(takes)) or ([] if known is None else [*misplaced(takes, known), *forms.nonsense(form, known, takes)])
     if wrong:
         message = f"{operation}: {wrong[0]}"

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from conformance.adapt.adapter import Implementation
 from conformance.adapt.frameworks import MisfitError
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
-from conformance.calls.form import COUNTS, MADE, Form, order, parsed, roles
+from conformance.calls.form import COUNTS, MADE, SIZES, Form, order, parsed, roles
 from conformance.calls.takes import Takes
 from refimpl.spec import Operation, axis_names
 
@@ -28,17 +29,21 @@ Named = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Calling:
-    """One function, called as its adapter declares."""
+    """One function, called as its adapter declares; ``stacked`` puts its framework's arrays one behind another."""
 
     operation: Operation
-    function: Callable[..., Any]
-    form: Form
-    takes: Takes
+    implementation: Implementation
+    stacked: Callable[[list[Any]], Any]
+    form: Form = field(init=False)
+    takes: Takes = field(init=False)
     roles: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         """Read what stands in the call."""
-        object.__setattr__(self, "roles", tuple(self.operation.arrays) if self.form.call is None else tuple(roles(self.form.call)))
+        one = self.implementation
+        object.__setattr__(self, "form", one.form)
+        object.__setattr__(self, "takes", one.takes)
+        object.__setattr__(self, "roles", tuple(self.operation.arrays) if one.form.call is None else tuple(roles(one.form.call)))
 
     def arrays(self, arrays: Named) -> dict[str, np.ndarray]:
         """Return the arrays that the function is given, by their names in the call."""
@@ -48,13 +53,30 @@ class Calling:
     def counts(self, arrays: Named) -> dict[str, int]:
         """Return the integers that the function is given: an offset, or how many there are."""
         wanted = {role: arrays[MADE[role]] for role in self.roles if self._counts(role)}
-        return {role: int(values.flat[0]) if role == "offset" and values.size else values.shape[-1] for role, values in wanted.items()}
+        counted = {role: int(values.flat[0]) if role == "offset" and values.size else values.shape[-1] for role, values in wanted.items()}
+        sizes = self.sizes(arrays)
+        return counted | {role: sizes[role] for role in self.roles if role in SIZES and role not in self.operation.parameters}
 
     def __call__(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> list[Any]:
-        """Call the function, and return its results as it gave them, in the operation's order."""
+        """Call the function, and return its results as it gave them, in the operation's order; for each sequence where it takes one."""
+        if not self.form.one_sequence(self.operation):
+            return self._called(given, parameters)
+        count = max(len(array) for role, array in given.items() if self._has_batch(role, array))
+        rows = [{role: array[row] if self._has_batch(role, array) else array for role, array in given.items()} for row in range(count)]
+        return [self.stacked(list(parts)) for parts in zip(*(self._called(each, parameters) for each in rows), strict=True)]
+
+    def _has_batch(self, role: str, array: Any) -> bool:
+        """Whether the first axis of an argument is that of the batch."""
+        axes = self.operation.arrays.get(self._source(role) or "", "")
+        if role == "position_ids" or "batch" in axes.split():
+            return True
+        within = role not in CACHES and not self._counts(role)
+        return within and "[batch]" in axes and array.ndim == len(axes.split()) - (role in ("rows", "columns"))
+
+    def _called(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> list[Any]:
         arguments, keywords = self._arguments(given, parameters)
         try:
-            returned = self.function(*arguments, **keywords)
+            returned = self.implementation.function(*arguments, **keywords)
         except (AttributeError, TypeError) as error:
             if UNFIT.search(words(error)):
                 named = ", ".join([*given, *(f"{name}=..." for name in keywords if name not in given)])
@@ -65,7 +87,7 @@ class Calling:
                 message = f"it gets arrays of NumPy; others are declared as Adapter(..., framework=...): {told_with_place(error)}"
                 raise MisfitError(message) from error
             raise
-        return self._parts(returned)
+        return self._parts(returned, given)
 
     def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return a result with the axes of the operation; one that has others is left for the judge."""
@@ -104,7 +126,7 @@ class Calling:
 
     def _arguments(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
         if self.form.call is None:
-            named = accepted(self.operation, self.function)
+            named = accepted(self.operation, self.implementation.function)
             return list(given.values()), {name: value for name, value in parameters.items() if named is None or name in named}
         known = {**parameters, **given}
         call = parsed(self.form.call)
@@ -112,8 +134,13 @@ class Calling:
         keywords = {str(each.arg): _value(each.value, known) for each in call.keywords}
         return [_value(each, known) for each in call.args], keywords
 
-    def _parts(self, returned: Any) -> list[Any]:
+    def _parts(self, returned: Any, given: Mapping[str, Any]) -> list[Any]:
         names = ["query", "key"] if self.form.side else list(self.operation.results)
+        if returned is None and self.implementation.modifies_inputs:
+            written = ("q", "k") if names == ["query", "key"] else (self.role("x"),)
+            returned = [given[role] for role in written if role in given] or None
+        if names == ["cos", "sin"] and "complex" in str(getattr(returned, "dtype", "")):
+            returned = returned.real, returned.imag
         several = isinstance(returned, tuple | list)
         parts = list(returned) if several else [returned]
         if returned is None or len(parts) != len(names):

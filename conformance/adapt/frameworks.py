@@ -83,6 +83,10 @@ class NumPy:
         """Return the value as a NumPy array that holds it exactly, and the name of the dtype that it had."""
         return np.asarray(value), str(value.dtype)
 
+    def stacked(self, arrays: Sequence[Any]) -> Any:
+        """Return arrays along a new first axis; what is none is left to be refused."""
+        return self.library.stack(arrays) if all(map(self.owns, arrays)) else arrays[0]
+
     @property
     def manners(self) -> tuple[str, ...]:
         """How calls can be made, beyond plainly."""
@@ -271,6 +275,10 @@ class Jax(NumPy):
     def owns(self, value: object) -> bool:
         """Whether the value is a JAX array."""
         return isinstance(value, self.library.Array)
+
+    def stacked(self, arrays: Sequence[Any]) -> Any:
+        """Return arrays along a new first axis; what is none is left to be refused."""
+        return self.library.numpy.stack(arrays) if all(map(self.owns, arrays)) else arrays[0]
 
     def finish(self, value: Any) -> None:
         """Wait until the value is computed."""

@@ -1,5 +1,6 @@
 """Write a first adapter for someone to fill in."""
 
+import os
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from conformance.adapt.adapter import FRAMEWORKS
 from conformance.adapt.selection import SelectionError, verify_names
 from conformance.calls import form
 from conformance.calls.takes import is_bias, sayings
+from conformance.spec import files
 from conformance.spec.declarations import features, operations
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter
@@ -107,12 +109,10 @@ def write(name: str, operation: str, framework: str, directory: Path) -> Path:
         raise SelectionError(message)
     path = directory / f"{stem}.py"
     text = source(stem, operation, framework)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
+    if os.path.lexists(path):
         message = f"{path.name} must not exist yet, got a file of that name"
-        raise SelectionError(message) from None
+        raise SelectionError(message)
+    files.write(path, text)
     return path
 
 

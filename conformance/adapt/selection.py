@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 
 from conformance.adapt.adapter import near_miss
 from conformance.spec.declarations import operations as declared
+from conformance.spec.declarations import schemes as declared_schemes
 from conformance.spec.profiles import PROFILES
-from refimpl.schemes import SCHEMES
 
 #: What drawn cases are called.
 DRAWN = re.compile(r"(drawn|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+(-[0-9]+)?)?")
@@ -18,14 +18,15 @@ class SelectionError(Exception):
 
 def case_ids() -> dict[str, str]:
     """Return what every case exposes, by its id."""
-    return {f"{scheme.name}.{case.name}": case.exposes for scheme in SCHEMES.values() for case in scheme.cases}
+    return {f"{scheme.name}.{case.name}": case.exposes for scheme in declared_schemes().values() for case in scheme.cases}
 
 
 def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[str], profile: str | None) -> None:
-    """Raise ``SelectionError`` at the first name that doesn't exist."""
-    verify_names("scheme", schemes, SCHEMES)
-    verify_names("operation", operations, declared())
-    verify_names("case", [case for case in cases if not is_drawn(case)], case_ids() if cases else ())
+    """Raise ``SelectionError`` at the first name that doesn't exist; where there is none, no declaration is read."""
+    if schemes or operations or cases:
+        verify_names("scheme", schemes, declared_schemes())
+        verify_names("operation", operations, declared())
+        verify_names("case", [case for case in cases if not is_drawn(case)], case_ids())
     verify_names("profile", [profile] if profile else [], PROFILES)
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from conformance.adapt.adapter import near_miss
-from conformance.calls.form import Form, roles
+from conformance.calls.form import Form, known, roles
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
@@ -49,6 +49,8 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
         given = roles(form.call)
         untold = [name for name in operation.parameters if name not in (*given, *fixed) and not _counted(operation, name)]
         return _untold(operation, function, untold, given) if untold else None
+    if isinstance(function, type) and not {"__call__", *INNER}.isdisjoint(dir(function)):
+        return f"{function.__name__} must be given as an object that is called, {function.__name__}(...), got the class"
     arguments = parameters(function, follow_wrapped=False)
     if arguments is None:
         return None
@@ -60,14 +62,48 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     by_position = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
     too_few = len(by_position) < len(operation.arrays) and not any(each.kind is kinds.VAR_POSITIONAL for each in arguments)
     more = any(each.kind is kinds.POSITIONAL_ONLY and each.default is kinds.empty for each in by_position[len(operation.arrays) :])
-    if required or too_few or more:
-        known = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
-        names = rest if not too_few else {each.name: each for each in arguments}
+    misplaced = any(_is_another(each, name, operation) for name, each in zip(operation.arrays, by_position, strict=False))
+    if required or too_few or more or misplaced:
+        others = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
+        names = rest if not too_few and not misplaced else {each.name: each for each in arguments}
         got = ", ".join(name if name in operation.parameters else f"{name}{meant(name, lacking)}" for name in names) or "none"
         arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
-        return f"{operation.name} must be a function of {arrays}{known}, got {got}"
+        as_it_is = f"be called as it is, such as implements({shown(operation.name)}, call='{_written(operation, arguments)}')"
+        return f"{place(function)} must be a function of {arrays}{others}, or {as_it_is}, got {got}"
     untold = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
     return _untold(operation, function, untold, [*operation.arrays, *rest]) if untold else None
+
+
+def _is_another(argument: inspect.Parameter, array: str, operation: Operation) -> bool:
+    """Whether what stands in an array's place is a number, or another array by its name."""
+    from conformance.adapt.words import roles
+
+    if isinstance(argument.default, int | float) or argument.annotation in (int, float, "int", "float"):
+        return True
+    found = {*roles(argument.name)}
+    return array not in found and not found.isdisjoint(operation.arrays)
+
+
+def _written(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
+    """Return a call of such arguments, as their names suggest it; of unknown names as many arrays as there are."""
+    kinds, said, by_name = inspect.Parameter, list[str](), False
+    for each in arguments:
+        role = next((name for name in known(operation) if name == each.name), None) or _role(each.name, operation)
+        if role is None and each.default is kinds.empty and each.kind not in VARIADIC:
+            needed = sum(each.default is kinds.empty and each.kind not in VARIADIC for each in arguments)
+            return f"f({', '.join([*operation.arrays, *operation.parameters][:needed])})"
+        by_name = by_name or role is None or each.kind is kinds.KEYWORD_ONLY
+        if role is not None:
+            said.append(f"{each.name}={role}" if by_name else role)
+    return f"f({', '.join(said)})"
+
+
+def _role(name: str, operation: Operation) -> str | None:
+    """Return what of a call an argument is by its name."""
+    from conformance.adapt.words import alike, roles
+
+    array = next((role for role in roles(name) if role in known(operation)), None)
+    return array or next((each for each in operation.parameters if alike(name, each)), None)
 
 
 def meant(name: str, known: Collection[str]) -> str:

@@ -141,7 +141,7 @@ def _few(parameters: Mapping[str, Any]) -> bool:
     return bool(parameters["num_heads"] <= MOST_HEADS)
 
 
-per_key = functools.partial(adapter.implements, "alibi.bias", when=_few, rows="shared", lowest=0, highest=FARTHEST)
+per_key = functools.partial(adapter.implements, "alibi.bias", slopes="code", when=_few, rows="shared", lowest=0, highest=FARTHEST)
 per_key(label="bloom", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, bloom.build_alibi_tensor))
 per_key(label="falcon", form="column", max_bias=8.0, dtypes=FULL_AND_BFLOAT16)(functools.partial(column, falcon.build_alibi_tensor))
 
@@ -153,7 +153,7 @@ def mpt_bias(query_positions: torch.Tensor, key_positions: torch.Tensor, *, num_
     return _rows(biases, query_positions, key_positions)
 
 
-@adapter.implements("alibi.slopes", label="bloom", max_bias=8.0, dtypes=("float32",))
+@adapter.implements("alibi.slopes", label="bloom", max_bias=8.0, slopes="code", dtypes=("float32",))
 def slopes(*, num_heads: int, **_: object) -> torch.Tensor:
     """Return BLOOM's slopes."""
     return bloom._get_alibi_slopes(num_heads, torch.device("cpu"))  # noqa: SLF001  the model's own function

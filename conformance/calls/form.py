@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance.calls.takes import Takes
+from conformance.calls.takes import PLACES, Takes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
@@ -31,6 +31,8 @@ MADE: Mapping[str, str] = {
 }
 #: Arguments that are integers, and what must be declared of positions where they say everything.
 COUNTS = {"offset": ("consecutive", "from_zero"), **dict.fromkeys(("tokens", "query_tokens", "key_tokens"), ("from_zero",))}
+#: Axes that code which has heads and their channels in one must be told the length of.
+SIZES = ("head", "head_dim")
 GROUP = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 
 
@@ -51,6 +53,11 @@ class Form:
         """As what it is judged, in words behind a label."""
         return {"": "", "q": " (queries)", "k": " (keys)"}[self.side]
 
+    def one_sequence(self, operation: Operation) -> bool:
+        """Whether code has no axis for the batch that an operation always has: then it takes one sequence after the other."""
+        every = " ".join(operation.arrays.values()).split()
+        return self.axes is not None and "batch" in every and "batch" not in re.findall(r"\w+", self.axes)
+
     def sides(self, operation: Operation) -> list["Form"]:
         """Return it once as queries and once as keys where one call turns both."""
         both = self.call is not None and {"q", "k"} <= set(roles(self.call)) and "x" in operation.arrays
@@ -69,8 +76,8 @@ def nonsense(form: Form, operation: Operation, takes: Takes) -> Iterator[str]:
         yield f"tables must be declared of an operation with cosines and sines, got {operation.name}"
     every = (*operation.arrays.values(), *operation.results.values())
     if form.axes is not None and not any(order(form.axes, axes) for axes in every):
-        known = "; ".join(dict.fromkeys(" ".join(map(_plain, axes.split())) for axes in every))
-        yield f"axes must be those of an array or a result in another order ({known}), got {shown(form.axes)}"
+        axes = "; ".join(dict.fromkeys(" ".join(map(_plain, axes.split())) for axes in every))
+        yield f"axes must be those of an array or a result in another order ({axes}), got {shown(form.axes)}"
     if form.call is not None:
         yield from _unknown(form.call, operation, takes)
 
@@ -84,7 +91,8 @@ def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
     if any({"head", "query", "key"} <= set(axes) for axes in known):
         yield 'axes="query key head"', "axes in another order"
     elif any({"head", "head_dim"} <= set(map(_plain, axes)) for axes in known):
-        yield 'axes="batch token head head_dim"', "axes in another order, of arrays and results"
+        yield 'axes="batch token head head_dim"', "axes in another order, of arrays and results; without batch: one sequence"
+        yield "modifies_inputs=True", "it writes over its features"
     if {"cos", "sin"} & {*operation.arrays, *operation.results}:
         yield 'tables="tiled"', "cosines and sines twice, as (c, c); repeated: c0, c0, c1, c1"
 
@@ -93,12 +101,34 @@ def _unknown(call: str, operation: Operation, takes: Takes) -> Iterator[str]:
     if parsed(call) is None:
         yield f"call must be like 'f(x, positions, theta=base)', got {shown(call)}"
         return
-    known = [*operation.arrays, *(role for role in MADE if _makes(role, operation)), "like"]
+    names = known(operation)
     for role in roles(call):
-        if role not in (*known, *operation.parameters):
-            yield f"call must name {', '.join([*known, *operation.parameters])} or values, got {role!r} for {operation.name}"
+        if role not in names:
+            yield f"call must name {', '.join(names)} or values, got {role!r} for {operation.name}"
         elif role in COUNTS and role not in operation.parameters and takes.positions not in COUNTS[role]:
             yield f"{role} must come with positions={' or '.join(map(repr, COUNTS[role]))}, got positions={takes.positions!r}"
+    untold = ", ".join(_untold(call, operation, takes))
+    if untold:
+        unless = " unless positions='from_zero' is declared" if untold in PLACES.values() else ""
+        yield f"call must name {untold}{unless}, got {shown(call)}"
+
+
+def _untold(call: str, operation: Operation, takes: Takes) -> Iterator[str]:
+    """Yield the arrays of which a call says nothing; counted ones may be known."""
+    named = {role if role in operation.arrays else MADE.get(role) for role in roles(call)}
+    whole = {"sin"} if {"waves", "cos_sin_cache"} & {*roles(call)} else set()
+    for name in operation.arrays:
+        counted = name in PLACES.values() and takes.positions == "from_zero"
+        if name not in named | whole and not counted and not (name == PLACES["query"] and takes.queries == "at_end"):
+            yield name
+
+
+def known(operation: Operation) -> list[str]:
+    """Return what may stand in a call of an operation."""
+    every = " ".join(operation.arrays.values()).split()
+    sizes = (axis for axis in SIZES if axis in every and axis not in operation.parameters)
+    made = (role for role in MADE if _makes(role, operation))
+    return [*operation.arrays, *made, "like", *sizes, *operation.parameters]
 
 
 def _makes(role: str, operation: Operation) -> bool:
@@ -114,7 +144,7 @@ def _plain(axis: str) -> str:
 def order(declared: str, axes: str) -> list[list[int]] | None:
     """Return, for every axis that code has, which axes of an array it is made of; ``None`` where the array has others.
 
-    Queries and keys are tokens unless both are there; a batch that isn't declared comes first.
+    Queries and keys are tokens unless both are there; a batch that isn't declared comes first, or is taken apart.
     """
     names = axes.replace("[", "").replace("]", "").split()
     plain = names if {"query", "key"} <= set(names) else [_plain(name) for name in names]

@@ -13,9 +13,9 @@ class Manner:
     """How a call is made.
 
     ``views``: arrays are views whose elements don't lie one after another, in one of ``WAYS``, all of them or in ``TURNS``.
-    ``repeats``: the call is made so many times more, or for ``seconds``, and its answers are compared. ``cotangents``: one per result; the
-    gradient of their product with it is asked for. ``before``: the call is made with these numbers first, and then again, with others that
-    were written into the same arrays.
+    ``repeats``: the call is made so many times more, or for ``seconds`` of CPU, and its answers are compared. ``cotangents``: one per
+    result; the gradient of their product with it is asked for. ``before``: the call is made with these numbers first, and then again,
+    with others that were written into the same arrays.
     """
 
     views: str = ""
@@ -75,5 +75,7 @@ WAYS = {
 TURNS = ("1", "2")
 PLAIN = Manner()
 TWICE = Manner(repeats=1)
-#: Often enough to meet a rare wrong answer, for as long as a run can spare.
-OFTEN = Manner(repeats=2_000, seconds=0.08)
+#: Often enough to meet one wrong answer in a thousand, for as long as a run can spare.
+OFTEN = Manner(repeats=1_200, seconds=0.3)
+#: The same of a call of a real size, which takes longer.
+AGAIN = Manner(repeats=1_200, seconds=0.08)

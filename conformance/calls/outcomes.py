@@ -1,7 +1,8 @@
 """What can come out of one check: every outcome is a type, and nothing is a boolean."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeGuard
 
@@ -129,6 +130,23 @@ def is_fault(outcome: Outcome) -> TypeGuard[Failed]:
 #: What ends the process of an implementation.
 FATAL = (Crashed, TimedOut, Exhausted)
 CONVICTIONS = (Failed, Errored, *FATAL)
+
+
+
+
+#: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
+UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError):|broadcast|shape|dimension")
+KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
+
+
+def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
+    """Return why nothing can be judged, where no call gave a result, and all say that code doesn't fit together; else ``None``."""
+    came = [outcome for outcome in outcomes if isinstance(outcome, (Passed, Waived, HarnessError, *CONVICTIONS))]
+    raised = [outcome for outcome in came if isinstance(outcome, Errored) and UNFIT.search(outcome.message)]
+    faults = [outcome for outcome in came if is_fault(outcome)]
+    if not came or len(raised) + len(faults) < len(came):
+        return None
+    return faults[0] if faults else Failed(Reason.ADAPTER, f"every call raises {raised[0].message}; {KNOBS}")
 
 
 @dataclass(frozen=True)
@@ -272,6 +290,23 @@ class Report:
         if any(isinstance(outcome, Passed) for outcome in outcomes):
             return Status.NOT_JUDGED if self.lacking else Status.CONFORMS
         return Status.NOT_JUDGED if outcomes else Status.NOTHING_RAN
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with the adapter where nothing else came of any call; nothing where single cases were asked for."""
+        came = [result for result in self.results if not isinstance(result.outcome, Advisory | NotJudged | Unsupported)]
+        faults = [f"{result.operation} can't be judged: {result.outcome.message}" for result in came if is_fault(result.outcome)]
+        return faults[0] if self.complete and not self.selected and faults and len(faults) == len(came) else ""
+
+    def blamed(self) -> "Report":
+        """Return it with the failures of an implementation that nothing came of, where no diagnosis says why, as faults of the adapter."""
+        if self.selected or not self.complete:
+            return self
+        known = {diagnosed.rsplit(":", 1)[0] for diagnosed in self.diagnoses}
+        found = {of: unanswered(result.outcome for result in self.results if result.of == of) for of in {each.of for each in self.results}}
+        faults = {of: fault for of, fault in found.items() if fault is not None and ":".join(of) not in known}
+        blamed = (replace(each, outcome=faults[each.of]) if each.convicts and each.of in faults else each for each in self.results)
+        return replace(self, results=tuple(blamed))
 
     @property
     def selected(self) -> bool:

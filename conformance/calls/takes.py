@@ -117,9 +117,16 @@ def nonsense(takes: Takes) -> Iterator[str]:
     for name, flag in (("masked", takes.masked), ("contiguous", takes.contiguous)):
         if not isinstance(flag, bool):
             yield f"{name} must be True or False, got {shown(flag)}"
+    yield from _unreachable(takes)
+
+
+def _unreachable(takes: Takes) -> Iterator[str]:
+    """Yield what bounds say that leaves no position, or none from 0 on."""
     low, high = takes.bounds
     if high < low:
         yield f"highest must be at least lowest, {takes.lowest}, got {takes.highest}"
+    elif high < 0:
+        yield f"highest must be at least 0, got {takes.highest}"
     if takes.positions == "from_zero" and not low <= 0 <= high:
         yield f"bounds of positions that start at 0 must hold 0, got lowest={takes.lowest}, highest={takes.highest}"
 

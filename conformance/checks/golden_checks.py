@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.calls.manner import OFTEN, PLAIN, SWAPPED, TWICE, Manner
+from conformance.calls.manner import AGAIN, PLAIN, SWAPPED, TWICE, Manner
 from conformance.calls.outcomes import NotJudged, Unsupported
 from conformance.calls.subject import Subject
 from conformance.checks import manner_checks, neighbour_checks, vector_checks
@@ -29,7 +29,7 @@ PATIENCE = 4
 FARTHEST = 2_000
 #: The first large call of tokens whose gradient is asked for, with many of these, and the one after the last, with many heads.
 MANY = (4, 6)
-TIMES = {"once": PLAIN, "twice": TWICE, "often": OFTEN}
+TIMES = {"once": PLAIN, "twice": TWICE, "often": AGAIN}
 
 Numbered = tuple[int, Arguments]
 

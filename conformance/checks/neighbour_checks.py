@@ -13,7 +13,7 @@ from conformance.checks.evidence import known
 from conformance.checks.vector_checks import Checked
 from conformance.golden import answers, sampling
 from conformance.golden.large import projected, weighs
-from conformance.golden.neighbours import FULL, KEYS, QUERIES, neighbours
+from conformance.golden.neighbours import FULL, KEYS, QUERIES, neighbours, under_other_conventions
 from conformance.judge.journal import Task
 from conformance.spec.arguments import Arguments, is_position
 from conformance.spec.declarations import operations
@@ -45,16 +45,21 @@ def beside(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
 def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[Checked]:
     """Yield the judgement of every neighbour, each between two of its call; of these only where they fail now.
 
-    Of each name one is judged: the first to which the right answer to the call would be wrong.
+    Of each name one is judged: the first to which the right answer to the call would be wrong. Where none is, since every call has
+    conventions under which it makes no difference, the first one is asked under others.
     """
     operation, tries = operations()[task.operation], Counter[str]()
+    unseen: dict[str, tuple[Checked, Arguments]] = {}
     for each in calls:
         call, asked = Arguments(each.vector.inputs, each.vector.parameters), False
         before = _right(task, call)
         for name, other in neighbours(operation, call, restrictions=task.descriptor.inside, takes=task.takes):
             told = f"{name} behind a mask" if _seen_otherwise(call, other) is not None else name
             found = None if before is None or tries[told] == TRIES else _right(task, other)
-            if before is None or found is None or known.difference(found, before, task.dtype) <= SHOWS:
+            if before is None or found is None:
+                continue
+            if known.difference(found, before, task.dtype) <= SHOWS:
+                unseen.setdefault(told, (each, other))
                 continue
             vector = _telling(task, f"{each.vector.id}-{told.replace(' ', '-')}", (call, before), (other, found))
             tries[told] += 1
@@ -63,6 +68,24 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
                 yield from _again(subject, task, each)
                 yield vector_checks.check(subject, task, vector)
         yield from _again(subject, task, each) if asked else ()
+    for told, (each, other) in unseen.items():
+        yield from _under_other_conventions(subject, task, told, each, other) if not tries[told] else ()
+
+
+def _under_other_conventions(subject: Subject, task: Task, told: str, each: Checked, neighbour: Arguments) -> Iterator[Checked]:
+    """Yield the judgement of a call and its neighbour under the first other convention that tells them apart."""
+    operation, asked = operations()[task.operation], Arguments(each.vector.inputs, each.vector.parameters)
+    for call, other in under_other_conventions(operation, asked, neighbour, restrictions=task.descriptor.inside, takes=task.takes):
+        before, found = _right(task, call), _right(task, other)
+        if before is None or found is None or known.difference(found, before, task.dtype) <= SHOWS:
+            continue
+        words = [f"{name}-{value}" for name, value in call.parameters.items() if value != asked.parameters[name]]
+        identity = "-".join((each.vector.id, *words, told.replace(" ", "-")))
+        first = _telling(task, f"{identity}-before", (other, found), (call, before))
+        vector = _telling(task, identity, (call, before), (other, found))
+        if first is not None and vector is not None:
+            yield from (vector_checks.check(subject, task, one) for one in (first, vector, first))
+            return
 
 
 def passed(checked: Sequence[Checked]) -> list[Checked]:

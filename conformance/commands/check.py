@@ -52,6 +52,8 @@ def check(
 ) -> None:
     """Judge each TARGET: a file, file:object, module:object, or the name of a bundled adapter (see `posenc list`)."""
     from conformance.isolate import allocation
+
+    allocation.collect_rarely()  # what is imported next lasts, too
     from conformance.isolate.targets import COMMAND
 
     every = (*targets, *(COMMAND + command for command in commands))
@@ -60,10 +62,9 @@ def check(
         raise click.UsageError(message)
     judge = _judge(**asked)
     allocation.keep_freed()
-    allocation.collect_rarely()
-    _make_ready(folder, baseline if update else None)
     part = any(asked[name] for name in ("schemes", "operations", "cases", "shard")) or asked["level"] == "smoke"
     deviations = _deviations(baseline, update=update, whole=not part)
+    _make_ready(folder, baseline if update else None)
     tell = functools.partial(_tell, as_json=as_json, verbose=verbose)
     reports = _each(every, judge, deviations, tell, _nowhere if folder is None else functools.partial(_keep, folder))
     if deviations is not None and deviations.write():
@@ -113,25 +114,26 @@ def _each(
     tell: "Callable[[Report], None]",
     keep: "Callable[[Sequence[Report]], None]",
 ) -> "list[Report]":
-    """Judge, tell and keep one target after another; what went wrong meanwhile is raised when what was judged is told."""
+    """Judge, keep and tell one target after another; what went wrong meanwhile is raised when what was judged is told.
+
+    What is kept says at any time which targets weren't reached, however the run ends.
+    """
     from conformance.calls.outcomes import Report
-    from conformance.show.baseline import BaselineError
     from conformance.spec.files import OutputError
 
     reports: list[Report] = []
     trouble: Exception | None = None
     for target in every:
         report = _judged(target, judge)
-        try:
-            report = report if deviations is None else deviations.applied(report, last=target == every[-1])
-        except BaselineError as error:
-            trouble = error
-        unreached = every[len(reports) + 1 :] if not report.complete else ()
-        reports += [report, *(Report(each, {}, (), complete=False) for each in unreached)]
-        for say in (functools.partial(tell, report), functools.partial(keep, reports)):
+        if deviations is not None:
+            report, failed = _waived(report, deviations, last=target == every[-1])
+            trouble = failed or trouble
+        reports.append(report)
+        unreached = [Report(each, {}, (), complete=False) for each in every[len(reports) :]]
+        for say in (functools.partial(keep, [*reports, *unreached]), functools.partial(tell, report)):
             try:
                 say()
-            except (OSError, OutputError) as error:  # what can't be shown can still be kept
+            except (OSError, OutputError) as error:  # what can't be kept can still be shown
                 trouble = error
         if not report.complete or (keep is _nowhere and isinstance(trouble, OSError)):
             break
@@ -140,20 +142,37 @@ def _each(
     return reports
 
 
+def _waived(report: "Report", deviations: "Baseline", *, last: bool) -> "tuple[Report, Exception | None]":
+    """Return a report with known deviations applied, and what went wrong with that."""
+    from conformance.show.baseline import BaselineError
+
+    try:
+        return deviations.applied(report, last=last), None
+    except BaselineError as error:
+        return report, error
+
+
 def _judged(target: str, judge: "Callable[..., Report]") -> "Report":
     """Return what is found of a target, also where it can't be judged, or the run ends before there is anything to judge."""
     from conformance.adapt.selection import SelectionError
     from conformance.calls.outcomes import Report
     from conformance.isolate.targets import TargetError
+
+    try:
+        return _shown(target, judge)
+    except (SelectionError, TargetError) as error:
+        return Report(target, {}, (), refused=str(error))
+    except KeyboardInterrupt:
+        return Report(target, {}, (), complete=False)
+
+
+def _shown(target: str, judge: "Callable[..., Report]") -> "Report":
+    """Judge a target, and show meanwhile how far that is."""
     from conformance.show import terminal
 
     progress = terminal.Progress(target)
     try:
         return judge(target, progress=progress)
-    except (SelectionError, TargetError) as error:
-        return Report(target, {}, (), refused=str(error))
-    except KeyboardInterrupt:
-        return Report(target, {}, (), complete=False)
     finally:
         progress.clear()
 
@@ -174,7 +193,15 @@ def _tell(report: "Report", *, as_json: bool, verbose: bool) -> None:
 
 
 def _keep(folder: Path, reports: "Sequence[Report]") -> None:
-    """Write what is known after every target."""
+    """Write what is known after every target, all of it also where that is interrupted."""
+    try:
+        _written(folder, reports)
+    except KeyboardInterrupt:
+        _written(folder, reports)
+        raise
+
+
+def _written(folder: Path, reports: "Sequence[Report]") -> None:
     from conformance.reports import files
 
     files.write(reports, folder)

@@ -1,5 +1,6 @@
 """What a command says: lines for a person, as wide as the screen, and one line where it refuses."""
 
+import contextlib
 import sys
 import textwrap
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from conformance.show.report import Line
+    from conformance.show.terminal import Line
 
 
 def tell(lines: "Iterable[Line]") -> None:
@@ -20,11 +21,11 @@ def tell(lines: "Iterable[Line]") -> None:
 
 
 def refuse(message: str) -> None:
-    """Write one line to standard error; a terminal gets it folded."""
+    """Write one line to standard error, where that can be written; a terminal gets it folded."""
     from conformance.show import terminal
-    from conformance.show.report import clean
 
-    line = f"posenc: {clean(' '.join(message.split()))}"
+    line = f"posenc: {terminal.clean(' '.join(message.split()))}"
     if sys.stderr.isatty():
         line = textwrap.fill(line, terminal.width(sys.stderr), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    click.echo(line, err=True)
+    with contextlib.suppress(OSError):
+        click.echo(line, err=True)

@@ -392,7 +392,7 @@ def _positions(
 
 def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, rng: Generator) -> np.ndarray:
     """Return positions in the order of a room: counted, in any, in any between the ends of each row, or as small calls have them."""
-    if counted.ndim > 1 and runs == "disordered":
+    if counted.ndim > 1 and counted.shape[-1] > 1 and runs == "disordered":
         return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
     order = {**ORDERS, **APART}.get(runs)
     if order is not None and order in places.patterns(bounds, takes, alone=True):

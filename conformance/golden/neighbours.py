@@ -45,6 +45,16 @@ def placed_otherwise(operation: Operation, call: Arguments, takes: Takes) -> Ite
         yield from _suiting(operation, call, _of_positions(operation, call, takes))
 
 
+def under_other_conventions(
+    operation: Operation, call: Arguments, other: Arguments, *, restrictions: Mapping[str, object], takes: Takes
+) -> Iterator[tuple[Arguments, Arguments]]:
+    """Yield a call and its neighbour once more for every other choice of one parameter."""
+    for name, changed in _of_parameters(operation, call, restrictions, takes):
+        parameter = operation.parameters.get(name)
+        if parameter is not None and parameter.choices:
+            yield changed, other.with_parameters(**changed.parameters)
+
+
 def _suiting(operation: Operation, call: Arguments, others: Iterator[Named]) -> Iterator[Named]:
     """Yield those that aren't the call itself, that every implementation takes, and in which every query sees a key."""
     kept = constrained(operation.name, dict(call.arrays), call.parameters)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.identify import buckets, learned, numbers
+from conformance.identify import buckets, learned
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
@@ -214,7 +214,7 @@ def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, tolerance: flo
     chosen = {name: seen for name, seen in others.parameters.items() if others.operation.parameters[name].choices}
     given = {name: one.value for name, one in others.parameters.items()}
     slopes, _ = _slopes(shown, right(others.operation, {**heads, **given}))
-    how = "with the sign turned: further away is more" if np.all(slopes < 0) else f"but with other slopes{numbers.even(slopes)}"
+    how = "with the sign turned: further away is more" if np.all(slopes < 0) else "but with other slopes"
     listed = ", ".join(f"{slope:.6g}" for slope in slopes)
     words = "".join(f" ({name} {seen.value})" for name, seen in chosen.items())
     return Identity(None, f"{others.operation.name}{words}, {how}", chosen, (f"times its first head: {listed}",))

@@ -190,12 +190,14 @@ def _numbers(probe: Probe) -> Identity:
 
 
 def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Identity]) -> Identity:
-    """Return slopes only where they are right for a number of heads that is no power of two, if that can be asked for."""
+    """Return what slopes are for a number of heads that is no power of two too, if that can be asked for: it tells their rule."""
     if not _has(identity, "num_heads") or not probe.takes("num_heads"):
         return identity
     other = again(probe.having(num_heads=UNEVEN_HEADS))
-    if other.operation == identity.operation:
-        return identity
+    sure = {name: seen for name, seen in identity.parameters.items() if seen.confidence is Confidence.CERTAIN}
+    same = all(name == "num_heads" or other.parameters.get(name, seen).holds(seen.value) for name, seen in sure.items())
+    if other.operation == identity.operation and same:
+        return replace(other, parameters={**other.parameters, **sure})
     return replace(identity, operation=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
 
 

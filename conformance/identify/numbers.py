@@ -73,15 +73,9 @@ def slopes(value: np.ndarray, asked: Mapping[str, Any]) -> Identity:
     found = giving(known, {}, value, SLOPE * np.abs(value), asked, {"num_heads": value.size})
     if found is None:
         listed = ", ".join(f"{slope:.6g}" for slope in value)
-        return Identity(None, f"a slope per head, of no known rule{even(value)}", seen=(f"slopes: {listed}",))
+        return Identity(None, "a slope per head, of no known rule", seen=(f"slopes: {listed}",))
     shown = {"num_heads": Seen(value.size), **found.parameters}
     return Identity(found.operation.name, f"slopes of {value.size} heads, {found.words}", shown, (), found.notes)
-
-
-def even(value: np.ndarray) -> str:
-    """Say where one ratio is kept for a number of heads that is no power of two."""
-    ratios = value[1:] / value[:-1] if np.all(value != 0) else np.empty(0)
-    return ": one ratio for all heads, whose number is no power of two" if ratios.size and np.ptp(ratios) < TOLERANCE else ""
 
 
 def _factor(probe: Probe, value: float) -> Identity:

@@ -24,13 +24,13 @@ class Checked:
 
 def checked(text: str, folder: Path, limits: Limits | None = None) -> Checked:
     """Return what the lowest level says of an adapter whose code is imported from a folder."""
-    with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary) / "pasted_adapter.py"
-        path.write_text(f"import sys\n\nsys.path.append({str(folder)!r})\n{text}", encoding="utf-8")
-        try:
+    try:
+        with tempfile.TemporaryDirectory() as temporary:
+            path = Path(temporary) / "pasted_adapter.py"
+            path.write_text(f"import sys\n\nsys.path.append({str(folder)!r})\n{text}", encoding="utf-8")
             report = check(str(path), level=LEVEL, limits=limits)
-        except TargetError as error:
-            return Checked(conforms=False, words=f"not checked: {error}")
+    except (OSError, TargetError) as error:
+        return Checked(conforms=False, words=f"not checked: {error}")
     if not report.complete:
         raise KeyboardInterrupt
     if report.status is Status.CONFORMS:

@@ -1,12 +1,13 @@
 """Ways to call a function: which role each argument plays, guessed from its signature, or said by the person who asks."""
 
+import ast
 import itertools
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from conformance.adapt.selection import SelectionError
 from conformance.adapt.words import PROBED, SETTINGS, roles
+from conformance.calls.form import parsed
 from conformance.identify.asking import Signature
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
@@ -56,7 +57,6 @@ USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
     ),
     4: (("q", "k", "query_positions", "key_positions"),),
 }
-FORM = re.compile(r"^\s*[\w.]+\s*\((.*)\)\s*$", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -111,16 +111,14 @@ def settings(plan: Plan) -> dict[str, str]:
 
 def said(form: str) -> Plan:
     """Return the plan that a person writes as ``f(x, positions, base=base)``."""
-    matched = FORM.match(form)
-    if matched is None:
+    call = parsed(form)
+    if call is None:
         message = f"--call must be like 'f(x, positions)', got {form!r}"
         raise SelectionError(message)
-    parts = [part.strip() for part in matched[1].split(",") if part.strip()]
-    pairs = [part.partition("=") for part in parts]
-    for name, equals, role in pairs:
-        _known((role if equals else name).strip())
-    first = tuple(name.strip() for name, equals, _ in pairs if not equals)
-    rest = {name.strip(): role.strip() for name, equals, role in pairs if equals}
+    first = tuple(map(ast.unparse, call.args))
+    rest = {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
+    for role in (*first, *rest.values()):
+        _known(role)
     return _verified(Plan(first, rest), form)
 
 

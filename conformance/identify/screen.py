@@ -10,7 +10,7 @@ from conformance.identify.grids import Grid
 from conformance.identify.pasted import Checked
 from conformance.identify.recognise import Found
 from conformance.identify.turns import Turns
-from conformance.show.report import Line
+from conformance.show.terminal import Line
 
 #: How many calls that were refused are shown.
 FEW = 4

@@ -1,5 +1,6 @@
 """Spend little on memory: keep what was freed for the next large array, and look rarely for what nothing refers to any more."""
 
+import atexit
 import ctypes
 import gc
 import sys
@@ -24,5 +25,9 @@ def keep_freed() -> None:
 
 
 def collect_rarely() -> None:
-    """Have this process look for unreachable objects more rarely than Python does by itself; never a worker, which is as users' code is."""
+    """Have this process look for unreachable objects more rarely than Python does by itself, and not when it ends.
+
+    Never a worker, which is as users' code is.
+    """
     gc.set_threshold(OBJECTS)
+    atexit.register(gc.freeze)

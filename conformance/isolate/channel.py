@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.calls.limits import LARGEST_PAYLOAD
+from conformance.isolate.interrupts import DEAF_SECONDS
 from conformance.spec.shown import shown
 
 MAGIC = b"PEC1"
@@ -122,10 +123,13 @@ class Channel:
             view = view[count:]
 
     def _wait(self, deadline: float | None, *, writing: bool) -> None:
-        remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
-        ready = select.select([] if writing else [self.connection], [self.connection] if writing else [], [], remaining)
-        if not any(ready):
-            raise TimeoutError
+        reads, writes = ([], [self.connection]) if writing else ([self.connection], [])
+        while True:
+            remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if any(select.select(reads, writes, [], None if remaining is None else min(remaining, DEAF_SECONDS))):
+                return
+            if remaining is None or remaining <= DEAF_SECONDS:
+                raise TimeoutError
 
 
 def _limited(what: str, size: int, most: int) -> None:

@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -14,9 +15,8 @@ from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS, LARGEST_INTE
 from conformance.adapt.wording import told
 from conformance.protocol.errors import CommandError, ProgramEndedError
 from conformance.spec.choices import as_several
-from conformance.spec.declarations import operations
+from conformance.spec.declarations import operations, schemes
 from conformance.spec.shown import shown
-from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter
 
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
@@ -155,11 +155,13 @@ def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
 
 def _needs(who: str, error: ModuleNotFoundError) -> str:
     missing = (error.name or who).split(".", 1)[0]
-    return f"{who} needs {missing}: pip install {DISTRIBUTIONS.get(missing, missing)}"
+    beside = near_miss(missing, [path.stem for path in Path(who).parent.glob("*.py")]) if Path(who).is_file() else ""
+    return f"{who} needs {missing}{beside or f': pip install {DISTRIBUTIONS.get(missing, missing)}'}"
 
 
 def _broken(target: str, error: BaseException) -> str:
-    return f"{target} can't be imported: {told(error)}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == Path(target).resolve()]
+    return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}"
 
 
 def _named(target: str, module: ModuleType, name: str) -> Adapter:
@@ -194,7 +196,7 @@ def _only(target: str, module: ModuleType) -> Adapter:
 def _check(implementation: Implementation) -> None:
     name = implementation.operation
     if not isinstance(name, str) or name not in operations():
-        message = f"operation must be one of those that 'posenc list' shows, got {shown(name)}{near_miss(name, operations())}"
+        message = f"operation must be one of those that 'posenc list' shows, got {shown(name)}{_operation_meant(name)}"
         raise TargetError(message)
     operation, declared = operations()[name], implementation.restrictions
     verify_restrictions(operation, declared)
@@ -203,6 +205,13 @@ def _check(implementation: Implementation) -> None:
     complaint = signatures.complaint(operation, implementation.function, implementation.form, known)
     if complaint is not None:
         raise TargetError(complaint)
+
+
+def _operation_meant(name: Any) -> str:
+    """Return a name that is close; of a scheme that is called otherwise, the one whose summary has the word, as rotary is rope's."""
+    scheme, _, rest = name.partition(".") if isinstance(name, str) else ("", "", "")
+    of_word = [each.name for each in schemes().values() if scheme and scheme not in schemes() and scheme.lower() in each.summary.lower()]
+    return near_miss(f"{of_word[0]}.{rest}" if of_word else name, operations())
 
 
 def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]) -> None:
@@ -240,7 +249,7 @@ def _check_values(operation: Operation, parameter: Parameter, allowed: object) -
 def _convention(operation: Operation, word: str) -> str:
     """Return which values have a name in the words of the scheme, as half is GPT-NeoX's."""
     plain = _letters(word)
-    told = SCHEMES[operation.name.partition(".")[0]].conventions if len(plain) > 2 else {}
+    told = schemes()[operation.name.partition(".")[0]].conventions if len(plain) > 2 else {}
     words = {name.partition("=")[2]: [each for each in meaning.split() if plain in _letters(each)] for name, meaning in told.items()}
     found = [f"{value} is {named[0].strip('.,;:()`')}'s" for value, named in words.items() if named]
     return f" ({', '.join(found)}: `posenc show {operation.name}`)" if found else ""

@@ -157,7 +157,7 @@ def _floating() -> object:
     return least / 2 > 0.0, 1.0 + half, -1.0 - half
 
 
-class _Functions:
+class _Names:
     """What stands under each name of some modules: equal where what lasts is the same, since parts are imported late."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -166,7 +166,7 @@ class _Functions:
         self.held = {name: (list(held), list(held.values())) for name, held in modules.items()}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Functions) and all(_unpatched(held, other.held.get(name, held)) for name, held in self.held.items())
+        return isinstance(other, _Names) and all(_unpatched(held, other.held.get(name, held)) for name, held in self.held.items())
 
     __hash__ = None  # type: ignore[assignment]  # it compares, and is no key
 
@@ -181,6 +181,19 @@ def _unpatched(before: tuple[list[str], list[object]], now: tuple[list[str], lis
     return all(present.get(name, value) is value for name, value in lasting)
 
 
+class _Modules:
+    """What has been imported: equal where what lasts is the same, since more is imported late."""
+
+    def __init__(self) -> None:
+        """Copy what there is."""
+        self.held = dict(sys.modules)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Modules) and self.held.items() <= other.held.items()
+
+    __hash__ = None  # type: ignore[assignment]  # it compares, and is no key
+
+
 def _finders() -> object:
     """Return what finds modules before or where Python's own does; what libraries add behind it finds what it doesn't."""
     finders = list(sys.meta_path)
@@ -193,6 +206,9 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "the environment": _environment,
     "where modules are searched": lambda: list(sys.path),
     "what finds modules": _finders,
+    "imported modules": _Modules,
+    "what traces calls": lambda: (sys.gettrace(), sys.getprofile()),
+    "how long the text of integers may be": sys.get_int_max_str_digits,
     "the warnings filters": _filters,
     "the random numbers of Python": random.getstate,
     "the random numbers of NumPy": _numpy_random,
@@ -205,8 +221,8 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
     "torch's gradients": _library("torch", lambda torch: torch.is_grad_enabled()),
     "torch's number of threads": _library("torch", lambda torch: torch.get_num_threads()),
-    "names of NumPy": lambda: _Functions(("numpy", "numpy.linalg", "numpy.random")),
-    "names of torch": lambda: _Functions(("torch", "torch.nn.functional")),
+    "names of NumPy": lambda: _Names(("numpy", "numpy.linalg", "numpy.random")),
+    "names of torch": lambda: _Names(("torch", "torch.nn.functional")),
     "how numbers are rounded": _floating,
     "decimal numbers": _library("decimal", _decimal),
     "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),

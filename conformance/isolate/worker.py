@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +31,8 @@ Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: The exit status of a worker whose program is gone (EX_SOFTWARE), and of one that can't reach the harness (EX_IOERR).
 PROGRAM_ENDED = 70
 CUT_OFF = 74
+#: How many times as long as their CPU repeated calls may take, on a busy machine or where they wait.
+BUSY = 4
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Runner:
     def __post_init__(self) -> None:
         """Keep no result yet."""
         one = self.implementation
-        object.__setattr__(self, "calling", Calling(self.operation, one.function, one.form, one.takes))
+        object.__setattr__(self, "calling", Calling(self.operation, one, self.framework.stacked))
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
     def run(
@@ -197,8 +199,8 @@ class _Call:
 def _repeatedly(make: Callable[[], dict[str, np.ndarray]], manner: Manner) -> tuple[dict[str, np.ndarray], int, str]:
     """Return what a call gives, how often it was repeated, and in words where other bits came."""
     first, count = make(), 0
-    until = monotonic() + manner.seconds
-    while count < manner.repeats and monotonic() < until:
+    spent, until = process_time() + manner.seconds, monotonic() + BUSY * manner.seconds
+    while count < manner.repeats and process_time() < spent and monotonic() < until:
         again, count = make(), count + 1
         unlike = next((name for name, value in first.items() if not traces.equal(value, again[name])), None)
         if unlike is not None:

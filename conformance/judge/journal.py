@@ -71,6 +71,11 @@ class Call:
         """Whether both calls are given the same numbers."""
         return len(self.arrays) == len(other.arrays) and all(map(np.array_equal, self.arrays, other.arrays))
 
+    def looks_like(self, other: "Call") -> bool:
+        """Whether both calls are alike in all but the numbers in their arrays."""
+        alike = self.task == other.task and not self.differing(other)
+        return alike and [a.shape for a in self.arrays] == [a.shape for a in other.arrays] and not self.same_arrays(other)
+
     @property
     def reach(self) -> int:
         """The largest integer among the arrays: how far a cache would grow."""
@@ -78,11 +83,12 @@ class Call:
 
 
 class Journal:
-    """The distinct calls of a session, the latest of each kind."""
+    """The distinct calls of a session, the first and the latest of each kind."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._calls: dict[str, Call] = {}
+        self._first: dict[str, Call] = {}
 
     def subject(self, session: Session, task: Task) -> Subject:
         """Return the task's implementation as something to call; every call is written down."""
@@ -90,7 +96,11 @@ class Journal:
         return dataclasses.replace(plain, call=self._noted(task, plain.call))
 
     def suspects(self, call: Call) -> Iterator[Call]:
-        """Yield earlier calls with other parameters: the farthest reaching of each way to differ, the most similar first, then the next."""
+        """Yield the first call that differs in its numbers alone, then calls with other parameters.
+
+        Of these the farthest reaching of each way to differ, the most similar first, then the next.
+        """
+        yield from (first for first in self._first.values() if first.looks_like(call))
         ways = dict[tuple[bool, bool, tuple[str, ...]], list[Call]]()
         for other in self._calls.values():
             if other.task.operation != call.task.operation or other.differing(call):
@@ -101,6 +111,7 @@ class Journal:
 
     def note(self, kind: str, call: Call) -> None:
         """Write a call down, unless one of the kind reaches farther."""
+        self._first.setdefault(kind, call)
         known = self._calls.get(kind)
         if known is None or call.reach >= known.reach:
             self._calls[kind] = call

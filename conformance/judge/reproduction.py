@@ -22,14 +22,16 @@ IMPORTS = "import numpy as np\n\nfrom conformance import Session\n"
 
 def of_calls(opened: str, calls: Sequence[Call]) -> str | None:
     """Return a script that makes calls and prints what comes back, or ``None`` where the arrays are too long to read."""
-    if sum(array.size for call in calls for array in call.arrays) > LARGEST:
+    if _size(*calls) > LARGEST:
         return None
     prints = "".join(f"    print({_call(call, '    ')})\n" for call in calls)
     return f"{IMPORTS}\n{_with(opened, 'session')}{prints}"
 
 
-def of_history(opened: str, earlier: Call, call: Call) -> str:
-    """Return a script that makes a call alone, and once more after the earlier one, and prints both answers."""
+def of_history(opened: str, earlier: Call, call: Call) -> str | None:
+    """Return a script that makes a call alone and after the earlier one, and prints both; ``None`` where one is too long to read."""
+    if max(_size(earlier), _size(call)) > LARGEST:
+        return None
     return (
         f"{IMPORTS}\n\n"
         f"def earlier(session):\n    return {_call(earlier, '    ')}\n\n\n"
@@ -39,6 +41,11 @@ def of_history(opened: str, earlier: Call, call: Call) -> str:
         f"    earlier(after)\n"
         f'    print("after:", call(after))\n'
     )
+
+
+def _size(*calls: Call) -> int:
+    """Return how many numbers calls are given."""
+    return sum(array.size for call in calls for array in call.arrays)
 
 
 def words(call: Call) -> str:

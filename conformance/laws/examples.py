@@ -1,7 +1,7 @@
 """Draw what the laws of one subject are put to."""
 
 import contextlib
-import tempfile
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,17 +38,13 @@ def silent(examples: int, *phases: Phase) -> settings:
     )
 
 
-@contextlib.contextmanager
-def leaving_nothing() -> Iterator[None]:
-    """Give Hypothesis a short-lived folder for what it keeps of its own accord, instead of ``.hypothesis`` where a person happens to be."""
-    with tempfile.TemporaryDirectory(prefix="posenc-", ignore_cleanup_errors=True) as folder, _home(Path(folder)):
-        yield
+def leaving_nothing() -> contextlib.AbstractContextManager[object]:
+    """Have Hypothesis find no folder for what it keeps of its own accord, as ``.hypothesis`` where a person happens to be.
 
-
-def _home(folder: Path) -> contextlib.AbstractContextManager[object]:
-    """Set the folder, and what it was before afterwards: a person's own tests keep theirs."""
+    It does without where it can't write. Afterwards the folder is what it was before: a person's own tests keep theirs.
+    """
     name = "__hypothesis_home_directory"
-    return _replaced(configuration, name, folder)
+    return _replaced(configuration, name, Path(os.devnull))
 
 
 def by_seed_alone() -> contextlib.AbstractContextManager[object]:

@@ -33,8 +33,8 @@ def nested(trial: Trial) -> Iterator[Sides]:
         finer = call.with_parameters(head_dim=2 * trial.whole("head_dim"))
         yield same(trial.answer(call), trial.answer(finer)[::2])
         return
-    finer = call.with_parameters(num_heads=2 * _power_of_two(trial))
-    order = np.r_[1 : 2 * _power_of_two(trial) : 2, 0 : 2 * int(heads) : 2][: int(heads)]
+    finer = call.with_parameters(num_heads=2 * _series(trial))
+    order = np.r_[1 : 2 * _series(trial) : 2, 0 : 2 * int(heads) : 2][: int(heads)]
     yield same(trial.answer(call), trial.answer(finer)[order])
 
 
@@ -44,12 +44,12 @@ def reach(trial: Trial) -> Iterator[Sides]:
     if "base" in trial.arguments.parameters:
         yield same(rungs[1:] * rungs[1:][::-1], 1.0 / trial.number("base"))
     else:
-        yield same(rungs[_power_of_two(trial) - 1], 2.0 ** -trial.number("max_bias"))
+        yield same(rungs[_series(trial) - 1], 2.0 ** -trial.number("max_bias"))
 
 
 def slopes_in_unit_interval(trial: Trial) -> Iterator[Sides]:
-    """Slopes lie between 0 and 1, those of a power of two heads start where they must, and all fall by one ratio."""
-    slopes, whole = trial.answer(trial.arguments), _power_of_two(trial)
+    """Slopes lie between 0 and 1, those of the first series start where they must, and all fall by one ratio."""
+    slopes, whole = trial.answer(trial.arguments), _series(trial)
     yield exactly((slopes.values > 0.0) & (slopes.values < 1.0), 1.0)
     series, halves = slopes[:whole], slopes[whole:]
     yield same(series[:1], 2.0 ** (-trial.number("max_bias") / whole))
@@ -58,9 +58,10 @@ def slopes_in_unit_interval(trial: Trial) -> Iterator[Sides]:
     yield same(halves[1:] * halves[1:], (series[:-1] * series[1:])[: max(halves.values.size - 1, 0)])
 
 
-def _power_of_two(trial: Trial) -> int:
-    """Return the largest power of two heads that fits."""
-    return 1 << (trial.whole("num_heads").bit_length() - 1)
+def _series(trial: Trial) -> int:
+    """Return how many heads have slopes of the first series: the largest power of two that fits, or by the paper's rule all."""
+    heads = trial.whole("num_heads")
+    return heads if trial.arguments.parameters["slopes"] == "paper" else 1 << (heads.bit_length() - 1)
 
 
 def between(trial: Trial) -> Iterator[Sides]:

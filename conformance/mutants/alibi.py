@@ -23,9 +23,9 @@ PARTS = {"slopes": "head", "key index": "place", "product": "product"}
 FALCON = ("https://github.com/NVIDIA/TensorRT-Model-Connect/issues/667",)
 
 
-def right_slopes(num_heads: int, max_bias: float) -> Array:
+def right_slopes(num_heads: int, max_bias: float, slopes: alibi.Slopes) -> Array:
     """Return the right slopes."""
-    return alibi.slopes(num_heads=num_heads, max_bias=max_bias, like=np.zeros(1))
+    return alibi.slopes(num_heads=num_heads, max_bias=max_bias, slopes=slopes, like=np.zeros(1))
 
 
 def power(exponents: Array, max_bias: float) -> Array:
@@ -43,6 +43,21 @@ def whole(count: int) -> int:
     return 1 << (count.bit_length() - 1)
 
 
+def first_series(num_heads: int, slopes: alibi.Slopes) -> int:
+    """Return how many heads have the slopes of one series: all of them by the paper's rule."""
+    return num_heads if slopes == "paper" else whole(num_heads)
+
+
+def in_code(made: Slopes) -> Slopes:
+    """Return slopes that are wrong by the code's rule only: what is left beyond a power of two."""
+
+    def of_rule(num_heads: int, max_bias: float, slopes: alibi.Slopes) -> Array:
+        return made(num_heads, max_bias) if slopes == "code" else right_slopes(num_heads, max_bias, slopes)
+
+    return of_rule
+
+
+@in_code
 def even_rest(num_heads: int, max_bias: float) -> Array:
     """Take the even-numbered slopes of the longer sequence for the remaining heads."""
     first = whole(num_heads)
@@ -50,41 +65,33 @@ def even_rest(num_heads: int, max_bias: float) -> Array:
     return np.concatenate([power(heads(first) / first, max_bias), rest])
 
 
-def half_of_the_heads(num_heads: int, max_bias: float) -> Array:
+def half_of_the_heads(num_heads: int, max_bias: float, slopes: alibi.Slopes) -> Array:
     """Use the slopes of half the heads twice, as two devices do that count their own heads only."""
-    return np.resize(right_slopes(max(1, num_heads // 2), max_bias), num_heads)
+    return np.resize(right_slopes(max(1, num_heads // 2), max_bias, slopes), num_heads)
 
 
+@in_code
 def reversed_rest(num_heads: int, max_bias: float) -> Array:
     """Append the remaining heads' slopes in reverse."""
-    first, rest = np.split(right_slopes(num_heads, max_bias), [whole(num_heads)])
+    first, rest = np.split(right_slopes(num_heads, max_bias, "code"), [whole(num_heads)])
     return np.concatenate([first, rest[::-1]])
 
 
+@in_code
 def nearest_logarithm(num_heads: int, max_bias: float) -> Array:
     """Take the nearest power of two, in place of the largest up to the number of heads."""
     nearest = 1 << round(math.log2(num_heads))
-    return right_slopes(num_heads, max_bias) if nearest < num_heads else power(heads(num_heads) / nearest, max_bias)
+    return right_slopes(num_heads, max_bias, "code") if nearest < num_heads else power(heads(num_heads) / nearest, max_bias)
 
 
-def integer_ratio(num_heads: int, max_bias: float) -> Array:
+def integer_ratio(num_heads: int, max_bias: float, slopes: alibi.Slopes) -> Array:
     """Divide integers in the exponent of the ratio."""
-    first = whole(num_heads)
+    first = first_series(num_heads, slopes)
     rest = power(heads(2 * first)[::2], max_bias // (2 * first))[: num_heads - first]
     return np.concatenate([power(heads(first), max_bias // first), rest])
 
 
 SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
-    (
-        Mistake(
-            "one-sequence-for-any-heads",
-            does="uses 2^(-8 h / heads) for any number of heads",
-            should="take the largest power of two c, then every second slope of 2 c",
-            fix="follow get_slopes for head counts that are no power of two",
-            threads=("https://github.com/ml-explore/mlx/pull/3071",),
-        ),
-        lambda num_heads, max_bias: power(heads(num_heads) / num_heads, max_bias),
-    ),
     (
         Mistake(
             "next-power-of-two-cut",
@@ -93,7 +100,7 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
             fix="concatenate s[1::2] and s[::2] before cutting",
             threads=("https://github.com/huggingface/transformers/pull/28380",),
         ),
-        lambda num_heads, max_bias: power(heads(num_heads) / (1 << (num_heads - 1).bit_length()), max_bias),
+        in_code(lambda num_heads, max_bias: power(heads(num_heads) / (1 << (num_heads - 1).bit_length()), max_bias)),
     ),
     (
         Mistake(
@@ -114,7 +121,7 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
             fix="let the ratio depend on the number of heads",
             origin="expositions that print the slopes of 8 heads only",
         ),
-        lambda num_heads, max_bias: power(heads(num_heads), 1.0) + 0.0 * max_bias,
+        lambda num_heads, **_: power(heads(num_heads), 1.0),
     ),
     (
         Mistake(
@@ -124,7 +131,7 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
             fix="count heads from 1",
             origin="in the style of arange(heads) without the + 1",
         ),
-        lambda num_heads, max_bias: right_slopes(num_heads, max_bias) * 2.0 ** (max_bias / whole(num_heads)),
+        lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes) * 2.0 ** (max_bias / first_series(num_heads, slopes)),
     ),
     (
         Mistake(
@@ -144,7 +151,7 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
             fix="reverse the slopes",
             origin="in the style of slopes that are sorted",
         ),
-        lambda num_heads, max_bias: right_slopes(num_heads, max_bias)[::-1].copy(),
+        lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes)[::-1].copy(),
     ),
     (
         Mistake(
@@ -186,7 +193,7 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
             fix="size the table by the number of heads",
             origin="in the style of kernels with a table of fixed size",
         ),
-        lambda num_heads, max_bias: np.where(heads(num_heads) <= 64.0, right_slopes(num_heads, max_bias), 0.0),
+        lambda num_heads, max_bias, slopes: np.where(heads(num_heads) <= 64.0, right_slopes(num_heads, max_bias, slopes), 0.0),
     ),
 )
 
@@ -225,6 +232,7 @@ FROM_ONE = Mistake(
 )
 #: Threads in which mistakes of every bias were met in ALiBi's.
 MET = {
+    "slopes=paper": ("https://github.com/ml-explore/mlx/pull/3071",),
     "form=column": ("https://github.com/ofirpress/attention_with_linear_biases/issues/20",),
     "form=reversed": ("https://github.com/mosaicml/llm-foundry/issues/186",),
     "sign-flipped": ("https://github.com/meta-pytorch/attention-gym/pull/86",),
@@ -244,7 +252,7 @@ def mutants() -> Iterator[Mutant]:
         yield mistake.at(SLOPES, made)
         for operation in (BIAS, *ATTENTION):
             yield replace(mistake.at(operation, Pieces(weight=made).of(operation)), inherited=operation != BIAS)
-    yield from ignored(SLOPES)
+    yield from ignored(SLOPES, MET)
     yield FROM_ONE.at(BIAS, Pieces(step=lambda steps: steps - 1.0).of(BIAS))
     yield from met(BIAS, MET)
     yield from half_mutants()

@@ -387,12 +387,12 @@ def halves(*, weighed: bool) -> Iterator[tuple[Mistake, Callable[[str], Function
             yield half(dtype, "distances", Pieces(pair=rounded(dtype)))
 
 
-def ignored(operation: str) -> Iterator[Mutant]:
+def ignored(operation: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:
     """Return every value of a choice that is computed whatever is asked for, and every number that stays at its default."""
     contract = OPERATIONS[operation]
     sizes = {axis for axes in contract.arrays.values() for axis in axes.split()}
     for name, parameter in contract.parameters.items():
-        yield from (convention(operation, name, value) for value in parameter.choices)
+        yield from (convention(operation, name, value, threads.get(f"{name}={value}", ())) for value in parameter.choices)
         if not (parameter.required or parameter.choices or parameter.kind is bool or name in sizes):
             mistake = Mistake(
                 f"{name.replace('_', '-')}-ignored",
@@ -407,7 +407,7 @@ def ignored(operation: str) -> Iterator[Mutant]:
 def inherited(operation: str) -> Iterator[Mutant]:
     """Return what goes wrong with a bias, whatever fills its slots."""
     weighed = isinstance(form_of(operation), Weighed)
-    yield from ignored(operation)
+    yield from ignored(operation, {})
     for mistake, made in (*EVERY, *(OF_WEIGHTS if weighed else OF_TABLES), *halves(weighed=weighed)):
         yield mistake.at(operation, made(operation))
     whole = attending(operation)

@@ -119,7 +119,7 @@ def declaring(operation: str, forced: Mapping[str, object]) -> str:
     """Return what to write where code computes one value of some parameters only."""
     values = [f"{name}={shown(value)}" for name, value in forced.items()]
     declared = f"declare {' and '.join(values)} in implements({shown(operation)}, {', '.join(values)})"
-    return f"{declared}, or honour the {' and the '.join(forced)} that {'is' if len(forced) == 1 else 'are'} asked for"
+    return f"{declared}, or honour the {' and the '.join(forced)} asked for"
 
 
 def convention(operation: str, parameter: str, value: object, threads: tuple[str, ...] = ()) -> Mutant:
@@ -130,7 +130,7 @@ def convention(operation: str, parameter: str, value: object, threads: tuple[str
         operation=operation,
         kind="convention",
         does=f"computes {parameter}={shown(value)} whatever is asked for",
-        should=f"compute the {parameter} that is asked for, or declare the one that it computes",
+        should=f"compute the {parameter} asked for, or declare what it computes",
         fix=declaring(operation, forced),
         function=forcing(operation, forced),
         threads=threads,

@@ -180,8 +180,8 @@ BY_INDEX = Mistake(
     fix="compare every pair's turns with the ends",
     origin="the paper's ramp and its code's, confused",
 )
-WARMED = Mistake(
-    "warmed",
+SHARPENED = Mistake(
+    "sharpened",
     does="multiplies cosine and sine by 0.1 ln(factor) + 1, as YaRN does",
     should="multiply by nothing",
     fix="keep the attention factor for rope_type 'yarn'",
@@ -212,10 +212,10 @@ def own(scheme: str) -> Iterator[Mutant]:
     for mistake, fixed in (*ends_ignored(scheme), (LENGTH_FIXED, length)):
         for operation in (f"{scheme}.frequencies", f"{scheme}.rotate"):
             yield mistake.at(operation, forcing(operation, fixed))
-    yield WARMED.at(f"{scheme}.rotate", warmed(scheme))
+    yield SHARPENED.at(f"{scheme}.rotate", sharpened(scheme))
 
 
-def warmed(scheme: str) -> Callable[..., Any]:
+def sharpened(scheme: str) -> Callable[..., Any]:
     """Return the rotation times YaRN's attention factor."""
     rotate = Rotary().of(f"{scheme}.rotate")
     return lambda x, positions, *, factor, **given: (0.1 * math.log(factor) + 1.0) * rotate(x, positions, factor=factor, **given)

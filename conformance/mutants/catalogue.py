@@ -1,6 +1,7 @@
 """The catalogue: public reports of mistakes and dialects, each with the mutants that repeat it or the reason why none does."""
 
 import fnmatch
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -18,14 +19,16 @@ KNOWN: Mapping[str, Mutant | Habit] = {**MUTANTS, **HABITS}
 class Entry:
     """One public report.
 
-    ``mutants`` are patterns of names (``*/layout=half``). What can't be repeated yet names the scheme that it ``waits_for`` and the
-    reason (``because``); what no scheme will repeat says why it lies ``outside``.
+    ``mutants`` are patterns of names (``*/layout=half``); ``about`` is the scheme whose code was at fault, where those of others match too.
+    What can't be repeated yet names the scheme that it ``waits_for`` and the reason (``because``); what no scheme will repeat says why it
+    lies ``outside``.
     """
 
     id: str
     url: str
     nature: Literal["bug", "convention"]
     says: str
+    about: str = ""
     related: tuple[str, ...] = ()
     mutants: tuple[str, ...] = ()
     waits_for: str = ""
@@ -42,6 +45,16 @@ def load() -> list[Entry]:
 def _entry(written: Mapping[str, Any]) -> Entry:
     lists = {name: tuple(written.get(name, ())) for name in ("related", "mutants")}
     return Entry(**{**written, **lists})
+
+
+@functools.cache
+def _abouts() -> Mapping[str, str]:
+    return {entry.url: entry.about for entry in load()}
+
+
+def about(url: str) -> str:
+    """Return the scheme whose code was at fault in a report, or nothing where mistakes of no other bear its address."""
+    return _abouts().get(url, "")
 
 
 def named(pattern: str) -> list[Mutant | Habit]:

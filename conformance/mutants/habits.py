@@ -174,7 +174,7 @@ HABITS: dict[str, Habit] = {
             "rope.rotate/overwrites-its-input",
             "rope.rotate",
             does="writes the rotation over its input: whoever reads the input again rotates twice",
-            should="leave the input as it is, or say that it is overwritten",
+            should="leave the input as it is, or declare that it is overwritten: modifies_inputs=True",
             fix="write to a new buffer",
             make=lambda: in_place,
             convicted_by=("law:inputs unmodified",),

@@ -305,4 +305,4 @@ def mutants() -> Iterator[Mutant]:
         if mistake.slug not in {*OUTSIDE_THE_TABLE, *MET}:
             yield mistake.at(BIAS, bias_of(bucket))
     yield from met(BIAS, MET)
-    yield from ignored(BUCKET)
+    yield from ignored(BUCKET, {})

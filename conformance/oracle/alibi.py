@@ -16,36 +16,51 @@ STEPS: dict[str, Callable[[Place], int]] = {
 }
 
 
-def steepness(a: Exact, num_heads: int, max_bias: float) -> list[Ball]:
-    """Return ``m^h``, ``m = 2^(-max_bias / c)``, for the largest power of two ``c``; then the odd powers of ``sqrt m``."""
+#: Of a number of heads, which power of ``2^(-max_bias / c)`` every head has, and ``c``.
+Powers = list[tuple[int, int]]
+
+
+def printed(num_heads: int) -> Powers:
+    """Return ``h = 1 ... n``, and ``c = n``, the number of heads."""
+    return [(power, num_heads) for power in range(1, num_heads + 1)]
+
+
+def coded(num_heads: int) -> Powers:
+    """Return ``h = 1 ... c`` for the largest power of two ``c``; then the odd powers of ``2 c``."""
     whole = 1 << (num_heads.bit_length() - 1)
-    first = [(power, whole) for power in range(1, whole + 1)]
-    rest = [(power, 2 * whole) for power in range(1, 2 * (num_heads - whole), 2)]
-    return [slope(a, max_bias, power, heads) for power, heads in first + rest]
+    return printed(whole) + [(power, 2 * whole) for power in range(1, 2 * (num_heads - whole), 2)]
+
+
+POWERS: dict[str, Callable[[int], Powers]] = {"paper": printed, "code": coded}
+
+
+def steepness(a: Exact, num_heads: int, max_bias: float, slopes: str) -> list[Ball]:
+    """Return ``m^h``, ``m = 2^(-max_bias / c)``, for every head."""
+    return [slope(a, max_bias, power, heads) for power, heads in POWERS[slopes](num_heads)]
 
 
 def slope(a: Exact, max_bias: float, power: int, heads: int) -> Ball:
-    """Return ``(2^(-max_bias / heads))^power``; exact where the number in brackets is a power of two."""
+    """Return ``(2^(-max_bias / heads))^power``; exact where that in brackets and ``heads`` are powers of two."""
     one = a.parameter(max_bias) / heads
-    if one.is_exact() and one.is_integer():
+    if one.is_exact() and one.is_integer() and heads.bit_count() == 1:
         return power_of_two(-floor(one) * power)
     logarithm = -arb(fmpq(power, heads)) * a.parameter(max_bias) * arb.const_log2()
     return a.spread("slope", logarithm.exp(), logarithm=size(logarithm), power=power)
 
 
-def slopes(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float) -> Results:
+def slopes(a: Exact, inputs: Inputs, *, num_heads: int, max_bias: float, slopes: str) -> Results:
     """Return the slope of every head."""
     del inputs
-    return {"result": ((num_heads,), steepness(a, num_heads, max_bias))}
+    return {"result": ((num_heads,), steepness(a, num_heads, max_bias, slopes))}
 
 
-def heads(a: Exact, _: Inputs, *, num_heads: int, max_bias: float, form: str) -> list[Ball]:
+def heads(a: Exact, _: Inputs, *, num_heads: int, max_bias: float, slopes: str, form: str) -> list[Ball]:
     """Return the slope of every head, whatever the form."""
     del form
-    return steepness(a, num_heads, max_bias)
+    return steepness(a, num_heads, max_bias, slopes)
 
 
-def steps(_a: Exact, _: Inputs, *, form: str, **_heads: float) -> Callable[[int, Place], Ball]:
+def steps(_a: Exact, _: Inputs, *, form: str, **_heads: float | str) -> Callable[[int, Place], Ball]:
     """Return ``n - m``, or another count of steps, the same for every head."""
     return lambda _head, place: arb(STEPS[form](place))
 

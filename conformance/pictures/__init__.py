@@ -1,9 +1,9 @@
-"""A picture of every scheme, drawn from the reference: ``posenc show SCHEME --plot FILE``."""
+"""A picture of every scheme, drawn from the reference: ``posenc show SCHEME --plot FILE``; and those of no single scheme."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from conformance.pictures import absolute, alone, biases, edges, ladders, rotary, segments, weighting
+from conformance.pictures import absolute, alone, biases, edges, ladders, rotary, segments, together, weighting
 from conformance.pictures.files import PictureError, digest, empty, save_figure
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["PICTURES", "PictureError", "digest", "draw", "save"]
+__all__ = ["PICTURES", "TOGETHER", "PictureError", "digest", "draw", "save"]
 
 PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "none": alone.none,
@@ -35,16 +35,24 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "kerple": biases.kerple,
     "da_transformer": weighting.da_transformer,
 }
+#: Those that show several schemes, or none.
+TOGETHER: Mapping[str, Callable[["Figure"], None]] = {
+    "weights": together.weights,
+    "adding": together.adding,
+    "biasing": together.biasing,
+    "turning": together.turning,
+}
 
 
-def draw(scheme: str) -> "Figure":
-    """Return the picture of a scheme, or raise ``PictureError`` where there is none or matplotlib is absent."""
-    if scheme not in PICTURES:
-        message = f"scheme must be one that has a picture ({', '.join(PICTURES)}), got {scheme!r}"
+def draw(name: str) -> "Figure":
+    """Return the picture of a scheme, or one of those together, or raise ``PictureError`` where there is none or matplotlib is absent."""
+    every = {**PICTURES, **TOGETHER}
+    if name not in every:
+        message = f"scheme must be one that has a picture ({', '.join(PICTURES)}), got {name!r}"
         raise PictureError(message)
-    return empty(PICTURES[scheme])
+    return empty(every[name])
 
 
-def save(scheme: str, path: "Path") -> None:
-    """Draw a scheme into a .png or .svg file, whole or not at all."""
-    save_figure(lambda: draw(scheme), path)
+def save(name: str, path: "Path") -> None:
+    """Draw a picture into a .png or .svg file, whole or not at all."""
+    save_figure(lambda: draw(name), path)

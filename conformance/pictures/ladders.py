@@ -1,7 +1,7 @@
 """Rules that slow rope's pairs to reach further: their frequencies side by side, and what is special about each."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from refimpl.schemes import yarn as by_parts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import SubplotSpec
 
 WIDTH, FACTOR, ORIGINAL = 128, 16.0, 4_096
 PAIRS = WIDTH // 2
@@ -94,25 +95,48 @@ def position_interpolation(figure: "Figure") -> None:
 
 def yarn(figure: "Figure") -> None:
     """Draw the ladders, and the attention factor."""
-    title(figure, "YaRN keeps fast pairs, slows slow ones, blends between, and warms the attention")
-    warmth = side_by_side(figure, "yarn", ladders())
+    title(figure, "YaRN keeps fast pairs, slows slow ones, blends between, and sharpens the attention")
+    sharpened = side_by_side(figure, "yarn", ladders())
     factors = np.linspace(1, 32, 63)
-    warmth.plot(factors, [by_parts.attention_factor(factor=float(factor)) for factor in factors], **STROKES[2])
-    label(warmth, "attention factor", "factor (new length / original length)", "multiplies cosine and sine")
+    sharpened.plot(factors, [by_parts.attention_factor(factor=float(factor)) for factor in factors], **STROKES[2])
+    label(sharpened, "attention factor", "factor (new length / original length)", "multiplies cosine and sine")
 
 
 def longrope(figure: "Figure") -> None:
-    """Draw the ladders, and the jump where the sequence passes the original length."""
-    title(figure, "LongRoPE slows every pair by its own factor, and switches when the sequence passes its original length")
-    jump = side_by_side(figure, "longrope", ladders())
+    """Draw the ladders, the jump where the sequence passes the original length, and the paper's start tokens."""
+    title(figure, "LongRoPE slows every pair by its own factor; released models switch at a length, the paper spares the start")
+    free = side_by_side(figure, "longrope", ladders())
+    halves = cast("SubplotSpec", free.get_subplotspec()).subgridspec(2, 1)
+    jump, start = (figure.add_subplot(halves[row]) for row in (0, 1))
+    free.remove()
+    switch(jump)
+    start_tokens(start)
+
+
+def switch(axes: "Axes") -> None:
+    """Draw how every pair's frequency jumps where the sequence passes the original length."""
     lengths = np.arange(ORIGINAL - 6, ORIGINAL + 8)
     original = np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE))
     shares = np.stack([long_frequencies(int(length)) / original for length in lengths])
     for stroke, pair in zip(STROKES, (0, 21, 42, 63), strict=False):
-        jump.step(lengths - ORIGINAL, shares[:, pair], where="mid", label=f"pair {pair}", **stroke)
-    jump.legend(loc="upper right")
-    jump.set(ylim=(0, 1.5), xticks=range(-6, 8, 3))
-    label(jump, f"the switch after length {ORIGINAL}", f"length - {ORIGINAL} (tokens)", "frequency / rope's frequency")
+        axes.step(lengths - ORIGINAL, shares[:, pair], where="mid", label=f"pair {pair}", **stroke)
+    axes.legend(loc="upper right", ncols=2)
+    axes.set(ylim=(0, 1.8), xticks=range(-6, 8, 3))
+    label(axes, f"the switch after length {ORIGINAL}", f"length - {ORIGINAL} (tokens)", "frequency / rope's frequency")
+
+
+def start_tokens(axes: "Axes") -> None:
+    """Draw the angle of pairs whose first positions keep rope's own frequencies."""
+    start, positions = 16, np.arange(48)
+    x = np.zeros((1, 1, len(positions), WIDTH))
+    x[..., 0::2] = 1.0
+    turned = np.asarray(searched.rotate_searched(x, positions, LONG, head_dim=WIDTH, start_tokens=start))[0, 0]
+    for stroke, pair in zip(STROKES, (30, 36, 42), strict=False):
+        axes.plot(np.arctan2(turned[:, 2 * pair + 1], turned[:, 2 * pair]), label=f"pair {pair}", **stroke)
+    axes.axvline(start - 0.5, color="0.7", linewidth=0.8)
+    axes.legend(loc="upper right")
+    axes.set_ylim(0, 0.32)
+    label(axes, f"start_tokens = {start}", "position (tokens)", "angle (radians)")
 
 
 def ntk_aware(figure: "Figure") -> None:

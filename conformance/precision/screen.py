@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from conformance.judge import logits
 from conformance.precision.curve import Curve, Point
 from conformance.show.precision import WORDS
-from conformance.show.report import Line, clean
+from conformance.show.terminal import Line, clean
 from conformance.spec.profiles import PROFILES
 
 #: Every profile in at most eight letters.
@@ -46,7 +46,7 @@ def sentences(curve: Curve) -> Iterator[str]:
     yield from _weaker(curve)
     yield from _in_logits(curve)
     if curve.depends:
-        yield "answers depend on earlier calls (see `posenc check`): wrong ones were asked for again alone"
+        yield "what was wrong was asked for again alone, and came otherwise (see `posenc check`)"
     for fault in (*curve.faults[:FAULTS], *curve.faults[FAULTS:][-1:]):
         yield f"no value: {fault}"
 

@@ -7,8 +7,9 @@ from itertools import groupby
 from conformance.calls.outcomes import Evidence, HarnessError, NotJudged, Passed, Report, Result, Unsupported
 from conformance.checks.evidence.told import counted
 from conformance.reports.lines import RecordError
-from conformance.show.report import Line, clean, message
+from conformance.show.report import message
 from conformance.show.summary import named_twice
+from conformance.show.terminal import Line, clean
 
 Key = tuple[str, str, str, str, str]
 #: What is no failure, and worse than to pass.
@@ -69,7 +70,8 @@ def _keyed(reports: Sequence[Report]) -> Mapping[Key, Result]:
     checks = [result for report in reports for result in report.results if result.kind != "advisory"]
     drawn = (result for result in checks if result.kind == "drawn")
     named = [*(result for result in checks if result.kind != "drawn"), *_together(drawn)]
-    return {(result.implementation, result.operation, result.dtype, result.kind, result.check): result for result in named}
+    keyed = [((result.implementation, result.operation, result.dtype, result.kind, result.check), result) for result in named]
+    return dict(keyed) | {key: result for key, result in keyed if result.convicts}  # of one named twice, what fails
 
 
 def _together(drawn: Iterable[Result]) -> Iterator[Result]:

@@ -74,11 +74,8 @@ def _schema() -> Schema:
 
 def read(path: Path) -> list[Report]:
     """Return the reports of a record; one that was cut off is marked incomplete."""
-    if path.stat().st_size > LARGEST:
-        message = f"{path} must stay below {LARGEST} bytes, got {path.stat().st_size}"
-        raise RecordError(message)
     reports: list[_Unfinished] = []
-    every = path.read_bytes().splitlines()
+    every = _contents(path).splitlines()
     for number, line in enumerate(every, start=1):
         said = _parsed(path, number, line, cut=number == len(every) > 1 and bool(reports) and not reports[-1].footer)
         if said is None:
@@ -94,6 +91,16 @@ def read(path: Path) -> list[Report]:
         message = f"{path} must be a record that `posenc check --report` wrote, got no header"
         raise RecordError(message)
     return [unfinished.report() for unfinished in reports]
+
+
+def _contents(path: Path) -> bytes:
+    """Return the bytes of a file; of one that is too large, or never ends, no more is read than shows it."""
+    with path.open("rb") as stream:
+        found = stream.read(LARGEST + 1)
+    if len(found) > LARGEST:
+        message = f"{path} must stay below {LARGEST} bytes, got more"
+        raise RecordError(message)
+    return found
 
 
 def _parsed(path: Path, number: int, line: bytes, *, cut: bool) -> dict[str, Any] | None:

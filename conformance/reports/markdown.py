@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
-from conformance.show.report import clean, message
+from conformance.show.report import message
 from conformance.show.summary import Conviction, at_hand, convictions, counts, precision, verdict
+from conformance.show.terminal import clean
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
 THREADS = 3

@@ -8,8 +8,9 @@ from importlib import resources
 from conformance.calls.outcomes import Failed, HarnessError, NotJudged, Passed, Report, Result, Unsupported, Waived
 from conformance.checks.evidence.told import told
 from conformance.reports import curve
-from conformance.show.report import clean, message
+from conformance.show.report import message
 from conformance.show.summary import Conviction, at_hand, convictions, counts, precision, verdict
+from conformance.show.terminal import clean
 
 MARKS = {"passed": "✓", "failed": "✗", "unsupported": "-", "not judged": "?", "waived": "~", "note": "i", "harness": "!"}
 PRECISION = ("implementation", "operation", "dtype", "profile met", "error / allowed", "by position")

@@ -5,12 +5,14 @@ import functools
 import os
 import random
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from conformance.adapt.adapter import near_miss
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Report
 from conformance.isolate.session import Session
+from conformance.isolate.targets import TargetError
 
 if TYPE_CHECKING:
     from conformance.run.sharding import Shard
@@ -42,7 +44,8 @@ def check(
     """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete.
 
     ``under`` names a circumstance of the target's framework in which every call is made (``autocast``, ``cast``).
-    Raises ``SelectionError`` where the framework doesn't have it.
+    Raises ``SelectionError`` where the framework doesn't have it, and ``TargetError`` where the adapter is at fault in all that is
+    asked: nothing else is lost by that.
     """
     if level not in LEVELS:
         message = f"level must be one of {', '.join(LEVELS)}, got {level!r}{near_miss(level, LEVELS)}"
@@ -62,14 +65,28 @@ def check(
         )
         from conformance.run import sharding
 
-        return sharding.side_by_side(part, jobs, progress)
-    with Session(target, limits, under=under) as session:
-        session.start()
-        with _without_plugins():
-            from conformance.run import orchestrator
+        return _judgeable(sharding.side_by_side(part, jobs, progress))
+    report: Report | None = None
+    try:
+        with Session(target, limits, under=under) as session:
+            session.start()
+            with _without_plugins():
+                from conformance.run import orchestrator
 
-        selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under)
-        return orchestrator.judge(session, selection, progress or _silent)
+            selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under)
+            report = orchestrator.judge(session, selection, progress or _silent)
+    except KeyboardInterrupt:
+        if report is None:
+            raise
+        report = replace(report, complete=False)  # the worker was just being ended
+    return report if shard else _judgeable(report)
+
+
+def _judgeable(report: Report) -> Report:
+    report = report.blamed()
+    if report.fault:
+        raise TargetError(report.fault)
+    return report
 
 
 @contextlib.contextmanager

@@ -14,7 +14,6 @@ from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason, Repor
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Descriptor, Session
-from conformance.isolate.targets import TargetError
 from conformance.judge.journal import Journal, Task
 from conformance.run import between_calls, history, sharding
 from conformance.run.history import Case
@@ -93,6 +92,7 @@ def judge(session: Session, selection: Selection, progress: Progress) -> Report:
     """Return the report of all that a selection asks of a session; an interruption returns what there is, marked incomplete."""
     _verify(session)
     with session.fresh(hash_seed=1) as again:  # what depends on the order of a set answers otherwise there
+        again.start()
         return _Run(session, again, selection, progress).report()
 
 
@@ -125,12 +125,10 @@ class _Run:
         return Report(self.session.target, self._header(), *found, reached=self.session.reached)
 
     def _judge(self) -> None:
-        self.again.start()
         for case in self.cases:
             self._vectors(case)
             if not self._unfit(case):
                 self._golden(case)
-        self._verify_fit()
         self.session.notice()
         history.ask_again(self.again, self._fit())
         self.again.close()
@@ -162,12 +160,6 @@ class _Run:
 
     def _fit(self) -> list[Case]:
         return [case for case in self.cases if not self._unfit(case)]
-
-    def _verify_fit(self) -> None:
-        """Raise ``TargetError`` where the adapter is at fault in all that is asked: nothing else is lost by that."""
-        if self.cases and not self._fit() and self.selection.shard is None:
-            message = f"{self.cases[0].task.operation} can't be judged: {self.cases[0].unfit}"
-            raise TargetError(message)
 
     def _golden(self, case: Case) -> None:
         """Judge by drawn cases: as many as the level asks for, and those that show a known mistake which isn't excluded yet."""

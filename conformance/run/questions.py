@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance import laws
-from conformance.calls.outcomes import FATAL, Diagnosis, Failed, NotJudged, Outcome, Passed, Reason, Result
+from conformance.calls.outcomes import FATAL, Diagnosis, Evidence, Failed, NotJudged, Outcome, Passed, Reason, Result, is_fault
 from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
@@ -105,9 +105,11 @@ class Judge:
         self.diagnoses: dict[str, Diagnosis | None] = {}
         self.counterexamples: dict[str, tuple[Call, ...]] = {}
         self.endings: Counter[tuple[int, str]] = Counter()
+        self.faults: Counter[tuple[int, str]] = Counter()
         self.asked: list[Question] = []
         self.journal = Journal()
         self.causes: dict[tuple[int, str], Failed] = {}
+        self.evidence: dict[tuple[int, str], Evidence] = {}
         self.again = session.fresh(hash_seed=1)  # what depends on the order of a set answers otherwise there
 
     def close(self) -> None:
@@ -124,13 +126,16 @@ class Judge:
         return [question for task in tasks for question in _questions(task, vectors[task.operation], self.level)]
 
     def answer(self, question: Question) -> Result:
-        """Return what came out of one question; an implementation that keeps crashing or hanging isn't asked any more."""
+        """Return what came out of one question; one that keeps crashing or hanging, or can't be called, isn't asked any more."""
         self.asked.append(question)
         key = question.task.descriptor.index, question.task.dtype
         if self.endings[key] >= vector_checks.FUTILE:
             return self._result(question, question.kind, NotJudged(f"not run after {vector_checks.FUTILE} crashes or time-outs"))
+        if self.faults[key] >= vector_checks.FUTILE:
+            return self._result(question, question.kind, NotJudged(f"not run after {vector_checks.FUTILE} faults of the adapter"))
         result = self._answered(question)
         self.endings[key] += isinstance(result.outcome, FATAL)
+        self.faults[key] += is_fault(result.outcome)
         return result
 
     def _answered(self, question: Question) -> Result:
@@ -175,8 +180,9 @@ class Judge:
         changed = self._asked_again(question.task)
         if changed is not None and changed.convicts:
             return changed
-        missing = self._golden(question.task).gathered.evidence().missing
-        outcome = NotJudged(f"not enough evidence: {'; '.join(missing)}") if missing else Passed()
+        evidence = self._golden(question.task).gathered.evidence()
+        self.evidence[question.task.descriptor.index, question.task.dtype] = evidence
+        outcome = NotJudged(f"not enough evidence: {'; '.join(evidence.missing)}") if evidence.missing else Passed()
         return self._result(question, EVIDENCE, outcome)
 
     def _beyond(self, task: Task) -> Iterator[vector_checks.Checked | law_checks.Found]:

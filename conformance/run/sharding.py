@@ -75,7 +75,7 @@ class _Part:
     def begin(self) -> None:
         """Start to judge it."""
         self.connection, theirs = multiprocessing.Pipe(duplex=False)
-        with theirs, uninterrupted():
+        with theirs, uninterrupted(), interrupts.unheard():
             spawning = multiprocessing.get_context("spawn")
             self.process = spawning.Process(target=_judge, args=(theirs, self.check, self.shard), daemon=True)
             self.process.start()
@@ -111,11 +111,14 @@ def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -
     found: Report | BaseException
     with interrupts.heeded(once=True):
         try:
+            interrupts.heard()
             found = check(shard=shard)
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it was, the other side tells it
             found = error
         try:
             connection.send(found)
+        except BrokenPipeError:  # nobody is left who wants it
+            return
         except Exception:  # noqa: BLE001  what can't be sent is told in words
             connection.send(RuntimeError(f"{type(found).__name__}: {found}"))
 
@@ -155,7 +158,7 @@ def _ended(parts: Sequence[_Part], progress: Callable[[int, int, str], None] | N
     waiting = {part.connection: part for part in parts}
     try:
         while waiting:
-            for connection in wait(list(waiting)):
+            for connection in wait(list(waiting), interrupts.DEAF_SECONDS):
                 with uninterrupted():
                     waiting.pop(connection).end()  # type: ignore[call-overload]  # it is one of them
                 if progress is not None:

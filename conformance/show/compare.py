@@ -15,7 +15,7 @@ from conformance.adapt import frameworks
 from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError, verify_names
 from conformance.show import bench
-from conformance.show.report import Line
+from conformance.show.terminal import Line
 from conformance.version import __version__
 from refimpl import attention
 from refimpl.errors import SpecificationError

@@ -13,7 +13,7 @@ from conformance.calls.takes import sayings
 from conformance.isolate.targets import BUNDLED
 from conformance.laws import UNIVERSAL
 from conformance.mutants import for_operation
-from conformance.show.report import Line
+from conformance.show.terminal import Line
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import load
 from refimpl.schemes import SCHEMES

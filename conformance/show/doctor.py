@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from conformance import run
 from conformance.calls.outcomes import HarnessError, Result
 from conformance.calls.status import Status
-from conformance.show.report import Line, clean
+from conformance.show.terminal import Line, clean
 from conformance.spec import vectors
 from conformance.spec.declarations import example
 from conformance.version import __version__

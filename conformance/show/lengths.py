@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from conformance.adapt.selection import SelectionError
-from conformance.show.report import Line
+from conformance.show.terminal import Line
 from refimpl import analysis
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Law

@@ -44,11 +44,10 @@ from conformance.show.summary import (
     verdict,
     waived,
 )
+from conformance.show.terminal import WIDTH, Line, clean
 from conformance.spec.profiles import FORMATS, PROFILES
 from refimpl.spec import Law
 
-Line = tuple[str, str]
-WIDTH = 80
 #: The widest name of an operation: longrope.attention_factor and position_interpolation.frequencies have room.
 NAME = 34
 IN_FULL = 2
@@ -68,11 +67,6 @@ PROGRAM = "command:"
 #: The dtypes in which a case can be put to a program by hand; the first unless said.
 REPLAYED = ("float32", "float64", "float16")
 UNSHOWN = ("adapter", "platform", "device", "limits", "isolation")
-
-
-def clean(text: str) -> str:
-    """Return text that can't move a cursor or hide: what isn't printable is escaped."""
-    return "".join(character if character.isprintable() else character.encode("unicode_escape").decode() for character in text)
 
 
 def text(report: Report, *, verbose: bool = False, width: int = WIDTH) -> str:

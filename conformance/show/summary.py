@@ -215,8 +215,13 @@ def _rotation(rows: list[Precision]) -> Rotation:
 
 
 def _weakest(results: list[Result]) -> str | None:
-    """Return the strongest profile that all answers meet; a refused bad input, or no answer, says nothing about precision."""
+    """Return the strongest profile that all answers meet; a refused bad input, or no answer, says nothing about precision.
+
+    Drawn cases are asked at one profile: where these alone are judged, it is that.
+    """
     met = [result.profile_met for result in results if isinstance(result.outcome, Failed) or result.profile_met is not None]
+    if not met:
+        return next((each.profile for each in results if isinstance(each.outcome, Passed) and each.ratio is not None), None)
     known = [profile for profile in met if profile is not None]
     return max(known, key=PROFILES.index) if known and len(known) == len(met) else None
 

@@ -7,13 +7,17 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from rich.console import Console
-from rich.text import Text
-
-from conformance.show.report import WIDTH, Line, clean
-
+#: A style and a text.
+Line = tuple[str, str]
+#: The columns to fill where nobody watches.
+WIDTH = 80
 STYLES = {"good": "bold green", "bad": "bold red", "head": "bold", "quiet": "dim", "": ""}
 REFRESH_SECONDS = 0.1
+
+
+def clean(text: str) -> str:
+    """Return text that can't move a cursor or hide: what isn't printable is escaped."""
+    return "".join(character if character.isprintable() else character.encode("unicode_escape").decode() for character in text)
 
 
 def width(stream: TextIO) -> int:
@@ -34,6 +38,9 @@ def write(lines: Iterable[Line], stream: TextIO) -> None:
     if not stream.isatty():
         stream.writelines(f"{line}\n" for _, line in lines)
         return
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console(file=stream, highlight=False, soft_wrap=True)
     for style, line in lines:
         console.print(Text(line, style=STYLES[style]))

@@ -1,16 +1,25 @@
-"""The operations as the reference declares them, read once."""
+"""The schemes and operations as the reference declares them, read once, and only when asked for: a worker can be started before."""
 
 import functools
 from collections.abc import Mapping
 
-import refimpl.schemes
-from refimpl.spec import Operation
+from refimpl.spec import Operation, Scheme
+
+
+@functools.cache
+def schemes() -> Mapping[str, Scheme]:
+    """Return every scheme by its name."""
+    from refimpl.schemes import SCHEMES
+
+    return SCHEMES
 
 
 @functools.cache
 def operations() -> Mapping[str, Operation]:
     """Return every operation by its full name."""
-    return refimpl.schemes.operations()
+    from refimpl.schemes import operations
+
+    return operations()
 
 
 def features(operation: Operation) -> str | None:

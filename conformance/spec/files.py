@@ -16,14 +16,13 @@ def write(path: Path, content: str | bytes) -> None:
     A link leads to its file, and what is no regular file (a pipe, a device) is written into. An ``OSError`` names the file.
     """
     verify(path)
-    real = Path(os.path.realpath(path))
     data = content.encode() if isinstance(content, str) else content
     try:
-        if real.exists() and not real.is_file():
-            with real.open("wb") as stream:
+        if _special(path):
+            with path.open("wb") as stream:
                 stream.write(data)
         else:
-            _replace(real, data)
+            _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
         if error.errno is not None:
             error.filename = str(path)
@@ -44,14 +43,22 @@ def _replace(real: Path, data: bytes) -> None:
         raise
 
 
+def _special(path: Path) -> bool:
+    """Whether something is there that is no file, as a pipe or a device; where ``/dev/stdout`` is a pipe, it leads to no path."""
+    return path.exists() and not path.is_file()
+
+
 def verify(path: Path) -> None:
-    """Raise ``OutputError`` where no file can be: its folder doesn't exist, or it is a folder itself."""
+    """Raise ``OutputError`` where no file can be: its folder doesn't exist or can't be written to, or it is a folder itself."""
     if path.is_dir():
         message = f"file must not be a folder, got {str(path)!r}"
         raise OutputError(message)
-    if not Path(os.path.realpath(path)).parent.is_dir():
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
         message = f"folder of the file must exist, got {str(path.parent)!r}"
         raise OutputError(message)
+    if not _special(path):
+        make_ready(folder)
 
 
 def make_ready(folder: Path) -> None:

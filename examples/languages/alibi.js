@@ -2,11 +2,11 @@
 //
 //     posenc check --command "node alibi.js"
 //
-// slopes() and bias() are the implementation; the rest reads and writes lines (docs/protocol.md). Started with --naive it spreads the slopes
-// of any head count as if it were a power of two, a mistake that posenc names.
+// slopes() and bias() are the implementation; the rest reads and writes lines (docs/protocol.md). The slopes are those of the authors'
+// code, and so declared; started with --paper they are the paper's, which posenc notices and says to declare.
 "use strict";
 
-const naive = process.argv.includes("--naive");
+const paper = process.argv.includes("--paper");
 
 function powers(heads, maxBias) {
   return Array.from({ length: heads }, (_, h) => 2 ** ((-maxBias * (h + 1)) / heads));
@@ -14,7 +14,7 @@ function powers(heads, maxBias) {
 
 function slopes(heads, maxBias) {
   const whole = 2 ** Math.floor(Math.log2(heads));
-  if (naive || whole === heads) return powers(heads, maxBias);
+  if (paper || whole === heads) return powers(heads, maxBias);
   const between = powers(2 * whole, maxBias).filter((_, h) => h % 2 === 0);
   return [...powers(whole, maxBias), ...between.slice(0, heads - whole)];
 }
@@ -50,8 +50,8 @@ const described = {
   name: "js-alibi",
   version: "1",
   implementations: [
-    { operation: "alibi.slopes", dtypes: ["float64"] },
-    { operation: "alibi.bias", dtypes: ["float64"], rows: "shared", restrictions: { form: "row" } },
+    { operation: "alibi.slopes", dtypes: ["float64"], restrictions: { slopes: "code" } },
+    { operation: "alibi.bias", dtypes: ["float64"], rows: "shared", restrictions: { slopes: "code", form: "row" } },
   ],
 };
 

@@ -7,6 +7,14 @@ from refimpl.cases.biases import HIDDEN, MET, attended, batched
 from refimpl.spec import Case
 
 NEAR = [0, 1, 2]
+#: Numbers of heads under the rule that the paper prints, in words and figures, and what they expose.
+PRINTED = (
+    ("six", 6, "the code's rule, two series of slopes, where the paper's is asked for"),
+    ("eight", 8, "heads counted from zero; of eight heads both rules are one"),
+    ("twelve", 12, "the ratio's exponent divided in integers"),
+    ("forty", 40, "a running product that drifts"),
+)
+UNKNOWN, NO_SUCH_SLOPES = "a rule of slopes that doesn't exist", "slopes must be one of code, paper, got 'sorted'"
 
 
 def symmetric(num_heads: int) -> dict[str, Any]:
@@ -54,6 +62,13 @@ def attention_cases(name: str) -> tuple[Case, ...]:
              key_positions=[0, 1], **narrow),
         Case(f"{name}/unknown-form", exposes="a form that doesn't exist", num_heads=2, form="diagonal", query_positions=[0],
              key_positions=[0], error="form must be one of row, column, reversed, symmetric, got 'diagonal'", **narrow),
+        *(
+            Case(f"{name}/paper-{word}-heads", exposes=exposes, num_heads=heads, slopes="paper", query_positions=[9], key_positions=[1, 9],
+                 **narrow)
+            for word, heads, exposes in PRINTED
+        ),
+        Case(f"{name}/unknown-slopes", exposes=UNKNOWN, num_heads=2, slopes="sorted", query_positions=[0], key_positions=[0],
+             error=NO_SUCH_SLOPES, **narrow),
     )
 
 
@@ -153,6 +168,28 @@ CASES = (
          error="query_positions must have axes ([batch], query), got shape (1, 1, 1)"),
     *batched("bias", num_heads=2),
     *batched("bias", "-reversed", num_heads=2, form="reversed", equality="row_constant"),
+    *(Case(f"slopes/paper-{word}-heads", exposes=exposes, num_heads=heads, slopes="paper") for word, heads, exposes in PRINTED),
+    Case("slopes/paper-sixteen-heads", exposes="slopes in half precision", num_heads=16, slopes="paper"),
+    Case("slopes/paper-one-head", exposes="heads counted from zero", num_heads=1, slopes="paper"),
+    Case("slopes/paper-common-width", exposes="a table of slopes for 64 heads", num_heads=96, slopes="paper"),
+    Case("slopes/paper-inexact-exponent", exposes="the exponent 8 fixed, or in half precision", num_heads=6, max_bias=8.1, slopes="paper"),
+    Case("slopes/unknown-slopes", exposes=UNKNOWN, num_heads=2, slopes="sorted", error=NO_SUCH_SLOPES),
+    *(
+        Case(f"bias/paper-{word}-heads", exposes=exposes, num_heads=heads, slopes="paper", query_positions=[2, 9], key_positions=NEAR)
+        for word, heads, exposes in PRINTED
+    ),
+    Case("bias/paper-column", exposes="the code's rule in the column form", num_heads=6, slopes="paper", form="column",
+         equality="row_constant", query_positions=[2], key_positions=NEAR),
+    Case("bias/paper-reversed", exposes="the code's rule in the reversed form", num_heads=6, slopes="paper", form="reversed",
+         equality="row_constant", query_positions=[1, 2], key_positions=NEAR),
+    Case("bias/paper-symmetric", exposes="the distance signed where it should be absolute", num_heads=3, slopes="paper", form="symmetric",
+         query_positions=[1, 2], key_positions=[0, 2, 9]),
+    Case("bias/paper-far", exposes="a distance that is clamped, or in half precision", num_heads=12, max_bias=16.0, slopes="paper",
+         query_positions=[131_071], key_positions=[0, 2_047]),
+    Case("bias/paper-batched", exposes="the first row's positions used for every row", num_heads=3, slopes="paper",
+         query_positions=[[2, 3], [0, 1]], key_positions=[[0, 1, 2, 3], [0, 0, 0, 1]]),
+    Case("bias/unknown-slopes", exposes=UNKNOWN, num_heads=2, slopes="sorted", query_positions=[0], key_positions=[0],
+         error=NO_SUCH_SLOPES),
     *attention_cases("weights"),
     *attention_cases("attend"),
 )

@@ -227,7 +227,7 @@ MEANINGS = {
 ATTENTION_MEANINGS = {
     "q": "queries, before they are turned",
     "k": "keys, before they are turned; consecutive query heads share one where there are fewer",
-    "v": "values; they are never turned",
+    "v": "values; this operation doesn't turn them",
     "query_positions": "position of every query, in tokens",
     "key_positions": "position of every key, in tokens",
     "causal": "whether keys at later positions than the query's are hidden",

@@ -10,15 +10,25 @@ from refimpl.forms.bias import layer as biased
 from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
 
 Form = Literal["row", "column", "reversed", "symmetric"]
+Slopes = Literal["code", "paper"]
+
+
+def of_paper(num_heads: int, max_bias: float, like: Array) -> Array:
+    """Return ``2^(-max_bias h / n)``, ``h = 1 ... n``, for ``n`` heads (section 3)."""
+    return 2.0 ** (-max_bias * row([head / num_heads for head in range(1, num_heads + 1)], like=like))
+
+
+def of_code(num_heads: int, max_bias: float, like: Array) -> Array:
+    """Return the slopes of ``c`` heads, ``c`` the largest power of two, then every second one of ``2 c`` heads (``get_slopes``)."""
+    whole = 1 << (num_heads.bit_length() - 1)
+    first, twice = of_paper(whole, max_bias, like), of_paper(2 * whole, max_bias, like)
+    return array_namespace(like).concat([first, twice[::2][: num_heads - whole]])
 
 
 @operation
-def slopes(*, num_heads: Count, max_bias: Positive = 8.0, like: Array) -> Annotated[Array, "head"]:
-    """Return ``2^(-max_bias h / c)``, ``h = 1 ... c``, ``c`` the largest power of two, then every second slope of ``2 c`` (section 3)."""
-    whole = 1 << (num_heads.bit_length() - 1)
-    first = [head / whole for head in range(1, whole + 1)]
-    rest = [head / (2 * whole) for head in range(1, 2 * (num_heads - whole), 2)]
-    return 2.0 ** (-max_bias * row(first + rest, like=like))
+def slopes(*, num_heads: Count, max_bias: Positive = 8.0, slopes: Slopes = "code", like: Array) -> Annotated[Array, "head"]:
+    """Return the slope of every head: ``2^(-max_bias h / n)``, ``h = 1 ... n``, where ``n`` is a power of two (section 3)."""
+    return {"code": of_code, "paper": of_paper}[slopes](num_heads, max_bias, like)
 
 
 def steps(query: Array, key: Array, *, form: Form = "row") -> Array:
@@ -53,11 +63,15 @@ MEANINGS = {
     "query_positions": "position of every query, in tokens",
     "key_positions": "position of every key, in tokens",
     "num_heads": "number of attention heads of the whole layer, even where a device holds only some",
-    "max_bias": "exponent of the smallest slope where the heads are a power of two: 2^(-max_bias)",
+    "max_bias": "exponent of the smallest slope where the heads are a power of two, or by the paper's rule: 2^(-max_bias)",
+    "slopes": "whose rule for numbers of heads that are no power of two",
     "form": "what the slope multiplies",
 }
 
 CONVENTIONS = {
+    "slopes=code": "The slopes of the largest power of two c below, then the 1st, 3rd, 5th ... of 2 c: the authors' `get_slopes`, BLOOM, "
+    "Falcon, MPT.",
+    "slopes=paper": "2^(-max_bias h / n), h = 1 ... n, for any number of heads n: section 3 as it is printed.",
     "form=row": "The key's position minus the query's, negative for the past: the paper.",
     "form=column": "The key's position alone: the authors' code, BLOOM, Falcon. Rows differ by a constant each, which a causal softmax "
     "does not see; anything that inspects the bias or looks both ways does.",
@@ -71,9 +85,11 @@ NOTES = (
         "so 4 heads have 1/4, 1/16, 1/64, 1/256 and a single head has 1/256."
     ),
     (
-        "Section 3 prints that rule for every number of heads; its authors' `get_slopes`, which models were trained with, has another "
-        "one: the slopes of the largest power of two c below, then the 1st, 3rd, 5th ... of 2c. 6 heads have 1/4, 1/16, 1/64, 1/256, "
-        "1/2, 1/8, which are not sorted. The code is followed here; 2^(-8h/heads) for 12 heads is convicted, and named."
+        "Section 3 prints that rule for every number of heads (`slopes=paper`); its authors' `get_slopes`, which models were trained "
+        "with, has another one for those that are no power of two (`slopes=code`): 6 heads have 1/4, 1/16, 1/64, 1/256, 1/2, 1/8, which "
+        "are not sorted. So weights that were trained by one rule must not be run by the other: of 6, 12 and 40 heads one has a slope "
+        "51, 45 and 89 times as steep by the code, and 1,024 positions back a bias of -512, -724 and -939 in place of the -10.1, "
+        "-16.0 and -10.6 that are printed."
     ),
     (
         "The bias is not multiplied by 1 / sqrt(head_dim): it is added to the scaled dot product (section 3). Falcon in transformers "

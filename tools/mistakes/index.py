@@ -13,8 +13,9 @@ from tools.pages.thread import thread
 
 FOLDER = "mistakes"
 OPENING = """What goes wrong in implementations of positional encodings: RoPE, YaRN, LongRoPE, ALiBi, T5's bias, sinusoids, Transformer-XL
-and others. Each mistake below is a program, convicted by golden numbers or by a law. Of {every}, {met} bear the address of a public report,
-some of them that of a report on another scheme, where the same mistake was made.
+and others. Each mistake below is a program, convicted by golden numbers or by a law. Of {every}, {own} were met in public code
+of the very scheme, and {lent} only in that of another, where the same mistake was made; their reports are linked. The others say
+where they come from.
 `posenc check YOURS` runs an implementation against all of them and says which one it is; this is the same knowledge, to read."""
 BY_SYMPTOM = "What you see, and what it may be, likeliest first."
 BY_SCHEME = "*Inherited* is what befalls every scheme of a form, or whatever takes positions. Every page has a table of contents by topic."
@@ -30,13 +31,19 @@ def index(reports: str = f"{FOLDER}/reports.md") -> str:
     return joined(
         NOTICE,
         "# Known mistakes in positional encodings",
-        OPENING.format(every=len(known), met=sum(bool(mistake.threads) for mistake in known)),
+        OPENING.format(every=len(known), **met(known)),
         contents(),
         section("By symptom", BY_SYMPTOM, *(symptom(seen, known) for seen in symptoms())),
         section("By topic", *map("".join, by_topic())),
         section("By scheme", BY_SCHEME, by_scheme()),
         section("Public reports", f"{REPORTS} {link('The list', reports)}."),
     )
+
+
+def met(known: Iterable[Mistake]) -> dict[str, int]:
+    """Return how many mistakes have a report on their own scheme, and how many one on another scheme only."""
+    told = Counter("own" if mistake.own_threads else "lent" for mistake in known if mistake.threads)
+    return {kind: told[kind] for kind in ("own", "lent")}
 
 
 def contents() -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.mutants.catalogue import KNOWN
+from conformance.mutants.catalogue import KNOWN, about
 from conformance.spec.mutant import Habit, Mutant
 from tools.convictions import laws, lock
 
@@ -71,6 +71,11 @@ class Mistake:
     def threads(self) -> tuple[str, ...]:
         """Return the public threads where people met it."""
         return tuple(dict.fromkeys(thread for each in self.shown for thread in each.threads))
+
+    @property
+    def own_threads(self) -> tuple[str, ...]:
+        """Return those of them in which code of this very scheme was at fault."""
+        return tuple(thread for thread in self.threads if about(thread) in ("", self.scheme))
 
     @property
     def origins(self) -> tuple[str, ...]:

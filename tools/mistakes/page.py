@@ -6,7 +6,7 @@ from refimpl.spec import Scheme
 from tools.mistakes.known import Mistake, mistakes
 from tools.mistakes.topics import Topic, sorted_by_topic, topics
 from tools.pages.markdown import code, escaped, joined, link, section, sentence
-from tools.pages.thread import thread
+from tools.pages.thread import met
 
 NOTICE = "<!-- Written by `make mistakes` from the mutants and the catalogue; edit those. -->"
 OPENING = """Every mistake below is a program, and `posenc check YOURS` convicts what behaves like it; where the values show which mistake
@@ -100,6 +100,6 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _met(mistake: Mistake) -> str:
-    threads = ", ".join(thread(address) for address in mistake.threads)
+    threads = ", ".join(met(mistake.threads, mistake.scheme))
     origins = escaped("; ".join(mistake.origins))
     return f"**Met by**: {threads}{f' ({origins})' if origins else ''}." if threads else f"**From**: {origins}." if origins else ""

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from conformance.pictures import TOGETHER
 from refimpl.schemes import SCHEMES
 from tools import documents
 from tools.pages import pictures
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = [gap for name in names for gap in gaps(SCHEMES[name])]
     if missing:
         return documents.complain(missing)
-    digests = pictures.drawn(names)
+    digests = pictures.drawn([*names, *([] if options.schemes else TOGETHER)])
     texts = pages(names, digests, complete=not options.schemes)
     if options.check:
         return documents.complain([*stale(options.directory, texts, digests), *strays(options.directory)])

@@ -9,7 +9,7 @@ from conformance.spec.mutant import Mutant
 from refimpl.spec import Case, Law, Operation, Scheme
 from tools.pages.gaps import choices_of, contracts
 from tools.pages.markdown import code, escaped, joined, link, section, sentence, table
-from tools.pages.thread import thread
+from tools.pages.thread import met
 
 NOTICE = "<!-- Written by `make pages` from the declarations; edit those. -->"
 REFUSED = "Bad input, and the words in which the reference refuses it. An implementation that accepts it is told so; that is no failure."
@@ -156,7 +156,8 @@ def _does(group: Sequence[Mutant]) -> str:
 def _where(group: Sequence[Mutant]) -> tuple[str, str]:
     threads = dict.fromkeys(address for mutant in group for address in mutant.threads)
     origins = dict.fromkeys(mutant.origin for mutant in group if mutant.origin)
-    return _listed(mutant.operation.partition(".")[2] for mutant in group), ", ".join([*map(thread, threads), *map(escaped, origins)])
+    scheme = group[0].operation.partition(".")[0]
+    return _listed(mutant.operation.partition(".")[2] for mutant in group), ", ".join([*met(threads, scheme), *map(escaped, origins)])
 
 
 def _slug(name: str) -> str:

@@ -9,10 +9,10 @@ SUFFIX = ".png"
 
 
 def drawn(names: Iterable[str]) -> dict[str, str]:
-    """Return the digest of the numbers in every picture that there is for these schemes."""
-    from conformance.pictures import PICTURES, digest, draw
+    """Return the digest of the numbers in every picture that there is for these schemes, or of that name."""
+    from conformance.pictures import PICTURES, TOGETHER, digest, draw
 
-    return {name: digest(draw(name)) for name in names if name in PICTURES}
+    return {name: digest(draw(name)) for name in names if name in {**PICTURES, **TOGETHER}}
 
 
 def published(folder: Path) -> dict[str, str]:

@@ -66,7 +66,8 @@ def slopes_of_alibi() -> Correction:
         "ALiBi's slopes",
         "For n heads the slopes are 1/2^k, k = 1 ... n.",
         f"Of 1 to {MOST_HEADS} heads that is so for {', '.join(map(str, right))} only. The slopes are 2^(-8h/n) for a power of two, "
-        f"so their first is: {first}. Other numbers of heads take every second slope of twice the power of two below.",
+        f"so their first is: {first}. So it is for other numbers of heads as the paper prints it; the authors' code takes every second "
+        "slope of twice the power of two below.",
     )
 
 

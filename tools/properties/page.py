@@ -63,6 +63,13 @@ def endless(subject: Subject) -> str:
     return "yes" if last is None else f"no: up to {last}"
 
 
+def generated(subject: Subject) -> str:
+    """Say whether the position alone gives the code, or a draw or training has a part in it."""
+    if not measures.deterministic(subject.maker):
+        return "no: drawn"
+    return "no: learned" if subject.layer.learned else "yes"
+
+
 def dimensions(subject: Subject) -> str:
     """Say how many cells of a grid are told apart."""
     told = measures.cells(subject.layer)
@@ -104,7 +111,11 @@ IDEAL = (
         "a model trained on short texts is any good there is no property of the encoding, and not measured.",
         endless,
     ),
-    Column("deterministic", "whether a layer that is made anew gives the same bits.", lambda s: yes(holds=measures.deterministic(s.maker))),
+    Column(
+        "deterministic",
+        "whether the position alone gives the code: a layer that is made anew gives the same bits, and no number in it is learned.",
+        generated,
+    ),
     Column(
         "more dimensions",
         "half of the channels (or heads) take the row, half the column of an 8 x 8 grid: whether all 64 cells are told apart.",

@@ -1,0 +1,61 @@
+"""The site has every document once, every picture once, and equations of every docstring in TeX."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from refimpl.schemes import operations
+from tools.site import equations, navigation
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    path.relative_to(ROOT).with_suffix("").as_posix()
+    for pattern in ("*.md", "docs/**/*.md", "vectors/*.md", "tools/site/*.md")
+    for path in ROOT.glob(pattern)
+]
+
+
+def test_every_document_stands_in_the_navigation_once() -> None:
+    listed = [page for parent in PAGES for pages in navigation.contents(parent).values() for page in pages]
+
+    assert sorted([*listed, "README"]) == sorted(PAGES)
+
+
+def test_the_gallery_shows_every_picture_once_with_a_page_that_is_there() -> None:
+    text = navigation.gallery()
+    pictures = re.findall(r"!\[.+\]\(/(.+)\)", text)
+    pages = re.findall(r"^\[\]\(/([^)]+)\)", text, re.MULTILINE)
+
+    assert sorted(pictures) == sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs/schemes/pictures").glob("*.png"))
+    assert all((ROOT / page).is_file() for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("code", "tex"),
+    [
+        ("theta_j = base^(-2 j / head_dim)", r"{\theta_{j}} = \mathrm{base} ^ { - 2 \, j / \mathrm{head\_dim} }"),
+        ("softmax(q k^T / sqrt(head_dim)) v", r"\operatorname{softmax} ( q \, k ^ T / \sqrt { \mathrm{head\_dim} } ) \, v"),
+        ("q_m r_(m - n)", r"{q_{m}} \, r_ { m - n }"),
+        ("-r1 |m - n|^r2", r"- {r_{1}} \, \left| m - n \right| ^ {r_{2}}"),
+        ("f'(x, p) = f(x, p L / L')", "f' ( x , p ) = f ( x , p \\, L / L' )"),
+        ("0.1 ln(factor) + 1", r"0.1 \, \operatorname{ln} ( \mathrm{factor} ) + 1"),
+        ("r_delta = W_kR R_delta", r"{r_{\delta}} = {W_{kR}} \, {R_{\delta}}"),
+    ],
+)
+def test_an_equation_is_typeset(code: str, tex: str) -> None:
+    assert equations.is_equation(code)
+    assert equations.tex(code) == tex
+
+
+@pytest.mark.parametrize("code", ["head_dim", "dim // 2", "[batch] token", 'outside="raise"', "<rotate(x), cotangent>"])
+def test_a_name_and_code_are_no_equations(code: str) -> None:
+    assert not equations.is_equation(code)
+
+
+def test_every_equation_of_an_operation_keeps_its_brackets() -> None:
+    found = {code for operation in operations().values() for code in re.findall(r"``(.+?)``", operation.function.__doc__ or "")}
+    written = [equations.tex(code) for code in found if equations.is_equation(code)]
+
+    assert len(written) > 50
+    assert [text for text in written if any(text.count(a) != text.count(b) for a, b in ("()", "{}", "[]"))] == []

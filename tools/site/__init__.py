@@ -1,0 +1,1 @@
+"""The site: every document as it is, the declarations' docstrings, and the pictures, searchable without a network."""
