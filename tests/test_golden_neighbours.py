@@ -7,13 +7,19 @@ import law_implementations as right
 import numpy as np
 import pytest
 from law_subjects import OPERATIONS, subject
+from wrong_kernels import Kernel
 
 from conformance.calls.outcomes import Passed
 from conformance.calls.takes import Takes
+from conformance.checks import golden_checks, neighbour_checks
+from conformance.golden import neighbours as made
 from conformance.golden.answers import golden
 from conformance.golden.neighbours import neighbours, placed_otherwise
+from conformance.in_process import InProcess
 from conformance.judge.judge import compare
+from conformance.run.orchestrator import Selection
 from conformance.spec.arguments import Arguments
+from refimpl.schemes import rope
 
 ROTATE = OPERATIONS["rope.rotate"]
 PARAMETERS = {"head_dim": 8, "base": 10_000.0, "layout": "half", "direction": "positive"}
@@ -212,3 +218,34 @@ def test_every_query_sees_a_key_where_it_may_not_see_all() -> None:
     }
     for other in beside("rope.attend", Arguments(arrays, {**PARAMETERS, "head_dim": 4, "causal": True}), causal=True):
         assert other.arrays["key_positions"].min() <= other.arrays["query_positions"].min()
+
+
+def test_a_neighbour_whose_name_is_settled_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = rotation([3, 1, 4, 1, 5])
+    left = {name for name in named("rope.rotate", call) if name.startswith(("positions moved", "x turned", "direction"))}
+    monkeypatch.setattr(made, "_turned", None)
+
+    others = dict(neighbours(ROTATE, call, restrictions={}, takes=ANY, settled=lambda name: name not in left))
+
+    assert set(others) == left == {"positions moved", "x turned", "direction"}
+
+
+def test_a_dear_call_is_asked_only_for_what_cheaper_ones_leave() -> None:
+    session = InProcess(Kernel("right", "rope.attend", rope.attend, {"causal": False}).adapter)
+    (task,) = Selection(None, None, None, None, "core", 0).tasks(session.implementations)
+    put = session.subject(task.descriptor, task.dtype, task.profile)
+    calls = [golden_checks.check(put, task, f"rope.attend/{name}", attention(keys)) for name, keys in (("dear", 60), ("cheap", 12))]
+
+    asked = [checked.vector.id for checked in neighbour_checks.beside(put, task, calls)]
+
+    assert asked
+    assert "rope.attend/cheap-k-inside" in asked
+    assert not [name for name in asked if name.removeprefix("rope.attend/dear") in {"-k-turned", "-q-inside", "-v-turned", "-direction"}]
+
+
+def attention(keys: int) -> Arguments:
+    """Return a call of attention whose elements take eight products per key."""
+    rng = np.random.default_rng(keys)
+    q, k, v = (rng.integers(-32, 33, (1, 1, count, 8)) / 16 for count in (3, keys, keys))
+    arrays = {"q": q, "k": k, "v": v, "query_positions": np.array([3, 60, 9]), "key_positions": np.arange(keys)}
+    return Arguments(arrays, {**PARAMETERS, "causal": False})

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from conformance.spec.vectors import Vector
 from refimpl.spec import Operation
 
 #: How often a neighbour of one name is looked for that the right answer to the call would be wrong for; how many of its elements are
-#: judged at most, and how many products these take together where each takes many.
-TRIES, ELEMENTS, PRODUCTS = 3, 12, 300
+#: judged at most, and how many products these take together: where one takes more, the call is dear.
+TRIES, ELEMENTS, PRODUCTS = 3, 12, 150
+#: What a neighbour is called beyond its name where queries see other keys.
+BEHIND = " behind a mask"
 #: How many failures are enough.
 ENOUGH = 2
 #: How far apart right answers are at least, in half units in the last place of the largest, before the oracle is asked.
@@ -45,18 +48,20 @@ def beside(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
 def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[Checked]:
     """Yield the judgement of every neighbour, each between two of its call; of these only where they fail now.
 
-    Of each name one is judged: the first to which the right answer to the call would be wrong. Where none is, since every call has
-    conventions under which it makes no difference, the first one is asked under others.
+    Of each name one is judged: the first to which the right answer to the call would be wrong; dear calls are asked for what is left.
+    Where none is, since every call has conventions under which it makes no difference, the first one is asked under others.
     """
     operation, tries = operations()[task.operation], Counter[str]()
     unseen: dict[str, tuple[Checked, Arguments]] = {}
-    for each in calls:
-        call, asked = Arguments(each.vector.inputs, each.vector.parameters), False
-        before = _right(task, call)
-        for name, other in neighbours(operation, call, restrictions=task.descriptor.inside, takes=task.takes):
-            told = f"{name} behind a mask" if _seen_otherwise(call, other) is not None else name
-            found = None if before is None or tries[told] == TRIES else _right(task, other)
-            if before is None or found is None:
+    every = ((each, Arguments(each.vector.inputs, each.vector.parameters)) for each in calls)
+    for each, call in sorted(every, key=lambda pair: _cost(operation, pair[1]) > PRODUCTS):
+        asked, before, settled = False, _right(task, call), partial(_settled, tries, call)
+        if before is None:
+            continue
+        for name, other in neighbours(operation, call, restrictions=task.descriptor.inside, takes=task.takes, settled=settled):
+            told = f"{name}{BEHIND}" if _seen_otherwise(call, other) is not None else name
+            found = None if tries[told] == TRIES else _right(task, other)
+            if found is None:
                 continue
             if known.difference(found, before, task.dtype) <= SHOWS:
                 unseen.setdefault(told, (each, other))
@@ -70,6 +75,12 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
         yield from _again(subject, task, each) if asked else ()
     for told, (each, other) in unseen.items():
         yield from _under_other_conventions(subject, task, told, each, other) if not tries[told] else ()
+
+
+def _settled(tries: Mapping[str, int], call: Arguments, name: str) -> bool:
+    """Whether no neighbour of a name is asked for any more, whatever its queries see."""
+    masked = bool(call.parameters.get("causal")) and is_position(name.partition(" ")[0])
+    return all(tries[told] == TRIES for told in (name, f"{name}{BEHIND}")[: 1 + masked])
 
 
 def _under_other_conventions(subject: Subject, task: Task, told: str, each: Checked, neighbour: Arguments) -> Iterator[Checked]:

@@ -1,6 +1,7 @@
 """Neighbours of a call: alike in all that careless caches are keyed by but one thing, on which the right answer depends."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -30,19 +31,33 @@ LARGEST, WRAP = 65_504, 1 << 16
 
 Row = Callable[[np.ndarray], np.ndarray]
 Named = tuple[str, Arguments]
+#: The name of a neighbour, and what makes it.
+Unmade = tuple[str, Callable[[], Arguments]]
+#: Whether no neighbour of a name is asked for any more.
+Settled = Callable[[str], bool]
 
 
-def neighbours(operation: Operation, call: Arguments, *, restrictions: Mapping[str, object], takes: Takes) -> Iterator[Named]:
+def _nothing(_: str) -> bool:
+    return False
+
+
+def neighbours(
+    operation: Operation, call: Arguments, *, restrictions: Mapping[str, object], takes: Takes, settled: Settled = _nothing
+) -> Iterator[Named]:
     """Yield calls inside the declaration that differ from one in one respect each, and the name of that; of some names several."""
-    yield from placed_otherwise(operation, call, takes)
-    yield from _suiting(operation, call, _of_numbers(call))
-    yield from _suiting(operation, call, _of_parameters(operation, call, restrictions, takes))
+    yield from placed_otherwise(operation, call, takes, settled)
+    yield from _suiting(operation, call, _made(_of_numbers(call), settled))
+    yield from _suiting(operation, call, _of_parameters(operation, call, restrictions, takes, settled))
 
 
-def placed_otherwise(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Named]:
+def placed_otherwise(operation: Operation, call: Arguments, takes: Takes, settled: Settled = _nothing) -> Iterator[Named]:
     """Yield the neighbours whose positions differ."""
     if any(is_position(name) and array.size for name, array in call.arrays.items()):
-        yield from _suiting(operation, call, _of_positions(operation, call, takes))
+        yield from _suiting(operation, call, _made(_of_positions(operation, call, takes), settled))
+
+
+def _made(others: Iterator[Unmade], settled: Settled) -> Iterator[Named]:
+    yield from ((name, make()) for name, make in others if not settled(name))
 
 
 def under_other_conventions(
@@ -82,7 +97,7 @@ def _sighted(call: Arguments) -> bool:
     return bool(np.all(call.arrays[KEYS].min(axis=-1) <= call.arrays[QUERIES].min(axis=-1)))
 
 
-def _of_positions(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Named]:
+def _of_positions(operation: Operation, call: Arguments, takes: Takes) -> Iterator[Unmade]:
     names = [name for name in call.arrays if is_position(name)]
     allowed = _room(operation, call, takes)
     together = len(names) == 1 or takes.counted or takes.queries == "at_end"
@@ -93,13 +108,17 @@ def _of_positions(operation: Operation, call: Arguments, takes: Takes) -> Iterat
         changes = {"reordered of many": changes["reordered"]}
     for what, change in {**changes, **({} if takes.one_row else _ROWS)}.items():
         for side in moved if what == "shifted" else sides:
-            yield f"{' '.join(side)} {what}", _at(operation, call, takes, side, change)
+            yield f"{' '.join(side)} {what}", partial(_at, operation, call, takes, side, change)
     if takes.queries == "at_end" and not takes.counted:
-        yield f"{KEYS} reordered before the queries", _before_queries(call)
+        yield f"{KEYS} reordered before the queries", partial(_before_queries, call)
     for name in names:
         if operation.arrays[name].endswith(" axis"):
             for what, change in _AXES.items():
-                yield f"{name} {what}", call.with_arrays(**{name: change(call.arrays[name])})
+                yield f"{name} {what}", partial(_changed, call, name, change)
+
+
+def _changed(call: Arguments, name: str, change: Row) -> Arguments:
+    return call.with_arrays(**{name: change(call.arrays[name])})
 
 
 def _room(operation: Operation, call: Arguments, takes: Takes) -> Room:
@@ -268,17 +287,24 @@ def _between_axes(positions: np.ndarray) -> np.ndarray:
 _AXES: Mapping[str, Row] = {"reordered on the last axis": _on_last_axis, "exchanged between axes": _between_axes}
 
 
-def _of_numbers(call: Arguments) -> Iterator[Named]:
+def _of_numbers(call: Arguments) -> Iterator[Unmade]:
     """Yield the call with every array of numbers in turn changed: between its ends, in one row and head, with the same sum; or turned."""
     for name, array in call.arrays.items():
         if array.dtype.kind == "f" and not is_position(name) and array.size > 1:
-            yield f"{name} inside{' of many' * (array.size > ELIDED)}", call.with_arrays(**{name: _within(array, -1)})
-            if array.ndim == FULL and len(array) > 1:
-                yield f"{name} inside the last row", call.with_arrays(**{name: _within(array, -1)})
-                yield f"{name} inside the first row", call.with_arrays(**{name: _within(array, 0)})
-            yield f"{name} turned", call.with_arrays(**{name: np.roll(array, 1, axis=-1)})
-            if array.ndim == 1:
-                yield f"{name} ended otherwise", call.with_arrays(**{name: np.concatenate([array[:-1], array[-1:] / 2])})
+            for what, change in _number_changes(array).items():
+                yield f"{name} {what}", partial(_changed, call, name, change)
+
+
+def _number_changes(array: np.ndarray) -> dict[str, Row]:
+    """Return what is changed of an array of numbers, by what changes."""
+    last = partial(_within, which=-1)
+    changes: dict[str, Row] = {f"inside{' of many' * (array.size > ELIDED)}": last}
+    if array.ndim == FULL and len(array) > 1:
+        changes |= {"inside the last row": last, "inside the first row": partial(_within, which=0)}
+    changes["turned"] = lambda numbers: np.roll(numbers, 1, axis=-1)
+    if array.ndim == 1:
+        changes["ended otherwise"] = lambda numbers: np.concatenate([numbers[:-1], numbers[-1:] / 2])
+    return changes
 
 
 def _within(array: np.ndarray, which: int) -> np.ndarray:
@@ -292,28 +318,31 @@ def _within(array: np.ndarray, which: int) -> np.ndarray:
     return changed
 
 
-def _of_parameters(operation: Operation, call: Arguments, restrictions: Mapping[str, object], takes: Takes) -> Iterator[Named]:
+def _of_parameters(
+    operation: Operation, call: Arguments, restrictions: Mapping[str, object], takes: Takes, settled: Settled = _nothing
+) -> Iterator[Named]:
     """Yield the call with every parameter that isn't declared in turn changed, and nearly the same where it is any number."""
     admits = restrictions.get(WHEN)
     for name, parameter in operation.parameters.items():
-        left = dict.fromkeys(KEPT, 1) | {"": TRIED}
-        for words, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
+        left = {f"{name} {words}": 1 for words in KEPT} | {name: TRIED}
+        for told, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
             changed = {**call.parameters, name: value}
-            if left[words] and agree(changed) and (not callable(admits) or admits(changed)):
+            if left[told] and not settled(told) and agree(changed) and (not callable(admits) or admits(changed)):
                 resized = _resized(operation, call, changed)
                 if resized is not None and _bound(operation, resized) and _roomy(operation, resized, takes):
-                    left[words] -= 1
-                    yield f"{name} {words}".strip(), resized
+                    left[told] -= 1
+                    yield told, resized
 
 
 def _others(parameter: Parameter, value: object, restriction: object) -> Iterator[tuple[str, object]]:
     """Yield other values of a parameter: those of which keys keep the same, then the nearest first."""
     if isinstance(value, float) and restriction is ...:
-        yield from ((words, near) for words, kept in KEPT.items() for near in _near(value, kept) if obeys(parameter, near))
+        for words, kept in KEPT.items():
+            yield from ((f"{parameter.name} {words}", near) for near in _near(value, kept) if obeys(parameter, near))
     others = [each for each in candidates(parameter, restriction, VALUES) if each != value]
     if isinstance(value, int | float):
         others.sort(key=lambda other: abs(other - value) if isinstance(other, int | float) else np.inf)
-    yield from (("", each) for each in others)
+    yield from ((parameter.name, each) for each in others)
 
 
 def _near(value: float, kept: Callable[[float], object]) -> Iterator[float]:
