@@ -107,3 +107,17 @@ def test_a_tie_has_no_proven_value() -> None:
 
     with pytest.raises(UnprovableError, match="must be decided within 4096 bits"):
         golden("none.attend", Arguments(arrays, {"causal": False}), identity="", exposes="", profiles=("float32",))
+
+
+def test_a_tie_of_values_that_weigh_exactly_the_same_is_rounded_to_even() -> None:
+    arrays = {
+        "q": np.zeros((1, 1, 1, 2)),
+        "k": np.ones((1, 1, 3, 2)),
+        "v": np.array([[[[1.5, 0.5], [0.75, 0.5], [0.75 + 3 * 2.0**-53, 0.5]]]]),
+        "query_positions": np.array([3]),
+        "key_positions": np.array([1, 2, 3]),
+    }
+    got = golden("none.attend", Arguments(arrays, {"causal": False}), identity="", exposes="", profiles=("float32",))
+
+    assert got.expected is not None
+    assert got.expected["result"].ravel().tolist() == [1.0, 0.5]

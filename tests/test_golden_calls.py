@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import islice, product
 
 import numpy as np
@@ -271,3 +272,10 @@ def test_a_power_that_meets_logits_is_one_that_float16_holds(operation: str, dty
 
     assert all(np.abs(bias).max() <= np.finfo(np.float16).max for bias in added)
     assert max(np.abs(bias).max() for bias in added) > 1_000.0
+
+
+def test_the_mean_of_drawn_numbers_of_float64_that_weigh_the_same_is_never_a_tie() -> None:
+    numbers = features.full(np.random.default_rng(0), (200, 32), "float64")
+    for several in (2, 4, 32):
+        exact = [sum(map(Fraction, row[:several].tolist())) / several for row in numbers]
+        assert all(Fraction(float(mean)) == mean for mean in exact)

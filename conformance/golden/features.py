@@ -18,6 +18,9 @@ OUTWEIGHING = (2.0**16, 2.0**21)
 #: What multiplies some queries so that a softmax that doesn't subtract its maximum overflows.
 LOUD = {"float64": 512.0, "float32": 512.0, "bfloat16": 64.0, "float16": 64.0}
 SLOW_PAIRS = 2
+#: How many bits a number has at most: the mean of up to 32 of float64 is then one too. With 53 bits it may lie halfway between two, where
+#: the oracle can't decide if the weights differ by no more than e^-20,000.
+MOST_BITS = 45
 #: Weights below 2 times the farthest distance are left below ``2^(1 + 2)``.
 STEEP = 2
 
@@ -30,8 +33,8 @@ def dyadic(rng: Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def full(rng: Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Return numbers between 1/8 and 2 in magnitude that use every bit of the dtype's significand."""
-    bits = FORMATS[dtype][0]
+    """Return numbers between 1/8 and 2 in magnitude that use every bit of the dtype's significand, of float64's most."""
+    bits = min(FORMATS[dtype][0], MOST_BITS)
     significands = rng.integers(1 << (bits - 2), 1 << (bits - 1), shape) * 2 + 1
     exponents = rng.integers(-2, 2, shape) - bits
     return np.asarray(np.ldexp(significands.astype(np.float64), exponents) * rng.choice((-1, 1), shape))

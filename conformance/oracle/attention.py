@@ -119,8 +119,19 @@ class Softmax:
     def ideals(self) -> list[Ball]:
         """The ideal share of every key that is seen."""
         if self.a.certain:
-            return shared(list(self.moved.values()))
+            return [power / self.whole for power in self.powers] if len(self.moved) > 1 else [arb(1)]
         return bounded(list(self.moved.values())) if len(self.moved) > MANY else [self.ideal(key) for key in self.moved]
+
+    @cached_property
+    def powers(self) -> list[Ball]:
+        """``exp(z - max)`` of every key that is seen, of logits that don't stray."""
+        top = max(self.moved.values(), key=lambda z: float(z.mid())).mid()
+        return [(z - top).exp() for z in self.moved.values()]
+
+    @cached_property
+    def whole(self) -> Ball:
+        """Their sum."""
+        return sum(self.powers, arb(0))
 
     @cached_property
     def shares(self) -> dict[int, Ball]:
@@ -139,27 +150,23 @@ class Softmax:
         return within(self.a.spread("probability", share, terms=terms), arb(0), arb(1))
 
     def average(self, value: Callable[[int], Number]) -> Ball:
-        """Return ``sum_n p_n v_n``: within the hull of the values, then the roundings of softmax and sum."""
-        parts = [(share, arb(value(n))) for n, share in zip(self.moved, self.ideals, strict=True)]
+        """Return ``sum_n p_n v_n``: within the hull of the values, then the roundings of softmax and sum.
+
+        Where nothing strays one division decides, so that the mean of equal weights is exact where it is a tie.
+        """
+        values = [arb(value(n)) for n in self.moved]
+        if len(values) == 1:
+            return values[0]
         if self.a.certain:
-            return sum((share * value for share, value in parts), arb(0))
-        if len(parts) == 1:
-            return parts[0][1]
-        span = hull([value for _, value in parts])
+            return sum((power * value for power, value in zip(self.powers, values, strict=True)), arb(0)) / self.whole
+        span = hull(values)
         if is_zero(span):
             return arb(0)
+        parts = zip(self.ideals, values, strict=True)
         mean = sum((arb(0) if is_zero(value) else share * value for share, value in parts), arb(0))
-        bound, terms = size(span), len(parts)
+        bound, terms = size(span), len(values)
         mean = within(mean, span, span) + arb(0, self.a.error("probability", bound, terms=terms))
         return self.a.spread("dot", mean, bound, terms=terms)
-
-
-def shared(logits: Sequence[Ball]) -> list[Ball]:
-    """Return every share of logits that don't stray."""
-    top = max(logits, key=lambda z: float(z.mid())).mid()
-    powers = [(z - top).exp() for z in logits]
-    whole = sum(powers, arb(0))
-    return [power / whole for power in powers] if len(powers) > 1 else [arb(1)]
 
 
 def bounded(logits: Sequence[Ball]) -> list[Ball]:
