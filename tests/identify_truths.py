@@ -237,3 +237,45 @@ def on_a_grid(x, positions):
 def on_a_grid_tokens_first(x, positions):
     pairs = [positions[..., axis, None] * frequencies(x.shape[-1] // 2, 100.0) for axis in range(2)]
     return halves(x, np.concatenate(pairs, axis=-1)[:, None, None])
+
+
+def heads_last(x, position_ids, theta=10_000.0):
+    return halves(x, position_ids[:, None, None] * frequencies(x.shape[-1], theta))
+
+
+def heads_last_by_tables(q, k, cos, sin):
+    def turned(x):
+        first, second = np.split(x, 2, axis=-1)
+        return (x * cos[:, :, None] + np.concatenate([-second, first], axis=-1) * sin[:, :, None]).astype(x.dtype)
+
+    return turned(q), turned(k)
+
+
+def neighbours_by_tables(x, *, sin, cos):
+    crossed = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return (x * cos + crossed * sin).astype(x.dtype)
+
+
+def of_one_axis(x, positions):
+    if x.ndim != 3:
+        message = "x must have three axes"
+        raise ValueError(message)
+    return halves(x, positions[:, None] * frequencies(x.shape[-1]))
+
+
+def apart(q, k, q_pos, k_pos):
+    return tokens_first_at(q, q_pos), tokens_first_at(k, k_pos)
+
+
+def heads_of_a_bias_last(num_heads, query_length, key_length):
+    offsets = np.arange(key_length) - np.arange(query_length)[:, None]
+    return offsets[..., None] * slopes_of(num_heads)
+
+
+def neighbours_of_tables(seq_len, dim, theta=10_000.0):
+    angle = np.repeat(np.arange(seq_len)[:, None] * frequencies(dim, theta), 2, axis=1)
+    return np.cos(angle), np.sin(angle)
+
+
+def sines_first(seq_len, dim):
+    return neighbours_of_tables(seq_len, dim)[::-1]

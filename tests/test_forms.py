@@ -124,6 +124,10 @@ def by_rows(x: Any, rows: Any, columns: Any) -> Any:
     return np.concatenate([by_position(near, rows, 10_000.0), by_position(far, columns, 10_000.0)], axis=-1)
 
 
+def by_places(x: Any, positions: Any) -> Any:
+    return by_rows(x.swapaxes(1, 2), positions[..., 0], positions[..., 1]).swapaxes(1, 2)
+
+
 def equal_halves(axes: tuple[int, ...]) -> bool:
     return len(axes) == 2 and axes[0] == axes[1]
 
@@ -149,6 +153,8 @@ FORMS = {
     "lengths": "'alibi.bias', of_lengths, call='f(num_heads, query_tokens, key_tokens)', axes='query key head', positions='from_zero', "
     "slopes='paper', form='row', max_bias=8.0",
     "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
+    "heads last on two axes": "'axial_rope.rotate', by_places, **HALF, call='f(x, positions)', axes='batch token head head_dim', "
+    "order='block', base=10_000.0, parameters={'axes': equal_halves}",
 }
 
 
@@ -190,6 +196,15 @@ def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: 
     every, wrong = convicted(tmp_path, "turned(k, cos, sin), turned(q, cos, sin)")
 
     assert wrong == every == {"mine (queries)", "mine (keys)"}
+
+
+def test_places_that_are_exchanged_are_convicted_where_axes_are_declared_as_both(tmp_path: Path) -> None:
+    body = "by_places(x, positions[..., ::-1])"
+    declared = "order='block', base=10_000.0, axes='batch token head head_dim', parameters={'axes': equal_halves}, **HALF"
+
+    report = judged(tmp_path, f"adapter.implements('axial_rope.rotate', lambda x, positions: {body}, {declared})")
+
+    assert report.status is Status.DIFFERS
 
 
 TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive')"
@@ -284,6 +299,8 @@ def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any
         ({"call": 5}, "call must be text, got 5"),
         ({"tables": "tiled"}, "tables must be declared of an operation with cosines and sines, got rope.rotate"),
         ({"tables": "twice"}, "tables must be one of pair, tiled, repeated, got 'twice'"),
+        ({"parameters": {"layout": "half"}}, "layout must be declared once, got layout='half' and parameters={'layout': 'half'}"),
+        ({"parameters": "layout"}, "parameters must be values by name, got 'layout'"),
         ({"axes": "batch head token"}, "axes must be those of an array or a result in another order (batch head token head_dim; "),
     ],
 )

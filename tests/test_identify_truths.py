@@ -1,12 +1,13 @@
 """What ``posenc identify`` says of code in the styles of real code bases is true: known schemes are named, the rest is unknown."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import identify_truths
 import pytest
-from test_identify import Here
+from test_identify import Here, pasted, verify
 
 from conformance.identify import identify
 from conformance.identify.declaration import Place
@@ -15,7 +16,6 @@ from conformance.identify.following import settings
 from conformance.identify.pasted import Checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
-from conformance.in_process import assert_conforms
 
 
 @functools.cache
@@ -51,7 +51,7 @@ def screen(name: str) -> str:
         ("tables_of_both", {"operation": "rope.apply", "layout": "half"}),
         ("waves_of_both", {"operation": "rope.apply", "layout": "interleaved"}),
         ("one_of_tokens", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
-        ("module", {"operation": "rope.rotate_query_key", "layout": "half", "base": 1e6}),
+        ("module", {"operation": "rope.rotate", "layout": "half", "base": 1e6}),
         ("steeper", {"operation": "alibi.bias", "slopes": "code", "form": "reversed", "num_heads": 8}),
         ("slopes_of", {"operation": "alibi.slopes", "slopes": "code", "num_heads": 8}),
         ("to_the_end", {"operation": "sinusoidal.encode", "spacing": "endpoint", "base": 1e4}),
@@ -175,9 +175,46 @@ PASTED = (
 def test_the_adapter_that_is_printed_conforms(name: str) -> None:
     text = told(name).declaration()
     assert text is not None
-    pasted: dict[str, Any] = {}
 
-    exec(compile(text, f"{name}.py", "exec"), pasted)  # noqa: S102  what a person pastes
+    verify(pasted(text))
 
-    for each in pasted["adapter"].implementations:
-        assert_conforms(each.function, each.operation, level="smoke", **each.takes.as_data(), **each.restrictions)
+
+@pytest.mark.parametrize(
+    ("name", "declared"),
+    [
+        ("heads_last", 'call="f(x, positions, theta=base)", axes="batch token head head_dim"'),
+        ("heads_last_by_tables", 'rows="each", call="f(q, k, cos, sin)", axes="batch token head head_dim", tables="tiled"'),
+        ("neighbours_by_tables", 'call="f(x, sin=sin, cos=cos)", tables="repeated"'),
+        ("waves_of_both", 'call="f(q, k, waves)", axes="batch token head head_dim"'),
+        ("of_one_axis", 'rows="shared", call="f(x, positions)", axes="(batch head) token head_dim"'),
+        ("apart", 'call="f(q, k, query_positions, key_positions)", axes="token batch head head_dim"'),
+        ("heads_of_a_bias_last", 'positions="from_zero", call="f(num_heads, query_tokens, key_tokens)", axes="query key head"'),
+        ("decoder_bias", 'positions="from_zero", call="f(query_tokens, key_tokens, table)", rows="each"'),
+        ("neighbours_of_tables", 'positions="from_zero", call="f(tokens, head_dim, theta=base)", tables="repeated"'),
+    ],
+)
+def test_the_adapter_says_how_the_function_is_called_as_adapters_declare_it_and_conforms(name: str, declared: str) -> None:
+    text = told(name).declaration()
+
+    assert text is not None
+    assert f"{declared}, )" in " ".join(text.split())
+    assert all(len(line) <= 76 for line in text.splitlines())
+    verify(pasted(text))
+
+
+def test_sines_that_come_first_are_put_in_order_by_a_function_around() -> None:
+    text = told("sines_first").declaration()
+
+    assert text is not None
+    assert "sin, cos = sines_first(" in text
+    verify(pasted(text))
+
+
+def test_the_declaration_of_an_implementation_says_how_it_is_called_too() -> None:
+    whole = told("heads_last")
+
+    declaration = replace(whole, place=None).declaration()
+
+    assert declaration is not None
+    assert declaration.startswith('@adapter.implements("rope.rotate", ')
+    assert 'axes="batch token head head_dim")' in " ".join(declaration.split())

@@ -119,11 +119,13 @@ class Adapter:
         modifies_inputs: bool | None = None,
         call: str | None = None,
         tables: str = "pair",
+        parameters: Mapping[str, object] | None = None,
         **restrictions: object,
     ) -> Callable[[Function], Function]:
         """Say that a function, given or decorated, offers an operation, restricted to parameter values and calls (``Takes``).
 
         ``call``, ``tables`` and ``axes`` say how it is called (``Form``): axes that are no text are those of a parameter of that name.
+        ``parameters`` are restrictions too, of parameters whose names mean something else here.
         """
         _flags(modifies_inputs=bool(modifies_inputs) if modifies_inputs is None else modifies_inputs)
         _callable("when", when if when is not None else _flags)
@@ -131,6 +133,7 @@ class Adapter:
         profiles = _profiles(accepted, self.profile if profile is None else profile)
         takes = Takes(self.positions if positions is None else positions, queries, rows, lowest, highest, masked, contiguous)
         axes = restrictions.pop("axes") if isinstance(restrictions.get("axes"), str) else None
+        restrictions |= _beside(parameters, restrictions)
         _named("label", label or self.name)
         form = Form(call, axes, tables)  # type: ignore[arg-type]  # axes are text
         sides = _sides(form, takes, operation, restrictions.get("axes"))
@@ -190,6 +193,19 @@ def _callable(thing: str, value: object) -> None:
     if not callable(value):
         message = f"{thing} must be callable, got {shown(value)}"
         raise AdapterError(message)
+
+
+def _beside(parameters: Mapping[str, object] | None, restrictions: Mapping[str, object]) -> Mapping[str, object]:
+    """Return restrictions that are given by name, each of them once."""
+    if not isinstance(parameters, Mapping | None):
+        message = f"parameters must be values by name, got {shown(parameters)}"
+        raise AdapterError(message)
+    for name, value in (parameters or {}).items():
+        if name in restrictions:
+            got = f"{name}={shown(restrictions[name])} and parameters={{{name!r}: {shown(value)}}}"
+            message = f"{name} must be declared once, got {got}"
+            raise AdapterError(message)
+    return parameters or {}
 
 
 def _sides(form: Form, takes: Takes, operation: str, axes: object) -> list[Form]:

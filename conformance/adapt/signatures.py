@@ -46,9 +46,8 @@ def place(function: Callable[..., Any]) -> str:
 def complaint(operation: Operation, function: Callable[..., Any], form: Form, fixed: Collection[str]) -> str | None:
     """Return why every call must fail, or why code can't know a parameter of which more than one value is declared; else ``None``."""
     if form.call is not None:
-        given = roles(form.call)
-        untold = [name for name in operation.parameters if name not in (*given, *fixed) and not _counted(operation, name)]
-        return _untold(operation, function, untold, given) if untold else None
+        lacked = untold(operation, form.call, fixed)
+        return _untold(operation, function, lacked, roles(form.call)) if lacked else None
     if isinstance(function, type) and not {"__call__", *INNER}.isdisjoint(dir(function)):
         return f"{function.__name__} must be given as an object that is called, {function.__name__}(...), got the class"
     arguments = parameters(function, follow_wrapped=False)
@@ -70,8 +69,13 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
         arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
         as_it_is = f"be called as it is, such as implements({shown(operation.name)}, call='{_written(operation, arguments)}')"
         return f"{place(function)} must be a function of {arrays}{others}, or {as_it_is}, got {got}"
-    untold = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
-    return _untold(operation, function, untold, [*operation.arrays, *rest]) if untold else None
+    lacked = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
+    return _untold(operation, function, lacked, [*operation.arrays, *rest]) if lacked else None
+
+
+def untold(operation: Operation, call: str, fixed: Collection[str]) -> list[str]:
+    """Return the parameters that code can't know: they stand in no argument of a call, are no size of an array, and aren't ``fixed``."""
+    return [name for name in operation.parameters if name not in (*roles(call), *fixed) and not _counted(operation, name)]
 
 
 def _is_another(argument: inspect.Parameter, array: str, operation: Operation) -> bool:

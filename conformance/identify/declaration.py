@@ -1,9 +1,11 @@
-"""Write the adapter that declares what was found: imports, restrictions, and the call with its axes put in order."""
+"""Write the adapter that declares what was found: the function as it is called, or a function around it that puts axes in order."""
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.identify import called
 from conformance.identify.additive import Encoding
 from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
@@ -66,10 +68,26 @@ class Declaration:
     settings: Sequence[Setting]
 
     def decorator(self) -> str:
-        """Return the line that declares the operation and what restricts it."""
-        limits = restrictions(self.settings) | takes(self.identity).said()
-        written = "".join(f", {name}={self._restricted(name, value)}" for name, value in limits.items())
-        return _within_a_screen(f'@adapter.implements("{self.identity.operation}"{written})')
+        """Return the line that declares the operation, what restricts it, and how it is called where that can be declared."""
+        return _within_a_screen(f'@adapter.implements("{self.identity.operation}"{self._limits(self.form or {})})')
+
+    @functools.cached_property
+    def form(self) -> Mapping[str, str] | None:
+        """How the function is called, or nothing where a function around it must put axes and tables in order."""
+        passed = [name for name, kind in self.probe.plan.optional.items() if self._passed(self._spelled.get(kind, kind))]
+        return called.declared(self.identity, self.probe, passed, [*restrictions(self.settings)], takes(self.identity))
+
+    @property
+    def _spelled(self) -> Mapping[str, str]:
+        """The operation's parameters by their roles."""
+        return {role(name): name for name in operations()[str(self.identity.operation)].parameters}
+
+    def _limits(self, form: Mapping[str, str]) -> str:
+        """Return what restricts parameters and calls."""
+        limits = {name: self._restricted(name, value) for name, value in restrictions(self.settings).items()}
+        said = {name: _literal(value) for name, value in {**takes(self.identity).said(), **form}.items()}
+        values = [f'parameters={{"{name}": {value}}}' if name in form else f"{name}={value}" for name, value in limits.items()]
+        return "".join(f", {each}" for each in [*values, *(f"{name}={value}" for name, value in said.items())])
 
     def _restricted(self, name: str, value: object) -> str:
         """Return what restricts a parameter: for widths of axes, one list of them, or that they are equal."""
@@ -80,22 +98,22 @@ class Declaration:
 
     def text(self) -> str:
         """Return the whole adapter."""
-        body = self._body()
+        body = self._body() if self.form is None else []
         library = self.probe.signature.framework
         modules = f"\nimport {MODULES.get(library, library)} as xp\n" if any("xp." in line for line in body) else ""
         dtypes = f', dtypes=("{self.probe.dtype}",)' if self.probe.dtype != "float32" else ""
         head = [
             f'"""Connects {self.place.name} to posenc."""',
             modules,
-            "from conformance import Adapter",
+            "from posenc import Adapter",
             f"from {self.place.module} import {self.place.imported}",
             "",
             f'adapter = Adapter("{self.place.imported}", framework="{library}"{dtypes})',
-            "",
-            "",
-            self.decorator(),
-            _within_a_screen(f"def {self._name()}({self._arguments()}):"),
         ]
+        if self.form is not None:
+            given = f'"{self.identity.operation}", {self.place.name}{self._limits(self.form)}'
+            return "\n".join([*head, "adapter.implements(", wrapped(f"{given},", "    ", further=""), ")"]) + "\n"
+        head += ["", "", self.decorator(), _within_a_screen(f"def {self._name()}({self._arguments()}):")]
         return "\n".join([*head, *(_within_a_screen(line, "    ") for line in body)]) + "\n"
 
     def _name(self) -> str:
@@ -131,8 +149,7 @@ class Declaration:
     def call(self, given: Mapping[str, str]) -> str:
         """Return the call with expressions for the roles; a role that has none is called as the operation calls it."""
         contract = operations()[str(self.identity.operation)]
-        spelled = {role(name): name for name in contract.parameters}
-        plan = self.probe.plan
+        plan, spelled = self.probe.plan, self._spelled
         optional = {name: kind for name, kind in plan.optional.items() if self._passed(spelled.get(kind, kind))}
 
         def said(kind: str) -> str:

@@ -125,8 +125,8 @@ def _pair(probe: Probe) -> Identity:
             raise
         return attention.identify(probe)
     identity = _sized(rotary.identify(found), found)
-    placed = {"query_positions", "key_positions", "positions"} & set(probe.plan.probed)
-    both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if placed else None
+    apart = "query_positions" in probe.plan.probed
+    both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if apart else None
     return replace(identity, operation=both or identity.operation)
 
 
@@ -148,6 +148,10 @@ def _apply(probe: Probe) -> Identity:
     """Return how cosines and sines that are given are applied."""
     found = turns.opened(probe)
     identity = rotary.identify(found)
+    if identity.operation is None and found.tables == "tiled":
+        repeated = replace(found, tables="repeated")
+        again = rotary.identify(repeated)
+        found, identity = (repeated, again) if again.operation is not None else (found, identity)
     operation = sibling(str(identity.operation), "x", "cos", "sin")
     if operation is None:
         return replace(identity, operation=None)

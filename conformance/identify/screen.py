@@ -128,7 +128,8 @@ def _axes(identity: Identity) -> str:
     if not isinstance(view, Turns):
         return ""
     form = f", positions ({view.form.replace(' ', ', ')})" if {"positions", "query_positions"} & set(view.probe.plan.probed) else ""
-    return f", x ({view.order.replace(' ', ', ')}){form}"
+    tables = f", tables {view.tables}" if view.tables != "pair" else ""
+    return f", x ({view.order.replace(' ', ', ')}){form}{tables}"
 
 
 def _parameters(identity: Identity, settings: Sequence[Setting]) -> Iterator[str]:

@@ -21,7 +21,7 @@ DTYPES = ("float32", "float64", "bfloat16", "float16")
 LONGEST = 4_096
 TABLES = ("pair", "tiled", "repeated")
 SAME = 1e-6
-#: How many orders and forms are tried in vain, if the same is said of each, at every width.
+#: How many orders and forms are tried with position 0 alone, at every width.
 PATIENCE = 6
 #: What says which of several lists of factors counts.
 LENGTHS = ("original_length", "length", "max_length", "start_tokens")
@@ -105,7 +105,7 @@ def opened(probe: Probe) -> Turns:
             refusals.append(str(refusal))
             if refusal.hopeless:
                 raise
-            if _settled(refusals, len(_widths(probe))):
+            if _settled(refusals, len([*_ways(probe)]) // len(DTYPES)):
                 break
             continue
         if positions is not None:
@@ -131,10 +131,10 @@ def _answers(turns: Turns, positions: np.ndarray) -> bool:
     return True
 
 
-def _settled(refusals: list[str], widths: int) -> bool:
-    """Whether the same is said whatever the arrays look like."""
-    last = refusals[-PATIENCE * widths :]
-    return len(last) == PATIENCE * widths and len(set(last)) == 1
+def _settled(refusals: list[str], ways: int) -> bool:
+    """Whether the same is said whatever the arrays look like, in all ways that one dtype has."""
+    last = refusals[-ways:]
+    return len(last) == ways and len(set(last)) == 1
 
 
 def _widths(probe: Probe) -> tuple[int, ...]:
