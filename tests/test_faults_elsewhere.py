@@ -163,6 +163,27 @@ def test_an_interruption_leaves_the_functions_before_it(
     assert len(json.loads(capsys.readouterr().out)) == 1
 
 
+@pytest.mark.parametrize(
+    ("changing", "words"),
+    [
+        ("os.environ['PYTHONHASHSEED'] == '0'", "depends on hash order: other answers come under PYTHONHASHSEED=1"),
+        ("len(BEGUN.read_text()) == 1", "answers differ from one fresh worker to the next"),
+        ("False", "binary.encode"),
+    ],
+    ids=["hash order", "chance", "neither"],
+)
+def test_identify_says_what_changes_answers_besides_the_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changing: str, words: str
+) -> None:
+    counted = "BEGUN = HERE / 'begun'\nBEGUN.open('a').write('x')\n"
+
+    main(["identify", written(tmp_path, outside=f"{counted}CHANGED = {changing}", inside="positions = positions + CHANGED")])
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert words in told
+    assert ("hash order" in told, "fresh worker" in told) == ("hash order" in words, "fresh worker" in words)
+
+
 @pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])
 def test_a_worker_that_starts_no_second_time_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]

@@ -1,6 +1,7 @@
 """What a call leaves changed in its process is told of the one who did it, and convicts nobody else; nor does hash order, nor a leak."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Advisory, Crashed, Exhausted, Failed, Reason, Report, Result
+from conformance.calls.outcomes import Advisory, Crashed, Errored, Exhausted, Failed, Reason, Report, Result
 from conformance.calls.subject import CallFailedError
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call, Journal, Task
@@ -59,6 +60,8 @@ STATES = {
     "del sys.modules['json']": "imported modules",
     "sys.settrace(lambda *_: None)": "what traces calls",
     "sys.setprofile(lambda *_: None)": "what traces calls",
+    "sys.setswitchinterval(1.0)": "when threads are switched",
+    "os.nice(1)": "how nice the process is",
     "sys.set_int_max_str_digits(1000)": "how long the text of integers may be",
 }
 TORCH = {
@@ -68,7 +71,9 @@ TORCH = {
     "import torch; torch.set_default_dtype(torch.float64)": "torch's default dtype",
     "import torch; torch.nn.functional.relu = abs": "names of torch",
 }
-HERE = {**STATES, **(TORCH if importlib.util.find_spec("torch") else {})}
+PROCESSORS = {"os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})": "on which processors it runs"}
+SEVERAL = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
+HERE = {**STATES, **(PROCESSORS if SEVERAL else {}), **(TORCH if importlib.util.find_spec("torch") else {})}
 
 
 def written(folder: Path, inside: str, *, outside: str = "", framework: str = "numpy") -> str:
@@ -279,6 +284,15 @@ EVERY_SECOND = STARTS.stat().st_size % 2 == 0
 
     assert any("differs from one fresh worker to the next" in told for told in convictions(report, Reason.NOT_DETERMINISTIC))
     assert not convictions(report, Reason.HISTORY)
+
+
+def test_an_exception_in_some_calls_is_called_not_deterministic(tmp_path: Path) -> None:
+    some = "if next(COUNT) % 23 == 22: raise RuntimeError('out of luck')"
+
+    report = check(written(tmp_path, some, outside="COUNT = itertools.count()"), level="core")
+
+    assert any("got one and then RuntimeError: out of luck" in told for told in convictions(report, Reason.NOT_DETERMINISTIC))
+    assert [result.check for result in report.results if isinstance(result.outcome, Errored)] == []
 
 
 NUMBERED = """

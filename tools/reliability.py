@@ -91,7 +91,8 @@ no process is left.
 - Where there is no keeper, or an implementation has killed it, a process that leaves its parent and its session is found by a mark in its
   environment, or because it was seen before. One that appeared in the last 0.2 s and emptied its environment is not found.
 - Where a worker ends while the next call is already on its way, that call is reported as a crash that passes in a fresh worker.
-- Threads that the interpreter doesn't know, and state inside of libraries other than NumPy, torch and JAX, aren't looked at.
+- Threads that the interpreter doesn't know, what the garbage collector calls, and state inside of modules other than NumPy, torch and JAX
+  (such as the event loops of asyncio) aren't looked at.
 - Elsewhere than on Linux nothing closes the memory of the harness to code of the same user. On Linux root stays root: with its other
   capabilities (`CAP_SYS_ADMIN`, kernel modules, raw devices), and a user who becomes root by `sudo`, gets in by other doors; recent
   kernels show root the environment. Processes above the harness (a shell, the runner of a CI) are as open as they are to anybody.

@@ -54,8 +54,8 @@ class Checked:
         return isinstance(self.judgement.outcome, CONVICTIONS)
 
     def again(self, subject: Subject) -> bool:
-        """Whether the vector passes on another subject."""
-        return not check(subject, self.task, self.vector, self.manner).failed
+        """Whether the vector passes on another subject, asked once."""
+        return not check(subject, self.task, self.vector, replace(self.manner, repeats=0)).failed
 
     def result(self, opened: str, outcome: Outcome | None = None) -> Result:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""

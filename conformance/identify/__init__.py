@@ -1,6 +1,6 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,15 @@ from conformance.identify.asking import Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
+from conformance.identify.probe import Exchange
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
 
 FEW = 3
+HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
+DIFFERS = "answers differ from one fresh worker to the next"
 #: What an exception names where arrays of one library came to code for another.
 ARRAYS = ("ndarray", "Tensor", "torch")
 #: How long one call may take: what is asked is small.
@@ -57,6 +60,8 @@ def identify(
             told = _told(strangers, found)
             try:
                 tried = replace(told, checked=_checked(target, told, limits)) if check else told
+                if tried.checked is None:
+                    tried = replace(tried, left=(*tried.left, *_changing(strangers, found)))
             except KeyboardInterrupt:
                 yield told
                 raise
@@ -68,6 +73,19 @@ def _told(strangers: Strangers, found: Found) -> Told:
     fates = settings(found.identity, found.probe) if known and found.identity is not None and found.probe is not None else ()
     place = _place(strangers.target) if strangers.alone else None
     return Told(found.signature.label, found, fates, place, left=tuple(strangers.traces(found.signature.index, ANY)))
+
+
+def _changing(strangers: Strangers, found: Found) -> Iterator[str]:
+    """Yield in words what changes the answers besides the calls: the order of sets, or nothing that can be seen."""
+    asked = (found.probe.seen or [])[-FEW:] if found.probe is not None else []
+    if not _repeated(asked, strangers.fresh(hash_seed=1)):
+        yield HASH_ORDER if _repeated(asked, strangers.fresh()) else DIFFERS
+
+
+def _repeated(asked: Sequence[Exchange], session: Strangers) -> bool:
+    """Whether calls are answered as before in another session; one that ends meanwhile shows nothing."""
+    with session:
+        return all(each.again(replace(each.probe, strangers=session)) for each in asked) or not session.open
 
 
 def _checked(target: str, told: Told, limits: Limits | None) -> Checked | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -77,9 +77,13 @@ class Strangers(Session):
         """Whether the target is one function, not an adapter."""
         return bool(self.about["alone"])
 
+    def _another(self) -> Self:
+        """Return a session like this one, of which nothing is known yet."""
+        return type(self)(self.target, self.framework, self.limits)
+
     def _started(self) -> Process:
         """Return a worker that answers undeclared calls."""
-        return Process(f"{self.target}{SEPARATOR}{self.framework}", self.limits, MODULE)
+        return Process(f"{self.target}{SEPARATOR}{self.framework}", self.limits, MODULE, hash_seed=self.hash_seed)
 
     def _named(self, index: int) -> str:
         """Return what a function is called."""

@@ -9,6 +9,7 @@ import numpy as np
 from conformance.adapt.words import SETTINGS
 from conformance.identify.asking import Refused, Signature, Strangers
 from conformance.identify.plans import SPELLED, Plan
+from conformance.isolate import traces
 from conformance.spec.choices import TYPICAL, candidates
 from conformance.spec.declarations import operations
 
@@ -61,11 +62,11 @@ class Probe:
 
     def repeats(self, exchanges: Sequence["Exchange"]) -> bool:
         """Whether the function answers calls as it did before, to the bit."""
-        return all(exchange.again(replace(self, dtype=exchange.dtype, seen=None)) for exchange in exchanges)
+        return all(exchange.again(self.at(exchange.probe.dtype)) for exchange in exchanges)
 
     def _note(self, arrays: Mapping[str, Any], answer: list[np.ndarray] | str) -> None:
         if self.seen is not None:
-            self.seen.append(Exchange(arrays, answer, self.dtype))
+            self.seen.append(Exchange(replace(self, seen=None), arrays, answer))
 
     def having(self, **settings: Any) -> "Probe":
         """Return the same with other settings."""
@@ -84,17 +85,17 @@ class Probe:
 class Exchange:
     """One call and what came back: arrays, or why there are none."""
 
+    probe: Probe
     arrays: Mapping[str, Any]
     answer: list[np.ndarray] | str
-    dtype: str
 
     def again(self, probe: Probe) -> bool:
         """Whether the same comes back."""
         try:
-            answer = probe(**self.arrays)
+            answer = probe.answer(self.arrays)[0]
         except Refused as refusal:
             return str(refusal) == self.answer
-        return not isinstance(self.answer, str) and len(answer) == len(self.answer) and all(map(np.array_equal, answer, self.answer))
+        return not isinstance(self.answer, str) and len(answer) == len(self.answer) and all(map(traces.equal, answer, self.answer))
 
 
 def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping[str, Any]) -> Probe:

@@ -62,11 +62,11 @@ def _unknown(signature: Signature) -> Identity:
 
 
 def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Iterator[Probe]:
-    """Yield ways to call with the first settings, and with others where a setting may be what is refused."""
+    """Yield ways to call with the first settings, and with others where a setting may be what is refused; calls are kept."""
     for plan in [said] if said is not None else plans.candidates(signature):
-        yield first(strangers, signature, plan, given)
+        yield replace(first(strangers, signature, plan, given), seen=[])
         if "shift" in plan.needs and "shift" not in given:
-            yield first(strangers, signature, plan, {**given, "shift": other("shift")})
+            yield replace(first(strangers, signature, plan, {**given, "shift": other("shift")}), seen=[])
 
 
 def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:
@@ -74,7 +74,7 @@ def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:
     plan = plans.contract(str(identity.operation))
     if not probe.signature.any_keyword or set(plan.needs) <= set(probe.plan.needs):
         return identity, probe
-    whole = replace(first(probe.strangers, probe.signature, plan, probe.settings), dtype=probe.dtype)
+    whole = replace(first(probe.strangers, probe.signature, plan, probe.settings), dtype=probe.dtype, seen=[])
     try:
         again = look(whole)
     except Refused:

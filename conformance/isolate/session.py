@@ -144,13 +144,19 @@ class Session:
         except CallFailedError:
             return {}
 
-    def fresh(self, *, hash_seed: int = 0) -> "Session":
+    def fresh(self, *, hash_seed: int = 0) -> Self:
         """Return another session on the same target, in which nothing has been called yet; sets may have another order in it."""
-        another = Session(self.target, self.limits, under=self.under)
-        another.hash_seed = hash_seed
-        another._kin = self._kin
-        self._kin.sessions.add(another)
-        return another
+        return self._another().joining(self._kin, hash_seed)
+
+    def joining(self, kin: Kin, hash_seed: int) -> Self:
+        """Return it, as one of those that share what is known of the target."""
+        self._kin, self.hash_seed = kin, hash_seed
+        kin.sessions.add(self)
+        return self
+
+    def _another(self) -> Self:
+        """Return a session like this one, of which nothing is known yet."""
+        return type(self)(self.target, self.limits, under=self.under)
 
     @property
     def opened(self) -> str:

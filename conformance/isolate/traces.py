@@ -84,6 +84,11 @@ def difference(name: str, one: np.ndarray, other: np.ndarray) -> str:
     return f"{name} must be the same for the same call, got {one[where]} and then {other[where]} at {where}"
 
 
+def raised(message: str) -> str:
+    """Return in words that an exception came where there had been a result."""
+    return f"the answer must be the same for the same call, got one and then {message}"
+
+
 def _quietly(look: Callable[[], object]) -> object:
     try:
         return look()
@@ -227,6 +232,9 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "decimal numbers": _library("decimal", _decimal),
     "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),
     "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
+    "when threads are switched": sys.getswitchinterval,
+    "how nice the process is": lambda: os.getpriority(os.PRIO_PROCESS, 0),
+    "on which processors it runs": lambda: os.sched_getaffinity(0),
     "the recursion limit": sys.getrecursionlimit,
     "permissions of new files": _mask,
     "signal handlers": _signals,

@@ -201,11 +201,23 @@ def _repeatedly(make: Callable[[], dict[str, np.ndarray]], manner: Manner) -> tu
     first, count = make(), 0
     spent, until = process_time() + manner.seconds, monotonic() + BUSY * manner.seconds
     while count < manner.repeats and process_time() < spent and monotonic() < until:
-        again, count = make(), count + 1
-        unlike = next((name for name, value in first.items() if not traces.equal(value, again[name])), None)
-        if unlike is not None:
-            return first, count, f"{traces.difference(unlike, first[unlike], again[unlike])} when repeated {count} times"
+        count += 1
+        unlike = _unlike(first, make)
+        if unlike:
+            return first, count, f"{unlike} when repeated {count} times"
     return first, count, ""
+
+
+def _unlike(first: Mapping[str, np.ndarray], make: Callable[[], Mapping[str, np.ndarray]]) -> str:
+    """Return in words how the same call ends differently, nothing if it doesn't."""
+    try:
+        again = make()
+    except ProgramEndedError:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
+        return traces.raised(told_with_place(error))
+    names = (name for name, value in first.items() if not traces.equal(value, again[name]))
+    return next((traces.difference(name, first[name], again[name]) for name in names), "")
 
 
 class UnreachableError(Exception):

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from conformance.calls.manner import OFTEN
-from conformance.calls.outcomes import Reason
-from conformance.calls.subject import CallRefusedError, Reply
-from conformance.isolate.traces import difference
+from conformance.calls.manner import OFTEN, PLAIN, Manner
+from conformance.calls.outcomes import Errored, Reason
+from conformance.calls.subject import CallFailedError, CallRefusedError, Reply
+from conformance.isolate.traces import difference, raised
 from conformance.laws.draw import seen_by_all
 from conformance.laws.trial import Sides, Trial, Violation
 from conformance.spec.arguments import Arguments
@@ -74,16 +74,26 @@ def modification(reply: Reply) -> str:
 
 def determinism(trial: Trial) -> Iterator[Sides]:
     """The same call gives the same bits."""
-    first, second = trial.reply(trial.arguments), trial.ask(trial.arguments)
+    first, second = trial.reply(trial.arguments), _again(trial)
     for name, value in first.values.items():
         if not same_bits(value, second.values[name]):
             raise Violation(Reason.NOT_DETERMINISTIC, difference(name, value, second.values[name]))
     if trial.patience.left and all(array.any() for array in trial.arguments.arrays.values()):
         trial.patience.left -= 1
-        unlike = trial.ask(trial.arguments, OFTEN).unlike
+        unlike = _again(trial, OFTEN).unlike
         if unlike:
             raise Violation(Reason.NOT_DETERMINISTIC, unlike)
     yield from ()
+
+
+def _again(trial: Trial, manner: Manner = PLAIN) -> Reply:
+    """Return the answer to a call that was answered before; an exception is another answer then."""
+    try:
+        return trial.ask(trial.arguments, manner)
+    except CallFailedError as failure:
+        if not isinstance(failure.outcome, Errored):
+            raise
+        raise Violation(Reason.NOT_DETERMINISTIC, raised(failure.outcome.message)) from failure
 
 
 def same_bits(one: np.ndarray, other: np.ndarray) -> bool:

@@ -82,8 +82,8 @@ class Case:
 
     @property
     def failures(self) -> list[Failure]:
-        """What convicts, but for answers that the law about history compared: these speak for themselves."""
-        return [check for check in self.checks if check.failed and not (check is self.history and _compared(check))]
+        """What convicts, but for answers that were compared with each other: these speak for themselves."""
+        return [check for check in self.checks if check.failed and not _speaks(check)]
 
     @property
     def checks(self) -> list[Failure]:
@@ -131,7 +131,7 @@ class Case:
     def overruled(self, check: Failure) -> Outcome | None:
         """Return what a failure really is, where that is something else."""
         if check in self.affected:
-            return AFFECTED
+            return RANDOM if self.random else AFFECTED
         came = _came(check)
         if check in self.slow and isinstance(came, TimedOut):
             return once(came)
@@ -168,6 +168,14 @@ def _came(check: Failure) -> Outcome | None:
 def _compared(found: Found | None) -> bool:
     """Whether a law failed because answers differ, not because one is missing."""
     return found is not None and found.failed and found.finding.outcome is None
+
+
+def _speaks(check: Failure) -> bool:
+    """Whether a check failed because answers to the same call differ: that needs no repetition."""
+    if isinstance(check, Found):
+        return check.finding.law in (HISTORY, DETERMINISM) and _compared(check)
+    outcome = check.judgement.outcome
+    return isinstance(outcome, Failed) and outcome.reason is Reason.NOT_DETERMINISTIC
 
 
 def ask_siblings(case: Case, subject: Subject) -> None:
@@ -215,7 +223,7 @@ def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
 
 def settle(session: Session, cases: Sequence[Case]) -> None:
     """Repeat every failure in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
-    failing = [case for case in cases if case.failures and not case.random]
+    failing = [case for case in cases if case.failures]
     with _Pristine(session) as pristine:
         for case in failing:
             pristine.renew()
@@ -260,7 +268,7 @@ def _by_itself(session: Session, case: Case) -> Failed | None:
         if _limited(*one, *other):
             continue
         if not (_alike(one) and _alike(other)):
-            message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next"
+            message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next{_at_times(*one, *other)}"
             return Failed(Reason.NOT_DETERMINISTIC, message)
         if not _alike([*one, *other]):
             message = f"the answer to {reproduction.words(call)} differs under PYTHONHASHSEED=1: sort what a set gives"
@@ -276,15 +284,21 @@ def _in_a_row(session: Session, case: Case) -> Failed | None:
             for _ in range(ROW):
                 here, there = call.outcome(one), call.outcome(other)
                 if not _same(here, there) and not _limited(here, there):
-                    return _random(call)
+                    return _random(call, here, there)
                 if isinstance(here, FATAL) or isinstance(there, FATAL) or time.monotonic() > until:
                     break
     return None
 
 
-def _random(call: Call) -> Failed:
-    message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next, after the same calls"
+def _random(call: Call, *came: Reply | Outcome) -> Failed:
+    message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next, after the same calls{_at_times(*came)}"
     return Failed(Reason.NOT_DETERMINISTIC, message)
+
+
+def _at_times(*came: Reply | Outcome) -> str:
+    """Return in words what came in place of an answer."""
+    other = next((each for each in came if not isinstance(each, Reply)), None)
+    return "" if other is None else f"; at times: {other.words() if isinstance(other, TimedOut) else getattr(other, 'message', other)}"
 
 
 def _limited(*came: Reply | Outcome) -> bool:
@@ -434,7 +448,7 @@ def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcom
     without = [alone, *_each(session, call, TIMES - 1)]
     if _alike(without) and not any(_same(alone, each) for each in others):
         return Pair(earlier, call, first, others[-1], alone)
-    return None if _limited(*others, *without) else _random(call)
+    return None if _limited(*others, *without) else _random(call, *others, *without)
 
 
 def _candidates(journal: Journal, case: Case) -> Iterator[tuple[Call, list[Call]]]:
