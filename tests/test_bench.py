@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conformance.show import bench
-from conformance.show.cost import Cost, costs
+from conformance.show.cost import Cost, Golden, costs, golden
 from tools.bench import rotations
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -30,6 +30,16 @@ def test_vectors_and_examples_are_counted_apart() -> None:
     assert examples.cases >= 20
     assert vectors.drawing == 0.0 < examples.drawing < examples.total
     assert 0.0 < vectors.own < vectors.total
+
+
+def test_what_drawn_cases_take_is_told_apart_from_the_oracle_and_the_calls() -> None:
+    cost = golden(str(EXAMPLES / "numpy_right.py"))
+
+    assert cost.cases > 20
+    assert 0.0 < cost.oracle
+    assert 0.0 < cost.calls
+    assert cost.oracle + cost.calls < cost.total
+    assert Golden(cases=7, total=4.0, oracle=1.0, calls=2.0).words == "4.00 s for 7 cases in the first dtypes: the oracle 25%, calls 50%"
 
 
 def test_a_command_is_weighed_with_its_children() -> None:

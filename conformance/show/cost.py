@@ -75,6 +75,12 @@ class Golden:
     oracle: float = 0.0
     calls: float = 0.0
 
+    @property
+    def words(self) -> str:
+        """What they cost, and which shares of it are whose."""
+        shares = (f"{name} {seconds / (self.total or 1.0):.0%}" for name, seconds in (("the oracle", self.oracle), ("calls", self.calls)))
+        return f"{self.total:.2f} s for {self.cases} cases in the first dtypes: {', '.join(shares)}"
+
 
 def golden(target: str) -> Golden:
     """Return what the drawn cases of a target's first dtypes cost, small and large."""
@@ -193,7 +199,7 @@ def lines(target: str) -> Iterator[str]:
     yield f"harness per vector   {_words(vectors)} vectors)"
     yield f"harness per example  {_words(examples)} examples)"
     yield f"drawing per example  {_milliseconds(examples.drawing, examples):.2f} ms, by Hypothesis"
-    yield f"golden cases drawn   {_golden_words(golden(target))}"
+    yield f"golden cases drawn   {golden(target).words}"
 
 
 def _loading(target: str) -> float:
@@ -202,12 +208,6 @@ def _loading(target: str) -> float:
     started = time.perf_counter()
     load(offered)
     return time.perf_counter() - started
-
-
-def _golden_words(cost: Golden) -> str:
-    total = cost.total or 1.0
-    shares = f"the oracle {cost.oracle / total:.0%}, calls {cost.calls / total:.0%}"
-    return f"{cost.total:.2f} s for {cost.cases} cases in the first dtypes: {shares}"
 
 
 def _words(cost: Cost) -> str:
