@@ -4,6 +4,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ import pytest
 from conformance import cli
 from conformance.adapt.selection import SelectionError
 from conformance.calls.status import Status
-from conformance.show import compare
-from conformance.show.compare import Backend, Comparison, Measurement
+from conformance.pictures import costs
+from conformance.show import backends, compare
+from conformance.show.backends import Backend
+from conformance.show.compare import Comparison, Measurement, Table
+from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 
@@ -30,27 +34,45 @@ def refusal(capsys: pytest.CaptureFixture[str]) -> str:
     return error.removeprefix("posenc: ").rstrip("\n")
 
 
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time each call once, however short."""
+    monkeypatch.setattr(compare, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(compare, "TRIES", 1)
+
+
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every call take a second more than the one before it."""
+def steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every call take a second."""
     ticks = itertools.count()
-    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)) ** 2)
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
 
 
-def test_the_schemes_of_the_paper_are_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def rows(lines: list[str]) -> list[list[str]]:
+    return [line.split() for line in lines if line.split() and line.split()[0] in SCHEMES]
+
+
+def table(*schemes: str, phase: str = "forward", length: int = 4, library: str = "numpy") -> Table:
+    (found,) = compare.tables(schemes, (length,), (phase,), backends.backend(library))
+    return found
+
+
+@pytest.mark.usefixtures("steady")
+def test_the_schemes_of_the_paper_are_compared_in_every_phase_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", "--lengths", "3,5"]) == Status.CONFORMS
     lines = written(capsys)
 
-    named = [line.split()[0] for line in lines if line.split() and line.split()[0] in SCHEMES]
-    assert named == ["none", "rope", "sinusoidal", "alibi", "t5"] * 2
-    assert [line.split()[:2] for line in lines if " tokens " in line] == [["3", "tokens"], ["5", "tokens"]]
+    assert [row[0] for row in rows(lines)] == ["none", "rope", "sinusoidal", "alibi", "t5"] * 4
+    headings = [line.split("  ")[0] for line in lines if " tokens, " in line]
+    assert headings == ["3 tokens, forward", "3 tokens, decoding", "5 tokens, forward", "5 tokens, decoding"]
 
 
+@pytest.mark.usefixtures("steady")
 def test_no_encoding_costs_exactly_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    cli.main(["compare", "alibi", "--lengths", "4"])
-    row = next(line.split() for line in written(capsys) if line.startswith("none"))
+    cli.main(["compare", "alibi", "--lengths", "4", "--phase", "forward"])
+    row = rows(written(capsys))[0]
 
-    assert (row[2], row[4]) == ("1.00", "1.00")
+    assert (row[0], row[2:6], row[7]) == ("none", ["1.00", "1.00", "-", "1.00"], "1.00")
 
 
 def test_the_screen_says_backend_device_and_versions_and_fits(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,34 +84,89 @@ def test_the_screen_says_backend_device_and_versions_and_fits(capsys: pytest.Cap
     assert max(map(len, lines)) <= SCREEN
 
 
+@pytest.mark.parametrize("phase", ["forward", "decoding"])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_scheme_can_be_compared(scheme: str) -> None:
-    library = compare.backend("numpy")
-    found = compare.compare(compare.verified([scheme]), (7,), library).measurements[-1]
+def test_every_scheme_can_be_compared(scheme: str, phase: str) -> None:
+    found = table(*compare.verified([scheme]), phase=phase, length=7).rows[-1]
 
-    assert found.scheme == scheme
-    assert found.reason == ""
-    assert found.seconds is not None
+    assert (found.scheme, found.reason) == (scheme, "")
+    assert len(found.seconds) == compare.REPEATS
     assert found.memory is not None
 
 
-@pytest.mark.usefixtures("clock")
-def test_runs_are_interleaved_and_the_median_counts() -> None:
-    order: list[str] = []
-    backend = Backend("numpy", "here", lambda values: values, order.append, None)
-    found = compare.compare(("none", "alibi"), (2,), backend).measurements
+@pytest.mark.usefixtures("steady")
+def test_runs_are_interleaved() -> None:
+    order: list[object] = []
+    backend = Backend("numpy", "here", lambda values: values, order.append)
+    (found,) = compare.tables(("none", "alibi"), (2,), ("forward",), backend)
 
-    # Reading the clock at k and k + 1 gives 2 k + 1 seconds; the schemes take turns, so their third rounds start at 8 and 10.
-    assert [one.seconds for one in found] == [17.0, 21.0]
-    assert len(order) == 2 * compare.REPEATS
+    assert [row.seconds for row in found.rows] == [(1.0,) * compare.REPEATS] * 2
+    warmed, *taken = order
+    assert len(taken) == 2 * compare.REPEATS
+    one, other = taken[:2]
+    assert not np.array_equal(one, other)
+    assert all(np.array_equal(each, one) for each in (warmed, *taken[::2]))
+    assert all(np.array_equal(each, other) for each in taken[1::2])
+
+
+def measured(*seconds: float) -> Measurement:
+    return Measurement("rope", "forward", 8, seconds)
+
+
+def test_a_ratio_is_of_runs_in_the_same_turn() -> None:
+    found = Table((measured(1.0, 1.0, 1.25, 1.25, 1.0), measured(2.0, 2.0, 2.5, 2.5, 2.2)))
+
+    assert found.ratios(found.rows[1]) == (2.0, 2.0, 2.0, 2.0, 2.2)
+
+
+def test_a_busy_machine_gets_times_and_no_ratio() -> None:
+    found = Table((measured(1.0, 1.1, 1.5, 1.1, 1.0), measured(2.0, 4.0, 2.5, 2.5, 9.0)))
+    lines = [line for _, line in compare.lines(Comparison(Backend("numpy", "here", np.asarray, len), (found,)))]
+
+    assert rows(lines)[1] == ["rope", "2500.00", "-", "-", "-", "-"]
+    assert lines[-1] == "- 8 tokens, forward: the machine is too busy for ratios; rope took 2e+03 to 9e+03 ms"
+
+
+def test_a_busy_moment_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "TRIES", 2)
+    calls = 2 + compare.REPEATS // 2  # the call before, then half of the first turns
+    times = iter([*(1.0 + (number >= calls) for number in range(2 * compare.REPEATS + 1)), *[1.0] * 4 * compare.REPEATS])
+    monkeypatch.setattr(compare, "_seconds", lambda *_: next(times))
+
+    found = table("none", "alibi")
+
+    assert not found.noisy
+    assert found.ratios(found.rows[1]) == (1.0,) * compare.REPEATS
+
+
+def test_what_is_written_into_the_input_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+
+    def embed(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        written.append(len(positions))
+        return x
+
+    monkeypatch.setattr(compare, "_layer", lambda *_: Layer(embed=embed))
+
+    call = compare.ready(lambda: compare._call("sinusoidal", "forward", 5, backends.backend("numpy")))  # noqa: SLF001
+
+    assert callable(call)
+    assert written == [5]
+
+
+def test_decoding_gives_what_the_last_token_gets_in_all() -> None:
+    library = backends.backend("numpy")
+    for scheme in ("rope", "alibi", "t5"):
+        whole, last = (compare._call(scheme, phase, 9, library)() for phase in ("forward", "decoding"))  # noqa: SLF001  what it times
+        np.testing.assert_allclose(np.asarray(whole)[..., -1:, :], np.asarray(last), rtol=1e-6)
 
 
 def test_a_scheme_that_refuses_a_length_says_why() -> None:
-    refused = compare.compare(("learned",), (513,), compare.backend("numpy"))
+    refused = Comparison(backends.backend("numpy"), (table("none", "learned", length=513),))
     lines = [line for _, line in compare.lines(refused)]
 
-    assert next(line.split() for line in lines if line.startswith("learned ")) == ["learned", "-", "-", "-", "-"]
-    assert "- learned at 513 tokens: positions must lie between 0 and 511, got 512" in lines
+    assert rows(lines)[1] == ["learned", "-", "-", "-", "-", "-"]
+    assert "- learned, 513 tokens, forward: positions must lie between 0 and 511, got 512" in lines
 
 
 @pytest.mark.parametrize(
@@ -104,7 +181,7 @@ def test_a_call_that_is_refused_says_why(error: Exception, reason: str) -> None:
     def call() -> object:
         raise error
 
-    assert compare.refusal(call) == reason
+    assert compare.ready(lambda: call) == reason
 
 
 def test_any_other_failure_is_not_hidden() -> None:
@@ -113,16 +190,16 @@ def test_any_other_failure_is_not_hidden() -> None:
         raise RuntimeError(message)
 
     with pytest.raises(RuntimeError, match="a bug"):
-        compare.refusal(call)
+        compare.ready(lambda: call)
 
 
 def test_memory_that_cannot_be_told_is_a_dash_with_its_reason() -> None:
-    backend = Backend("torch", "a processor", lambda values: values, lambda _: None, None, "torch counts no memory on a processor")
-    comparison = Comparison(backend, (Measurement("none", 8, 0.5, None), Measurement("rope", 8, 1.0, None)))
-    lines = [line for _, line in compare.lines(comparison)]
+    backend = Backend("torch", "a processor", np.asarray, len, lacks=("torch counts no memory on a processor",))
+    both = Table((Measurement("none", "forward", 8, (0.5,) * 5), Measurement("rope", "forward", 8, (1.0,) * 5)))
+    lines = [line for _, line in compare.lines(Comparison(backend, (both,)))]
 
     assert lines[-1] == "- torch counts no memory on a processor"
-    assert [line.split() for line in lines if line.startswith("rope")] == [["rope", "1000.00", "2.00", "-", "-"]]
+    assert rows(lines)[1] == ["rope", "1000.00", "2.00", "2.00", "-", "2.00", "-", "-"]
 
 
 @pytest.fixture
@@ -145,14 +222,54 @@ def test_torch_measures_too() -> None:
 
 
 def measures(name: str) -> None:
-    found = compare.compare(("none", "rope"), (4,), compare.backend(name)).measurements
+    found = table("none", "rope", phase="backward", library=name)
 
-    assert [one.scheme for one in found] == ["none", "rope"]
-    assert all(one.seconds is not None and one.seconds > 0 for one in found)
+    assert [row.scheme for row in found.rows] == ["none", "rope"]
+    assert all(seconds > 0 for row in found.rows for seconds in row.seconds)
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+@pytest.mark.usefixtures("narrow_jax")
+def test_a_gradient_is_that_of_the_product_with_what_is_given(name: str) -> None:
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    library = backends.backend(name)
+    assert library.gradients is not None
+    x, y = (library.put(np.asarray(values, dtype=np.float32)) for values in ([2.0, 3.0], [5.0, 7.0]))
+
+    of_x, of_y = library.gradients(lambda given: [given[0] * given[0] * given[1]], [x, y], [library.put(np.ones(2, dtype=np.float32))])
+
+    assert np.asarray(of_x).tolist() == [20.0, 42.0]
+    assert np.asarray(of_y).tolist() == [4.0, 9.0]
+
+
+def test_what_has_no_gradients_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["compare", "alibi", "--lengths", "4"])
+
+    assert written(capsys)[-1] == "- NumPy has no gradients"
+
+
+def test_the_ratios_are_drawn_for_every_phase_and_memory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    cli.main(["compare", "alibi", "--lengths", "4,8", "--plot", str(tmp_path / "costs.svg")])
+
+    assert f"wrote {tmp_path / 'costs.svg'}" in capsys.readouterr().out
+    assert (tmp_path / "costs.svg").stat().st_size > 0
+
+
+def test_a_picture_shows_ratios_with_their_range() -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed").Figure()
+    both = Table((measured(1.0, 1.0, 1.0, 1.0, 1.0), Measurement("alibi", "forward", 8, (2.0, 2.0, 2.0, 2.0, 2.5), 1)))
+    costs.fill(figure, Comparison(Backend("numpy", "here", np.asarray, len), (both,)))
+
+    (panel,) = figure.axes
+    bars = panel.containers[1]
+    assert bars[0].get_ydata().tolist() == [2.0]
+    ((_, low), (_, high)) = bars[2][0].get_segments()[0]
+    assert (low, high) == (2.0, 2.5)
 
 
 def test_numpy_weighs_what_a_call_allocates() -> None:
-    peak = compare.backend("numpy").peak
+    peak = backends.backend("numpy").peak
     assert peak is not None
 
     assert 1 << 20 <= peak(lambda: np.ones(1 << 17)) < (1 << 20) + 100_000
@@ -176,10 +293,10 @@ def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], arguments: 
 
 
 def test_an_absent_library_is_said_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compare, "find_spec", lambda _: None)
+    monkeypatch.setattr(backends, "find_spec", lambda _: None)
 
     with pytest.raises(SelectionError, match=r"^backend must be installed, got 'cupy' \(pip install 'posenc\[cupy\]'\)$"):
-        compare.backend("cupy")
+        backends.backend("cupy")
 
 
 def test_lengths_are_taken_once_and_in_their_order() -> None:

@@ -139,10 +139,10 @@ def test_an_interruption_leaves_the_curves_before_it(
 
 
 def test_an_interruption_leaves_the_lengths_before_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = compare.by_length
-    monkeypatch.setattr(compare, "by_length", lambda *given: interrupting(plain(*given)))
+    plain = compare.tables
+    monkeypatch.setattr(compare, "tables", lambda *given: interrupting(plain(*given)))
 
-    assert main(["compare", "alibi", "--lengths", "4,8"]) == Status.INTERRUPTED
+    assert main(["compare", "alibi", "--lengths", "4,8", "--phase", "forward"]) == Status.INTERRUPTED
 
     told = capsys.readouterr()
     assert "4 tokens" in told.out

@@ -189,24 +189,38 @@ def bench(target: str) -> None:
         click.echo(line)
 
 
+PHASE = click.Choice(["forward", "backward", "decoding"])
+
+
 @posenc.command(name="compare")
 @click.argument("schemes", nargs=-1, metavar="[SCHEME]...")
 @click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
+@click.option("--phase", "phases", multiple=True, type=PHASE, help="Only this; may be repeated.")
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
-def compare_(schemes: tuple[str, ...], tokens: str, backend: str) -> None:
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the ratios into FILE, a .png or an .svg.")
+def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], backend: str, plot: Path | None) -> None:
     """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first that differ unless named."""
-    from conformance.show import compare, terminal
+    from conformance.show import backends, compare, terminal
 
-    chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), compare.backend(backend)
+    chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), backends.backend(backend)
+    if plot is not None:
+        from conformance.pictures.files import verify
+
+        verify(plot)
     progress = terminal.Progress("compare")
-    measured: list[compare.Measurement] = []
+    measured: list[compare.Table] = []
     try:
-        for rows in compare.by_length(chosen, counts, library, progress):
-            measured += rows
-    finally:  # an interruption leaves the lengths before it
+        for table in compare.tables(chosen, counts, phases or tuple(compare.PHASES), library, progress):
+            measured.append(table)  # noqa: PERF402  an interruption leaves those before it
+    finally:
         progress.clear()
         if measured:
             tell(compare.lines(compare.Comparison(library, tuple(measured))))
+    if plot is not None:
+        from conformance.pictures import costs
+
+        costs.save(compare.Comparison(library, tuple(measured)), plot)
+        click.echo(f"wrote {plot}")
 
 
 posenc.add_command(check)

@@ -1,23 +1,24 @@
 """Time and memory of schemes in attention, as ratios to no encoding in the same run (the ALiBi paper's figure 2, for the reference)."""
 
+import math
 import platform
 import statistics
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from conformance.adapt import frameworks
-from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError, verify_names
-from conformance.show import bench
+from conformance.show.backends import Backend, Call
 from conformance.show.terminal import Line
 from conformance.version import __version__
 from refimpl import attention
+from refimpl.arrays import cast_like, exact_float64
+from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Law
@@ -28,36 +29,63 @@ LONGEST = 8_192
 #: The scheme under which the order of keys changes nothing.
 BASELINE = next(name for name, scheme in SCHEMES.items() if any(Law.PERMUTATION in laws for laws in scheme.laws.values()))
 HEADS, WIDTH = 8, 64
-REPEATS = 5
+#: How many runs of each are timed in turn, for how many seconds at least, and how often all are timed until the machine is too busy.
+REPEATS = 7
+LEAST_SECONDS = 0.01
+TRIES = 3
+#: By which part of their median the runs of one scheme may differ, the fastest and the slowest left out.
+NOISE = 0.25
 MEBIBYTE = 1 << 20
-
-Call = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Backend:
-    """An array library on a device: how arrays get there, how to wait for it, and how to weigh a call in bytes.
-
-    Where it can't weigh, ``peak`` is ``None`` and ``unweighed`` says why.
-    """
-
-    name: str
-    device: str
-    put: Callable[[np.ndarray], Any]
-    finish: Callable[[Any], object]
-    peak: Callable[[Call], int] | None
-    unweighed: str = ""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The median seconds and the peak bytes of one scheme at one length, or why there are none."""
+    """The seconds of every run and the peak bytes of one scheme in one phase at one length, or why there are none."""
 
     scheme: str
+    phase: str
     length: int
-    seconds: float | None
-    memory: int | None
+    seconds: tuple[float, ...] = ()
+    memory: int | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One phase at one length; the first row is the baseline."""
+
+    rows: tuple[Measurement, ...]
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the runs of one scheme differ too much for any ratio."""
+        return any(map(_scattered, (row.seconds for row in self.rows if row.seconds)))
+
+    def ratios(self, row: Measurement) -> tuple[float, ...]:
+        """Return what a scheme took, over what the baseline took in the same turn, in ascending order; nothing where that says nothing."""
+        if self.noisy:
+            return ()
+        return tuple(sorted(one / other for one, other in zip(row.seconds, self.rows[0].seconds, strict=False)))
+
+    @property
+    def heading(self) -> str:
+        """The length and the phase."""
+        return f"{self.rows[0].length} tokens, {self.rows[0].phase}"
+
+    @property
+    def reasons(self) -> Iterator[str]:
+        """Why there are dashes."""
+        yield from (f"{row.scheme}, {self.heading}: {row.reason}" for row in self.rows if row.reason)
+        if self.noisy:
+            row = next(row for row in self.rows if row.seconds and _scattered(row.seconds))
+            took = f"{1e3 * min(row.seconds):.3g} to {1e3 * max(row.seconds):.3g} ms"
+            yield f"{self.heading}: the machine is too busy for ratios; {row.scheme} took {took}"
+
+
+def _scattered(seconds: Sequence[float]) -> bool:
+    """Whether runs differ too much, the fastest and the slowest left out."""
+    middle = sorted(seconds)[1:-1]
+    return middle[-1] - middle[0] > NOISE * statistics.median(seconds)
 
 
 @dataclass(frozen=True)
@@ -65,81 +93,7 @@ class Comparison:
     """What was measured, where."""
 
     backend: Backend
-    measurements: tuple[Measurement, ...]
-
-
-def numpy() -> Backend:
-    """Return NumPy, whose arrays ``tracemalloc`` weighs."""
-    return Backend("numpy", bench.processor(), lambda values: values, lambda _: None, _traced)
-
-
-def _traced(call: Call) -> int:
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def torch() -> Backend:
-    """Return torch on a GPU where there is one."""
-    import torch as library
-
-    if not library.cuda.is_available():
-        return Backend("torch", bench.processor(), library.asarray, lambda _: None, None, "torch counts no memory on a processor")
-
-    def weighed(call: Call) -> int:
-        library.cuda.reset_peak_memory_stats()
-        before = library.cuda.memory_allocated()
-        call()
-        return int(library.cuda.max_memory_allocated() - before)
-
-    name = library.cuda.get_device_name(0)
-    return Backend("torch", name, lambda values: library.asarray(values, device="cuda"), lambda _: library.cuda.synchronize(), weighed)
-
-
-def cupy() -> Backend:
-    """Return CuPy, whose emptied pool grows to what a call needs."""
-    import cupy as library
-
-    if not library.cuda.is_available():
-        message = "backend must find a GPU, got none for 'cupy'"
-        raise SelectionError(message)
-    pool = library.get_default_memory_pool()
-
-    def weighed(call: Call) -> int:
-        pool.free_all_blocks()
-        before = pool.total_bytes()
-        call()
-        return int(pool.total_bytes() - before)
-
-    name = library.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    return Backend("cupy", name, library.asarray, lambda _: library.cuda.Device().synchronize(), weighed)
-
-
-def jax() -> Backend:
-    """Return JAX with the 64-bit numbers that the reference needs."""
-    import jax as library
-
-    library.config.update("jax_enable_x64", val=True)
-    device = library.devices()[0]
-    name = bench.processor() if device.platform == "cpu" else device.device_kind
-    return Backend("jax", name, library.numpy.asarray, library.block_until_ready, None, "JAX does not count the memory of one call")
-
-
-BACKENDS: Mapping[str, Callable[[], Backend]] = {"numpy": numpy, "torch": torch, "cupy": cupy, "jax": jax}
-
-
-def backend(name: str) -> Backend:
-    """Return a backend by name, or raise ``SelectionError`` where there is none or its library is absent."""
-    if name not in BACKENDS:
-        message = f"backend must be one of {', '.join(BACKENDS)}, got {name!r}{near_miss(name, BACKENDS)}"
-        raise SelectionError(message)
-    if find_spec(name) is None:
-        message = f"backend must be installed, got {name!r} (pip install 'posenc[{name}]')"
-        raise SelectionError(message)
-    return BACKENDS[name]()
+    tables: tuple[Table, ...]
 
 
 def lengths(text: str) -> tuple[int, ...]:
@@ -155,9 +109,8 @@ def lengths(text: str) -> tuple[int, ...]:
 def usual() -> tuple[str, ...]:
     """Return the first schemes of the table that act in attention in different ways."""
     ways: dict[tuple[object, ...], str] = {}
-    for name, scheme in SCHEMES.items():
-        layer = attention.Layer() if scheme.layer is None else scheme.layer(num_heads=HEADS, head_dim=WIDTH, like=np.zeros(1))
-        ways.setdefault(tuple(bool(part) for part in vars(layer).values()), name)
+    for name in SCHEMES:
+        ways.setdefault(tuple(bool(part) for part in vars(_layer(name, np.zeros(1))).values()), name)
     return tuple(ways.values())[:USUAL]
 
 
@@ -171,54 +124,47 @@ def verified(schemes: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([BASELINE, *(schemes or usual())]))
 
 
-def compare(
-    schemes: Sequence[str], tokens: Sequence[int], library: Backend, progress: Callable[[int, int, str], None] | None = None
-) -> Comparison:
-    """Measure every scheme at every length."""
-    return Comparison(library, tuple(one for rows in by_length(schemes, tokens, library, progress) for one in rows))
-
-
-def by_length(
-    schemes: Sequence[str], tokens: Sequence[int], library: Backend, progress: Callable[[int, int, str], None] | None = None
-) -> Iterator[list[Measurement]]:
-    """Yield the measurements of all schemes, one length after the other."""
-    for done, length in enumerate(tokens):
+def tables(
+    schemes: Sequence[str],
+    tokens: Sequence[int],
+    phases: Sequence[str],
+    library: Backend,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Iterator[Table]:
+    """Yield what all schemes take, one length and phase after the other; no backward pass where nothing differentiates."""
+    wanted = [(length, phase) for length in tokens for phase in phases if phase != BACKWARD or library.gradients is not None]
+    for done, (length, phase) in enumerate(wanted):
         if progress is not None:
-            progress(done, len(tokens), f"{length} tokens")
-        yield _at(schemes, length, library)
+            progress(done, len(wanted), f"{length} tokens, {phase}")
+        yield _table(schemes, phase, length, library)
 
 
-def _at(schemes: Sequence[str], length: int, library: Backend) -> list[Measurement]:
-    """Measure the schemes in turns, so that a slow moment of the machine meets all of them."""
-    calls = {scheme: _call(scheme, length, library) for scheme in schemes}
-    reasons = {scheme: refusal(call) for scheme, call in calls.items()}
-    able = {scheme: call for scheme, call in calls.items() if not reasons[scheme]}
-    rounds = [{scheme: _seconds(call, library) for scheme, call in able.items()} for _ in range(REPEATS)]
-    return [
-        Measurement(
-            scheme,
-            length,
-            statistics.median(one[scheme] for one in rounds) if scheme in able else None,
-            library.peak(calls[scheme]) if scheme in able and library.peak is not None else None,
-            reasons[scheme],
-        )
-        for scheme in schemes
-    ]
+def _table(schemes: Sequence[str], phase: str, length: int, library: Backend) -> Table:
+    """Measure the schemes in turns, so that a slow moment of the machine meets all of them; and again where it was a long one."""
+    calls = {scheme: ready(partial(_call, scheme, phase, length, library)) for scheme in schemes}
+    able = {scheme: call for scheme, call in calls.items() if not isinstance(call, str)}
+    times = max(1, math.ceil(LEAST_SECONDS / _seconds(able[schemes[0]], library)))
+    for _ in range(TRIES):
+        turns = [{scheme: _seconds(call, library, times) for scheme, call in able.items()} for _ in range(REPEATS)]
+        found = Table(tuple(_measured(scheme, phase, length, call, turns, library) for scheme, call in calls.items()))
+        if not found.noisy:
+            break
+    return found
 
 
-def _call(scheme: str, length: int, library: Backend) -> Call:
-    """Return causal attention over random queries, keys and values, with the scheme in it."""
-    noise = np.random.default_rng(0)
-    q, k, v = (library.put(noise.standard_normal((1, HEADS, length, WIDTH)).astype(np.float32)) for _ in range(3))
-    positions = library.put(np.arange(length))
-    layer = SCHEMES[scheme].layer
-    acting = attention.Layer() if layer is None else layer(num_heads=HEADS, head_dim=WIDTH, like=library.put(np.zeros(1)))
-    return lambda: attention.attend(acting, q, k, v, positions, positions, causal=True)
+def _measured(
+    scheme: str, phase: str, length: int, call: Call | str, turns: Sequence[Mapping[str, float]], library: Backend
+) -> Measurement:
+    if isinstance(call, str):
+        return Measurement(scheme, phase, length, reason=call)
+    memory = library.peak(call) if library.peak is not None else None
+    return Measurement(scheme, phase, length, tuple(turn[scheme] for turn in turns), memory)
 
 
-def refusal(call: Call) -> str:
-    """Warm the call up, and return why the scheme refuses the length, or nothing."""
+def ready(make: Callable[[], Call]) -> Call | str:
+    """Return a call that was made once, or why the scheme refuses it."""
     try:
+        call = make()
         call()
     except SpecificationError as error:
         return str(error)
@@ -227,46 +173,108 @@ def refusal(call: Call) -> str:
         if isinstance(error, RuntimeError) and "memory" not in str(error).lower():
             raise
         return "needs more memory than there is"
-    return ""
+    return call
 
 
-def _seconds(call: Call, library: Backend) -> float:
+def _seconds(call: Call, library: Backend, times: int = 1) -> float:
+    """Return the seconds of one call, the mean of some."""
     started = time.perf_counter()
-    library.finish(call())
-    return time.perf_counter() - started
+    for _ in range(times):
+        library.finish(call())
+    return (time.perf_counter() - started) / times
+
+
+def _layer(scheme: str, like: Any) -> Layer:
+    made = SCHEMES[scheme].layer
+    return Layer() if made is None else made(num_heads=HEADS, head_dim=WIDTH, like=like)
+
+
+def _call(scheme: str, phase: str, length: int, library: Backend) -> Call:
+    """Return one phase of causal attention over random queries, keys and values, with the scheme in it."""
+    noise = np.random.default_rng(0)
+    arrays = [library.put(noise.standard_normal((1, HEADS, length, WIDTH)).astype(np.float32)) for _ in range(3)]
+    layer = _layer(scheme, library.put(np.zeros(1)))
+    return PHASES[phase](layer, arrays, library.put(np.arange(length)), library)
+
+
+def _embedded(layer: Layer, x: Any, positions: Any) -> tuple[Layer, Any]:
+    """Return the layer without what it does to its input, which is done once before the projections, and that input."""
+    if layer.embed is None:
+        return layer, x
+    return replace(layer, embed=None), cast_like(layer.embed(exact_float64(x), positions), x)
+
+
+def _attended(layer: Layer, arrays: Sequence[Any], positions: Any) -> Any:
+    q, k, v = arrays
+    inner, embedded = _embedded(layer, q, positions)
+    return attention.attend(inner, embedded, k, v, positions, positions, causal=True)
+
+
+def _forward(layer: Layer, arrays: Sequence[Any], positions: Any, _: Backend) -> Call:
+    """Return attention of all tokens, as before the first one is generated."""
+    return partial(_attended, layer, arrays, positions)
+
+
+def _backward(layer: Layer, arrays: Sequence[Any], positions: Any, library: Backend) -> Call:
+    """Return attention of all tokens and its gradient in queries, keys and values, as in training."""
+    if library.gradients is None:
+        message = f"backend must differentiate, got {library.name!r}"
+        raise SelectionError(message)
+    return partial(library.gradients, lambda given: [_attended(layer, given, positions)], arrays, [arrays[2]])
+
+
+def _decoding(layer: Layer, arrays: Sequence[Any], positions: Any, _: Backend) -> Call:
+    """Return what the last token costs where keys and values of those before are kept."""
+    q, k, v = (array[..., -1:, :] for array in arrays)
+    keys, values = (array[..., :-1, :] for array in arrays[1:])
+    cache = attention.append(layer, None, keys, values, positions[:-1]) if positions.shape[0] > 1 else None
+
+    def call() -> object:
+        inner, embedded = _embedded(layer, q, positions[-1:])
+        return attention.decode(inner, attention.append(inner, cache, k, v, positions[-1:]), embedded, positions[-1:])
+
+    return call
+
+
+BACKWARD = "backward"
+PHASES: Mapping[str, Callable[[Layer, Sequence[Any], Any, Backend], Call]] = {
+    "forward": _forward,
+    BACKWARD: _backward,
+    "decoding": _decoding,
+}
 
 
 def lines(comparison: Comparison) -> Iterator[Line]:
-    """Yield the comparison as a table per length, what it was measured on first."""
+    """Yield the comparison as a table per length and phase, what it was measured on first."""
     library = comparison.backend
-    versions = f"{library.name} {frameworks.version(library.name)}, posenc {__version__}, Python {platform.python_version()}"
     yield "head", "time and memory of causal attention, as ratios to no encoding"
-    yield "", f"backend {versions}"
+    yield "", f"backend {versions(library)}"
     yield "", f"device {library.device}"
-    yield "", f"1 sequence, {HEADS} heads of {WIDTH} channels, median of {REPEATS} interleaved runs"
-    for length in dict.fromkeys(one.length for one in comparison.measurements):
-        yield from _table(length, [one for one in comparison.measurements if one.length == length])
-    yield from _reasons(comparison)
+    yield "", f"1 sequence, {HEADS} heads of {WIDTH} channels, median and range of {REPEATS} interleaved runs"
+    for table in comparison.tables:
+        yield from _told(table)
+    reasons = [*(reason for table in comparison.tables for reason in table.reasons), *library.lacks]
+    yield from [("", ""), *(("quiet", f"- {reason}") for reason in reasons)] if reasons else []
 
 
-def _table(length: int, rows: Sequence[Measurement]) -> Iterator[Line]:
-    """Yield the rows of one length; the first is the baseline."""
+def versions(library: Backend) -> str:
+    """Return what was measured with."""
+    return f"{library.name} {frameworks.version(library.name)}, posenc {__version__}, Python {platform.python_version()}"
+
+
+def _told(table: Table) -> Iterator[Line]:
+    """Yield the rows of one table."""
     yield "", ""
-    yield "head", f"{f'{length} tokens':<24} {'time ms':>10} {'ratio':>8} {'memory MiB':>12} {'ratio':>8}"
-    for one in rows:
-        time_columns = _columns(one.seconds, rows[0].seconds, 1e-3, 10)
-        yield "", f"{one.scheme:<24} {time_columns} {_columns(one.memory, rows[0].memory, MEBIBYTE, 12)}"
+    yield "head", f"{table.heading:<24} {'time ms':>10} {'ratio':>7} {'from - to':>12} {'memory MiB':>11} {'ratio':>7}"
+    for row in table.rows:
+        ratios = table.ratios(row)
+        taken = f"{1e3 * statistics.median(row.seconds):>10.2f}" if row.seconds else f"{'-':>10}"
+        spread = f"{statistics.median(ratios):>7.2f} {f'{ratios[0]:.2f} - {ratios[-1]:.2f}':>12}" if ratios else f"{'-':>7} {'-':>12}"
+        yield "", f"{row.scheme:<24} {taken} {spread} {_weighed(row.memory, table.rows[0].memory)}"
 
 
-def _columns(value: float | None, baseline: float | None, unit: float, columns: int) -> str:
-    """Return a value in its unit and its ratio to the baseline, or dashes."""
-    if value is None or not baseline:
-        return f"{'-':>{columns}} {'-':>8}"
-    return f"{value / unit:>{columns}.2f} {value / baseline:>8.2f}"
-
-
-def _reasons(comparison: Comparison) -> Iterator[Line]:
-    """Yield why there are dashes."""
-    said = [f"{one.scheme} at {one.length} tokens: {one.reason}" for one in comparison.measurements if one.reason]
-    said += [comparison.backend.unweighed] if comparison.backend.unweighed else []
-    yield from [("", ""), *(("quiet", f"- {reason}") for reason in said)] if said else []
+def _weighed(memory: int | None, baseline: int | None) -> str:
+    """Return bytes in MiB and as a ratio to the baseline, or dashes."""
+    if memory is None or not baseline:
+        return f"{'-':>11} {'-':>7}"
+    return f"{memory / MEBIBYTE:>11.2f} {memory / baseline:>7.2f}"
