@@ -3,11 +3,13 @@
 import base64
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -76,11 +78,11 @@ def c_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Report]
         pytest.skip("no C compiler is installed")
     folder = tmp_path_factory.mktemp("c")
 
-    def judged(*flags: str) -> Report:
+    def judged(*flags: str, **asked: Any) -> Report:
         binary = folder / f"rope{len(flags)}"
         warnings = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror")
         subprocess.run([compiler, *warnings, *flags, "-o", str(binary), str(LANGUAGES / "rope.c"), "-lm"], check=True)
-        return check(f"{COMMAND}{binary}")
+        return check(f"{COMMAND}{binary}", **asked)
 
     return judged
 
@@ -116,6 +118,51 @@ def test_the_wrong_c_example_is_convicted_and_its_mistake_named(c_program: Calla
     found = convictions(c_program("-DFROM_ONE"))
 
     assert [conviction.diagnosis.mutants for conviction in found if conviction.diagnosis] == [("rope.rotate/positions-from-one",)]
+
+
+def in_a_shell(pasted: str) -> str:
+    """Return what a person sees who pastes a command."""
+    begun = f'posenc() {{ {shlex.quote(sys.executable)} -m conformance "$@"; }}'
+    done = subprocess.run(["sh", "-c", f"{begun}\n{pasted}"], check=False, capture_output=True, text=True, cwd=ROOT)  # noqa: S607  any sh
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wrong_c_program(c_program: Callable[..., Report]) -> Report:
+    return c_program("-DFROM_ONE", level="smoke", seed=5, profile="float32")
+
+
+@pytest.mark.parametrize("kind", ["vector", "drawn", "law"])
+def test_a_failure_of_a_program_is_seen_again_by_a_command_as_it_is_printed(kind: str, wrong_c_program: Report) -> None:
+    report = wrong_c_program
+    wrong = next(result for result in report.results if result.kind == kind and result.convicts)
+    assert wrong.reproduction is not None
+    assert all(len(line) <= 80 for line in wrong.reproduction.replace(report.target.removeprefix(COMMAND), "PROGRAM").splitlines())
+    assert wrong.call is None or "head_dim=" in wrong.call
+
+    shown = in_a_shell(wrong.reproduction)
+
+    assert wrong.check in shown or kind == "law"
+    assert "wrong value" in shown
+
+
+def test_a_failure_at_another_level_and_profile_is_seen_again_there(wrong_c_program: Report) -> None:
+    wrong = next(result for result in wrong_c_program.results if result.kind == "drawn" and result.convicts)
+
+    assert str(wrong.reproduction).endswith(f"--case {wrong.check} --seed 5 --level smoke --profile float32 --verbose\n")
+
+
+def test_a_case_is_put_to_every_implementation_by_its_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replies = '{"id": request["id"], "replies": [{"error": "for " + call["label"]} for call in request["calls"]]}'
+    offered = "offered = [{'operation': 'rope.rotate', 'label': label} for label in 'ab']"
+    source = re.sub("offered = .*", offered, PROGRAM).replace("REPLY", replies)
+    path = tmp_path / "miniature.py"
+    path.write_text(source, encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "rope.rotate/half-layout (a): error: for a\nrope.rotate/half-layout (b): error: for b\n" in shown
 
 
 def test_the_javascript_example_conforms(node_program: Callable[..., Report]) -> None:

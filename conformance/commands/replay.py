@@ -1,6 +1,7 @@
 """Put chosen cases to a program by hand: as lines to pipe into it, or asked and answered with what was expected."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from conformance.spec.profiles import REQUIRED
 from conformance.spec.vectors import Vector, load
 
 SHOWN = 8
+Each = TypeVar("Each")
 
 
 def chosen(names: Sequence[str]) -> list[Vector]:
@@ -30,9 +32,9 @@ def call(vector: Vector, dtype: str, label: str) -> dict[str, object]:
     return lines.call(vector.operation, label, dtype, arrays, vector.parameters)
 
 
-def batches(vectors: Sequence[Vector], batch: int) -> list[Sequence[Vector]]:
-    """Return the vectors, so many for each request."""
-    return [vectors[start : start + batch] for start in range(0, len(vectors), batch)]
+def batches(every: Sequence[Each], batch: int) -> list[Sequence[Each]]:
+    """Return what is asked, so many for each request."""
+    return [every[start : start + batch] for start in range(0, len(every), batch)]
 
 
 def requests(vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[bytes]:
@@ -48,27 +50,35 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1)
     try:
         described = program.describe()
         yield f"{described['name']} {described.get('version', '')}".rstrip()
-        for together in batches(vectors, batch):
-            replies = program.calls([call(vector, dtype, described["name"]) for vector in together])
-            for vector, answer in zip(together, replies, strict=True):
-                yield from _told(vector, answer, dtype)
+        every = [(vector, label) for vector in vectors for label in _labels(described, vector.operation)]
+        for together in batches(every, batch):
+            replies = program.calls([call(vector, dtype, label) for vector, label in together])
+            for (vector, label), answer in zip(together, replies, strict=True):
+                name = vector.id if label == described["name"] else f"{vector.id} ({label})"
+                yield from _told(name, vector, answer, dtype)
     finally:
         program.close()
 
 
-def _told(vector: Vector, answer: dict[str, object], dtype: str) -> Iterator[str]:
+def _labels(described: Mapping[str, Any], operation: str) -> list[str]:
+    """Return the labels of all that a program offers as an operation; its name where it offers none."""
+    offered = [each.get("label", described["name"]) for each in described["implementations"] if each["operation"] == operation]
+    return list(dict.fromkeys(offered)) or [described["name"]]
+
+
+def _told(name: str, vector: Vector, answer: dict[str, object], dtype: str) -> Iterator[str]:
     for kind in ("unsupported", "error"):
         if kind in answer:
-            yield f"{vector.id}: {kind}: {answer[kind]}"
+            yield f"{name}: {kind}: {answer[kind]}"
             return
     results = answer["results"]
     got = {name: lines.array(name, said) for name, said in results.items()} if isinstance(results, dict) else {}
     outcome = compare(vector, _reply(got), dtype, REQUIRED[dtype]).outcome
     told = f"{outcome.reason.value}: {outcome.message}" if isinstance(outcome, Failed) else type(outcome).__name__.lower()
-    yield f"{vector.id}: {told}"
-    for name, expected in (vector.expected or {}).items():
-        yield f"  expected {name} {_first(expected)}"
-        yield f"  got      {name} {_first(got[name]) if name in got else 'nothing'}"
+    yield f"{name}: {told}"
+    for part, expected in (vector.expected or {}).items():
+        yield f"  expected {part} {_first(expected)}"
+        yield f"  got      {part} {_first(got[part]) if part in got else 'nothing'}"
 
 
 def _reply(got: Mapping[str, np.ndarray]) -> Reply:

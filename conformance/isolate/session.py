@@ -20,7 +20,7 @@ from conformance.isolate import replies
 from conformance.isolate.channel import ChannelClosedError, ChannelError
 from conformance.isolate.interrupts import uninterrupted
 from conformance.isolate.process import Process
-from conformance.isolate.targets import LibraryMissing, TargetError
+from conformance.isolate.targets import COMMAND, LibraryMissing, TargetError
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import CAST
 
@@ -159,9 +159,14 @@ class Session:
         return type(self)(self.target, self.limits, under=self.under)
 
     @property
+    def program(self) -> str:
+        """The command of a program; nothing for what is no program."""
+        return self.target.removeprefix(COMMAND) if self.target.startswith(COMMAND) else ""
+
+    @property
     def opened(self) -> str:
-        """What a person writes to open it."""
-        return f"Session({self.target!r}{f', under={self.under!r}' if self.under else ''})"
+        """What a person writes to open it; nothing for a program, which is put a case to by a command."""
+        return "" if self.program else f"Session({self.target!r}{f', under={self.under!r}' if self.under else ''})"
 
     def subject(self, descriptor: Descriptor, dtype: str, profile: str) -> Subject:
         """Return one implementation at one dtype as something to call."""

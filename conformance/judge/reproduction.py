@@ -1,15 +1,18 @@
-"""Python that a person can paste: the call, or the two calls, that show a failure."""
+"""What a person can paste: Python that makes the call, or the two calls, that show a failure; a command where a program gives it."""
 
 import ast
 import io
+import shlex
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from conformance.calls.outcomes import Result
 from conformance.judge.journal import Call
 from conformance.spec.arguments import is_position
 from conformance.spec.declarations import operations
+from conformance.spec.profiles import REQUIRED
 
 LARGEST = 400
 #: How wide a line is at most; the screen moves it by four.
@@ -17,12 +20,14 @@ COLUMNS = 76
 #: A string that is longer is written as several, one after the other.
 LONG = 48
 OPENING, CLOSING = ("(", "[", "{"), (")", "]", "}")
+#: The dtypes in which `posenc protocol replay` puts stored cases to a program, its own first.
+REPLAYED = ("float32", "float64", "float16")
 IMPORTS = "import numpy as np\n\nfrom conformance import Session\n"
 
 
 def of_calls(opened: str, calls: Sequence[Call]) -> str | None:
     """Return a script that makes calls and prints what comes back, or ``None`` where the arrays are too long to read."""
-    if _size(*calls) > LARGEST:
+    if not opened or _size(*calls) > LARGEST:
         return None
     prints = "".join(f"    print({_call(call, '    ')})\n" for call in calls)
     return f"{IMPORTS}\n{_with(opened, 'session')}{prints}"
@@ -30,7 +35,7 @@ def of_calls(opened: str, calls: Sequence[Call]) -> str | None:
 
 def of_history(opened: str, earlier: Call, call: Call) -> str | None:
     """Return a script that makes a call alone and after the earlier one, and prints both; ``None`` where one is too long to read."""
-    if max(_size(earlier), _size(call)) > LARGEST:
+    if not opened or max(_size(earlier), _size(call)) > LARGEST:
         return None
     return (
         f"{IMPORTS}\n\n"
@@ -41,6 +46,18 @@ def of_history(opened: str, earlier: Call, call: Call) -> str | None:
         f"    earlier(after)\n"
         f'    print("after:", call(after))\n'
     )
+
+
+def of_program(command: str, result: Result, *, seed: int, level: str, profile: str | None) -> str:
+    """Return the command that puts a case to a program again, or judges what is wrong again."""
+    program = shlex.quote(command)
+    if result.kind == "vector" and result.dtype in REPLAYED and result.profile == REQUIRED[result.dtype]:
+        dtype = "" if result.dtype == REPLAYED[0] else f" --dtype {result.dtype}"
+        return f"posenc protocol replay {result.check}{dtype} \\\n    --command {program}\n"
+    asked = f"--case {result.check}" if result.kind in ("vector", "drawn") else f"--operation {result.operation}"
+    drawn = "" if result.kind == "vector" else f" --seed {seed}"
+    beside = f"{f' --level {level}' if level != 'core' else ''}{f' --profile {profile}' if profile else ''}"
+    return f"posenc check --command {program} \\\n    {asked}{drawn}{beside} --verbose\n"
 
 
 def _size(*calls: Call) -> int:

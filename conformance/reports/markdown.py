@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
-from conformance.show.report import message
+from conformance.show.report import COMMANDS, message
 from conformance.show.summary import Conviction, at_hand, convictions, counts, precision, verdict
 from conformance.show.terminal import clean
 
@@ -62,7 +62,7 @@ def _fenced(source: str) -> str:
     """Return code between fences that are longer than any run of ticks inside."""
     ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", source)), default=0))
     code = "\n".join(clean(line) for line in source.rstrip("\n").split("\n"))
-    return f"{ticks}python\n{code}\n{ticks}"
+    return f"{ticks}{'sh' if source.startswith(COMMANDS) else 'python'}\n{code}\n{ticks}"
 
 
 def _precision(report: Report) -> Iterator[str]:

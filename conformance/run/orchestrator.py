@@ -5,7 +5,7 @@ import hashlib
 import math
 import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis.errors import HypothesisException
 
@@ -14,6 +14,7 @@ from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason, Repor
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Descriptor, Session
+from conformance.judge import reproduction
 from conformance.judge.journal import Journal, Task
 from conformance.run import between_calls, history, sharding
 from conformance.run.history import Case
@@ -119,7 +120,7 @@ class _Run:
             self._explain()
         except KeyboardInterrupt:
             complete = False
-        results = sorted(self._results(), key=sharding.order)
+        results = sorted(map(self._seen_again, self._results()), key=sharding.order)
         evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
         found = tuple(results), self.diagnoses, complete, tuple(evidence)
         return Report(self.session.target, self._header(), *found, reached=self.session.reached)
@@ -216,6 +217,14 @@ class _Run:
         for left in self.selection.left_out(self.session.implementations):
             dtype, reason = left.dtypes[0], Unsupported(f"it offers no half precision, in which {self.session.under} is judged")
             yield Result(left.label, left.operation, f"under {self.session.under}", "law", dtype, left.profile[dtype], reason)
+
+    def _seen_again(self, result: Result) -> Result:
+        """Return a result, with the command that shows it again where a program is wrong."""
+        asked, program = self.selection, self.session.program
+        if not program or not result.convicts:
+            return result
+        command = reproduction.of_program(program, result, seed=asked.seed, level=asked.level, profile=asked.profile)
+        return replace(result, reproduction=command)
 
     def _left(self, case: Case) -> Iterable[str]:
         """Return what the calls of a case left changed, in whichever worker."""

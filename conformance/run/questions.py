@@ -12,6 +12,7 @@ from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Session
+from conformance.judge import reproduction
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import run_checks
 from conformance.run import history
@@ -136,7 +137,10 @@ class Judge:
         result = self._answered(question)
         self.endings[key] += isinstance(result.outcome, FATAL)
         self.faults[key] += is_fault(result.outcome)
-        return result
+        if not self.session.program or not result.convicts:
+            return result
+        command = reproduction.of_program(self.session.program, result, seed=self.seed, level=self.level, profile=None)
+        return replace(result, reproduction=command)
 
     def _answered(self, question: Question) -> Result:
         task = question.task

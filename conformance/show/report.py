@@ -2,7 +2,6 @@
 
 import math
 import re
-import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
@@ -62,10 +61,8 @@ UNALLOCATED = re.compile(r"^MemoryError|can't allocate memory|out of memory|unab
 DTYPES = tuple(FORMATS)
 #: Where results couldn't be compared with anything, what a case was made to expose says nothing.
 NO_VALUES = (Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED)
-#: What the name of a target that is a program begins with.
-PROGRAM = "command:"
-#: The dtypes in which a case can be put to a program by hand; the first unless said.
-REPLAYED = ("float32", "float64", "float16")
+#: What a reproduction begins with that is a command, as a program's is.
+COMMANDS = "posenc "
 UNSHOWN = ("adapter", "platform", "device", "limits", "isolation")
 
 
@@ -267,22 +264,15 @@ def _number(ratio: float | None) -> str:
 
 
 def _reproduction(shown: Result, report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
-    if report.target.startswith(PROGRAM) and shown.kind == "vector" and shown.dtype in REPLAYED:
-        yield from _replay(shown, report.target.removeprefix(PROGRAM))
-        return
     source = (shown.reproduction or "").rstrip("\n").split("\n") if shown.reproduction else []
-    if source and (verbose or _fits(source) or _kind(shown.outcome) == Reason.HISTORY.value):
+    if source and source[0].startswith(COMMANDS):
+        yield "", f"  reproduce  {clean(source[0])}"
+        yield from (("", f"{'':<13}{clean(line).lstrip()}") for line in source[1:])
+    elif source and (verbose or _fits(source) or _kind(shown.outcome) == Reason.HISTORY.value):
         yield "", "  reproduce:"
         yield from (("quiet", f"    {clean(line)}".rstrip()) for line in source)
     elif source or not report.selected:
         yield from _command(shown, report, width)
-
-
-def _replay(shown: Result, program: str) -> Iterator[Line]:
-    """Yield the command that puts one case to a program alone, in lines that can be pasted."""
-    dtype = "" if shown.dtype == REPLAYED[0] else f" --dtype {shown.dtype}"
-    yield "", f"  reproduce  posenc protocol replay {shown.check}{dtype} \\"
-    yield "", f"{'':<13}--command {shlex.quote(clean(program))}"
 
 
 def _command(shown: Result, report: Report, width: int) -> Iterator[Line]:
