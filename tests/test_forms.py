@@ -128,6 +128,22 @@ def by_places(x: Any, positions: Any) -> Any:
     return by_rows(x.swapaxes(1, 2), positions[..., 0], positions[..., 1]).swapaxes(1, 2)
 
 
+def on_grid(x: Any, height: int, width: int) -> Any:
+    """Turn patches, which come row by row: the first half by the row, the other by the column."""
+    assert x.shape[2] == height * width
+    return by_rows(x, np.repeat(np.arange(height), width), np.tile(np.arange(width), height))
+
+
+def on_grid_xy(x: Any, grid_h: int, grid_w: int) -> Any:
+    return by_rows(x, np.tile(np.arange(grid_w), grid_h), np.repeat(np.arange(grid_h), grid_w))
+
+
+def in_video(x: Any, frames: int, height: int, width: int, axes: tuple[int, ...]) -> Any:
+    places = np.indices((frames, height, width)).reshape(3, -1)
+    parts = np.split(x, np.cumsum(axes)[:-1], axis=-1)
+    return np.concatenate([by_position(part, place, 10_000.0) for part, place in zip(parts, places, strict=True)], axis=-1)
+
+
 def equal_halves(axes: tuple[int, ...]) -> bool:
     return len(axes) == 2 and axes[0] == axes[1]
 
@@ -153,6 +169,12 @@ FORMS = {
     "lengths": "'alibi.bias', of_lengths, call='f(num_heads, query_tokens, key_tokens)', axes='query key head', positions='from_zero', "
     "slopes='paper', form='row', max_bias=8.0",
     "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
+    "a grid": "'axial_rope.rotate', on_grid, **HALF, call='f(x, height, width)', positions='grid', order='block', base=10_000.0, "
+    "axes=equal_halves",
+    "a grid, columns first": "'axial_rope.rotate', on_grid_xy, **HALF, call='f(x, grid_h=height, grid_w=width)', positions='grid_xy', "
+    "order='block', base=10_000.0, axes=equal_halves",
+    "a video": "'axial_rope.rotate', in_video, **HALF, call='f(x, frames, height, width, axes)', positions='grid', order='block', "
+    "base=10_000.0, axes=[(16, 24, 24)]",
     "heads last on two axes": "'axial_rope.rotate', by_places, **HALF, call='f(x, positions)', axes='batch token head head_dim', "
     "order='block', base=10_000.0, parameters={'axes': equal_halves}",
 }
@@ -203,6 +225,18 @@ def test_places_that_are_exchanged_are_convicted_where_axes_are_declared_as_both
     declared = "order='block', base=10_000.0, axes='batch token head head_dim', parameters={'axes': equal_halves}, **HALF"
 
     report = judged(tmp_path, f"adapter.implements('axial_rope.rotate', lambda x, positions: {body}, {declared})")
+
+    assert report.status is Status.DIFFERS
+
+
+EXCHANGED = [("on_grid(x, h, w)", "grid_xy"), ("on_grid_xy(x, h, w)", "grid"), ("on_grid(x, w, h)", "grid")]
+
+
+@pytest.mark.parametrize(("body", "places"), EXCHANGED)
+def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, places: str, tmp_path: Path) -> None:
+    declared = f"call='f(x, height, width)', positions='{places}', order='block', base=10_000.0, axes=equal_halves, **HALF"
+
+    report = judged(tmp_path, f"adapter.implements('axial_rope.rotate', lambda x, h, w: {body}, {declared})")
 
     assert report.status is Status.DIFFERS
 
@@ -294,6 +328,8 @@ def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any
         ({"axes": ("token", "head")}, "axes must be text, as 'batch token head head_dim', got ('token', 'head')"),
         ({"call": "f(x, cos)"}, "call must name x, positions, q, k, offset, tokens, like, head, head_dim, base, layout, direction or "),
         ({"call": "f(x, offset)"}, "offset must come with positions='consecutive' or 'from_zero', got positions='any'"),
+        ({"call": "f(x, height, width)"}, "call must name x, positions, q, k, offset"),
+        ({"positions": "grid"}, "positions must be declared a grid of an operation where they have several axes, got 'grid'"),
         ({"call": "f(x, open('a'))"}, "call must be like 'f(x, positions, theta=base)', got \"f(x, open('a'))\""),
         ({"call": "x"}, "call must be like 'f(x, positions, theta=base)', got 'x'"),
         ({"call": 5}, "call must be text, got 5"),

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from conformance.adapt import grid
 from conformance.adapt.adapter import Implementation
 from conformance.adapt.frameworks import MisfitError
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
-from conformance.calls.form import COUNTS, MADE, SIZES, Form, order, parsed, roles
+from conformance.calls.form import COUNTS, MADE, SIDES, SIZES, Form, order, parsed, roles
 from conformance.calls.takes import Takes
 from refimpl.spec import Operation, axis_names
 
@@ -52,8 +53,11 @@ class Calling:
 
     def counts(self, arrays: Named) -> dict[str, int]:
         """Return the integers that the function is given: an offset, or how many there are."""
-        wanted = {role: arrays[MADE[role]] for role in self.roles if self._counts(role)}
+        wanted = {role: arrays[MADE[role]] for role in self.roles if self._counts(role) and role not in SIDES}
         counted = {role: int(values.flat[0]) if role == "offset" and values.size else values.shape[-1] for role, values in wanted.items()}
+        if self.takes.gridded:
+            sides = grid.sides(arrays["positions"], self.takes)
+            counted |= {role: side for role, side in zip(SIDES[len(SIDES) - len(sides) :], sides, strict=True) if role in self.roles}
         sizes = self.sizes(arrays)
         return counted | {role: sizes[role] for role in self.roles if role in SIZES and role not in self.operation.parameters}
 

@@ -1,21 +1,24 @@
 """Call code as its declaration says: row by row, or with longer inputs of which the rows and columns that were asked for are picked."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
 
+from conformance.adapt import grid
 from conformance.adapt.adapter import Unsupported
 from conformance.adapt.frameworks import MalformedError
 from conformance.calls.takes import BOUNDED, PLACES, Takes
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, axis_names, bind
 
-#: The longest run of positions, the largest input and the largest table of queries and keys that are built for it.
+#: The longest run of positions, the largest input, table of queries and keys, and grid that are built for it.
 FARTHEST = 131_071
 LARGEST = 1 << 25
 LONGEST_SIDE = 1 << 10
+LARGEST_GRID = 1 << 15
 
 Arrays = Mapping[str, np.ndarray]
 Call = Callable[[Sequence[np.ndarray]], Mapping[str, np.ndarray]]
@@ -43,6 +46,8 @@ def answer(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> di
 def natural(operation: Operation, arrays: Arrays, takes: Takes) -> bool:
     """Whether the code takes these positions, one row for the batch or more, as they are."""
     places = [arrays[name] for name in _places(operation).values()]
+    if takes.gridded:
+        return all(grid.is_whole(values, takes) for values in places)
     queries, keys = arrays.get("query_positions"), arrays.get("key_positions")
     if takes.queries == "at_end" and queries is not None and keys is not None:
         count = queries.shape[-1]
@@ -140,6 +145,8 @@ def _one_row(operation: Operation, arrays: Arrays, takes: Takes, call: Call) -> 
 def _not_embeddable(operation: Operation, arrays: Arrays, takes: Takes) -> str | None:
     """Return why no longer input holds the tokens that are asked for, or ``None``."""
     values = np.concatenate([arrays[name].ravel() for name in _places(operation).values()])
+    if takes.gridded:
+        return None
     if not takes.counted:
         return "queries must be the last of the keys by its declaration"
     declared = "start at 0" if takes.positions == "from_zero" else "count up from one start"
@@ -160,16 +167,15 @@ def _start(values: np.ndarray, takes: Takes) -> int:
 
 @dataclass(frozen=True)
 class _Run:
-    """An axis of a longer input: its first position, how many there are, and which of them the tokens are."""
+    """An axis of a longer input: all its positions, and which of them the tokens are."""
 
-    start: int
-    length: int
+    positions: np.ndarray
     rows: np.ndarray
 
     @property
-    def positions(self) -> np.ndarray:
-        """All positions."""
-        return self.start + np.arange(self.length)
+    def length(self) -> int:
+        """How many positions there are."""
+        return len(self.positions)
 
 
 @dataclass(frozen=True)
@@ -201,25 +207,35 @@ class _Embedding:
 
     def _apart(self, axis: str, places: np.ndarray) -> list[np.ndarray]:
         """Return the tokens of an axis in groups without a position twice, or all where they have no vectors."""
-        left, groups = np.arange(places.size), []
+        left, groups = np.arange(len(places)), []
         if not any(axis in axes.split() for name, axes in self.operation.arrays.items() if name not in PLACES.values()):
             return [left]
         while left.size:
-            _, first = np.unique(places[left], return_index=True)
+            _, first = np.unique(places[left], axis=0, return_index=True)
             groups.append(left[np.sort(first)])
             left = np.delete(left, first)
         return groups
 
     def _runs(self, wanted: Mapping[str, np.ndarray]) -> dict[str, _Run]:
         """Return what every axis counts through: up to its last token, or queries from their first to the end of all keys."""
+        if self.takes.gridded:
+            return {axis: self._filled(places) for axis, places in wanted.items()}
         start = _start(np.concatenate(list(wanted.values())), self.takes)
-        runs = {axis: _Run(start, int(places.max()) - start + 1, places - start) for axis, places in wanted.items()}
+        runs = {axis: _Run(np.arange(start, int(places.max()) + 1), places - start) for axis, places in wanted.items()}
         if self.takes.queries == "at_end" and "query" in runs:
             length = max(run.length for run in runs.values())
             first = int(runs["query"].rows.min())
-            queries = _Run(start + first, length - first, runs["query"].rows - first)
-            return {"query": queries, "key": _Run(start, length, runs["key"].rows)}
+            queries = _Run(np.arange(start + first, start + length), runs["query"].rows - first)
+            return {"query": queries, "key": _Run(np.arange(start, start + length), runs["key"].rows)}
         return runs
+
+    def _filled(self, places: np.ndarray) -> _Run:
+        """Return the smallest grid that holds all tokens, row by row."""
+        sides = grid.sides(places, self.takes)
+        if math.prod(sides) > LARGEST_GRID:
+            message = f"an embedded grid must have at most {LARGEST_GRID} places, got {' x '.join(map(str, sides))}"
+            raise OutsideError(message)
+        return _Run(grid.places(sides, self.takes), np.ravel_multi_index(tuple(grid.slowest_first(places, self.takes).T), sides))
 
     def _check_size(self, runs: Mapping[str, _Run]) -> None:
         paired = any({"query", "key"} <= set(axes.split()) for axes in self.operation.results.values())
@@ -249,7 +265,7 @@ class _Embedding:
         if not known or any(size != runs[axis].length for axis, size in zip(axes, value.shape, strict=False) if axis in runs):
             message = f"{name} must have axes ({self.operation.results[name]}), got shape {value.shape}"
             raise MalformedError(message)
-        sizes = [self.arrays[PLACES[axis]].size if axis in runs else size for axis, size in zip(axes, value.shape, strict=True)]
+        sizes = [len(self.arrays[PLACES[axis]]) if axis in runs else size for axis, size in zip(axes, value.shape, strict=True)]
         target = self.results.setdefault(name, np.zeros(sizes, dtype=value.dtype))
         target[_grid(axes, sizes, entries)] = value[_grid(axes, value.shape, {axis: runs[axis].rows for axis in known})]
 

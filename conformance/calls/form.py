@@ -24,13 +24,22 @@ MADE: Mapping[str, str] = {
     "position_ids": "cos",
     "rows": "positions",
     "columns": "positions",
+    "frames": "positions",
+    "height": "positions",
+    "width": "positions",
     "offset": "positions",
     "tokens": "positions",
     "query_tokens": "query_positions",
     "key_tokens": "key_positions",
 }
+#: The sides of a grid, the slowest first.
+SIDES = ("frames", "height", "width")
 #: Arguments that are integers, and what must be declared of positions where they say everything.
-COUNTS = {"offset": ("consecutive", "from_zero"), **dict.fromkeys(("tokens", "query_tokens", "key_tokens"), ("from_zero",))}
+COUNTS = {
+    "offset": ("consecutive", "from_zero"),
+    **dict.fromkeys(("tokens", "query_tokens", "key_tokens"), ("from_zero",)),
+    **dict.fromkeys(SIDES, ("grid", "grid_xy")),
+}
 #: Axes that code which has heads and their channels in one must be told the length of.
 SIZES = ("head", "head_dim")
 GROUP = re.compile(r"\(([^()]*)\)|([^\s()]+)")
@@ -134,7 +143,7 @@ def known(operation: Operation) -> list[str]:
 def _makes(role: str, operation: Operation) -> bool:
     """Whether an array of an operation makes an argument of another name."""
     axes = operation.arrays.get(MADE[role])
-    return axes is not None and role not in operation.arrays and (role not in ("rows", "columns") or axes.endswith(" axis"))
+    return axes is not None and role not in operation.arrays and (role not in ("rows", "columns", *SIDES) or axes.endswith(" axis"))
 
 
 def _plain(axis: str) -> str:

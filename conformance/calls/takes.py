@@ -8,13 +8,15 @@ from typing import Literal, get_args
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
-Positions = Literal["any", "whole", "consecutive", "from_zero"]
+Positions = Literal["any", "whole", "consecutive", "from_zero", "grid", "grid_xy"]
 Queries = Literal["any", "at_end"]
 Rows = Literal["any", "shared", "each"]
 #: Which array says where the tokens of an axis are.
 PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions"}
 #: Arrays of integers that a declaration bounds.
 BOUNDED = (*PLACES.values(), "relative_positions", "offsets")
+#: The last place on each side of a grid that is asked for: all of the grid is made.
+SIDE = 63
 #: How far a bound of positions may lie from 0: distances between them fit 64 bits too.
 FARTHEST = 1 << 60
 #: The name under which restrictions hold what asks a declaration's predicates; no parameter is called that.
@@ -25,7 +27,8 @@ WHEN = "when"
 class Takes:
     """What a declaration says of the calls that code takes; the default is every call that the operation allows.
 
-    ``positions``: any, or whole numbers alone, or all arrays of them count up from one common start, or from 0.
+    ``positions``: any, or whole numbers alone, or all arrays of them count up from one common start, or from 0; or the tokens fill a
+    grid row by row, and positions are (row, column) or, in ``grid_xy``, (column, row).
     ``queries="at_end"``: the queries are the last of the keys, as in decoding. ``rows="shared"``: positions come as one row for the whole
     batch, which counted ones always do; ``"each"``: as a row for each of its sequences. ``lowest`` and ``highest`` bound positions.
     ``masked``: a bias is ``-inf`` where a key comes after its query. ``contiguous``: the elements of an array lie one after the other,
@@ -53,12 +56,18 @@ class Takes:
     @property
     def one_row(self) -> bool:
         """Whether positions come as one row for the whole batch."""
-        return self.counted or self.rows == "shared"
+        return self.counted or self.gridded or self.rows == "shared"
+
+    @property
+    def gridded(self) -> bool:
+        """Whether the tokens fill a grid."""
+        return self.positions in ("grid", "grid_xy")
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest position."""
-        return -math.inf if self.lowest is None else self.lowest, math.inf if self.highest is None else self.highest
+        """The lowest and the highest position; of a grid there is none below 0."""
+        lowest = 0 if self.gridded else -math.inf
+        return lowest if self.lowest is None else self.lowest, math.inf if self.highest is None else self.highest
 
     def as_data(self) -> dict[str, object]:
         """Return it as JSON's own types."""
@@ -79,6 +88,8 @@ def is_bias(operation: Operation) -> bool:
 SAYINGS: Mapping[str, tuple[Takes, str]] = {
     'positions="from_zero"': (Takes("from_zero"), "positions count from 0: code that is only told how many"),
     'positions="consecutive"': (Takes("consecutive"), "positions count up from one start: one offset"),
+    'positions="grid"': (Takes("grid"), "tokens fill a grid row by row: code that is told height and width"),
+    'positions="grid_xy"': (Takes("grid_xy"), "the same, where the column comes before the row"),
     'queries="at_end"': (Takes(queries="at_end"), "queries are the last of the keys: decoding"),
     'positions="whole"': (Takes("whole"), "positions are whole numbers: code that looks rows up"),
     'rows="shared"': (Takes(rows="shared"), "one row of positions for the whole batch"),
@@ -127,7 +138,7 @@ def _unreachable(takes: Takes) -> Iterator[str]:
         yield f"highest must be at least lowest, {takes.lowest}, got {takes.highest}"
     elif high < 0:
         yield f"highest must be at least 0, got {takes.highest}"
-    if takes.positions == "from_zero" and not low <= 0 <= high:
+    if (takes.gridded or takes.positions == "from_zero") and not low <= 0 <= high:
         yield f"bounds of positions that start at 0 must hold 0, got lowest={takes.lowest}, highest={takes.highest}"
 
 
@@ -136,8 +147,11 @@ def misplaced(takes: Takes, operation: Operation) -> Iterator[str]:
     known, results = operation.arrays, [set(axes.split()) for axes in operation.results.values()]
     if takes.queries != "any" and not {"query_positions", "key_positions"} <= set(known):
         yield f"queries must be declared of an operation with queries and keys, got {operation.name}"
-    if takes.counted and any(axes.endswith(" axis") for axes in known.values()):
-        yield f"positions must be declared any or whole where they have several axes, got {takes.positions!r} of {operation.name}"
+    several = any(axes.endswith(" axis") for axes in known.values())
+    if takes.counted and several:
+        yield f"positions must be declared any, whole or a grid where they have several axes, got {takes.positions!r} of {operation.name}"
+    if takes.gridded and not several:
+        yield f"positions must be declared a grid of an operation where they have several axes, got {takes.positions!r} of {operation.name}"
     if takes.rows != "any" and not any("[batch]" in axes for axes in known.values()):
         yield f"rows must be declared of an operation whose positions may have a batch axis, got {operation.name}"
     if (takes.lowest, takes.highest) != (None, None) and not set(BOUNDED) & set(known):

@@ -15,6 +15,8 @@ from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
 
 LARGEST = 400
+#: How a line ends that a shell reads on from, and what the screen writes before a command.
+BROKEN, SHOWN = "\\", "reproduce"
 #: How wide a line is at most; the screen moves it by four.
 COLUMNS = 76
 #: A string that is longer is written as several, one after the other.
@@ -50,14 +52,23 @@ def of_history(opened: str, earlier: Call, call: Call) -> str | None:
 
 def of_program(command: str, result: Result, *, seed: int, level: str, profile: str | None) -> str:
     """Return the command that puts a case to a program again, or judges what is wrong again."""
-    program = shlex.quote(command)
+    program = f"--command {shlex.quote(command)}"
     if result.kind == "vector" and result.dtype in REPLAYED and result.profile == REQUIRED[result.dtype]:
-        dtype = "" if result.dtype == REPLAYED[0] else f" --dtype {result.dtype}"
-        return f"posenc protocol replay {result.check}{dtype} \\\n    --command {program}\n"
+        dtype = "" if result.dtype == REPLAYED[0] else f"--dtype {result.dtype}"
+        return _over_lines(f"posenc protocol replay {result.check}", dtype, program)
     asked = f"--case {result.check}" if result.kind in ("vector", "drawn") else f"--operation {result.operation}"
-    drawn = "" if result.kind == "vector" else f" --seed {seed}"
-    beside = f"{f' --level {level}' if level != 'core' else ''}{f' --profile {profile}' if profile else ''}"
-    return f"posenc check --command {program} \\\n    {asked}{drawn}{beside} --verbose\n"
+    drawn = "" if result.kind == "vector" else f"--seed {seed}"
+    beside = f"--level {level}" if level != "core" else "", f"--profile {profile}" if profile else ""
+    return _over_lines("posenc check", program, asked, drawn, *beside, "--verbose")
+
+
+def _over_lines(*parts: str) -> str:
+    """Return a command over lines that a shell joins, none wider than a screen where no part is."""
+    lines = [parts[0]]
+    for part in filter(None, parts[1:]):
+        fits = len(lines[-1]) + len(part) + len(BROKEN) < COLUMNS - len(SHOWN)
+        lines[-1:] = [f"{lines[-1]} {part}"] if fits else [f"{lines[-1]} {BROKEN}", f"    {part}"]
+    return "\n".join(lines) + "\n"
 
 
 def _size(*calls: Call) -> int:
