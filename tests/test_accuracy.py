@@ -179,6 +179,14 @@ def test_two_functions_are_the_same_where_they_agree_beside_the_vectors() -> Non
     assert not beside.same(ROTATE, twice, altered(ROTATE))
 
 
+def test_what_speaks_only_of_numbers_that_all_vectors_ask_for_is_compared_there() -> None:
+    def where_32_is_asked(used: float) -> Any:
+        return altered("yarn.weights", parameters=lambda given: {**given, "beta_fast": (used,)[int(given["beta_fast"] != 32)]})
+
+    assert beside.same("yarn.weights", where_32_is_asked(16.0), where_32_is_asked(16.0))
+    assert not beside.same("yarn.weights", where_32_is_asked(16.0), where_32_is_asked(32 / 3))
+
+
 def test_a_name_for_what_no_table_knows_is_wrong_where_it_does_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     words = "uses five more than positions"
     other = altered(ROTATE, arrays=lambda arrays, _: {**arrays, "positions": arrays["positions"] + 4})

@@ -1,14 +1,22 @@
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from wrong_kernels import Kernel
 
-from conformance.diagnosis import search
-from conformance.diagnosis.diagnose import diagnose
+from conformance.checks import golden_checks, vector_checks
+from conformance.diagnosis import fits, search
+from conformance.diagnosis.diagnose import diagnose, explanations, of_checks
+from conformance.diagnosis.links import TIMES
+from conformance.in_process import InProcess
 from conformance.mutants import MUTANTS
 from conformance.mutants.building import altered
 from conformance.mutants.composing import composed
+from conformance.run.orchestrator import Selection
+from conformance.spec.vectors import load
 from refimpl.schemes import rope, sinusoidal
 from tests.test_diagnose import Function, named, observe, only
 
@@ -72,6 +80,41 @@ def test_where_every_vector_asks_for_the_same_the_right_number_is_told() -> None
 
     assert diagnosis is not None
     assert diagnosis.does == "uses base 10002 instead of 10000"
+
+
+def test_a_number_that_was_asked_for_alone_is_told_of_that_alone() -> None:
+    function = with_parameters("partial_rope.weights", rotary_dim=lambda asked: asked + 2)
+    (found,) = explanations("partial_rope.weights", observe("partial_rope.weights", function), "float32")
+    vector = observe("partial_rope.weights", function)[0].vector
+
+    assert found.does == "uses rotary_dim 10 instead of 8"
+    assert found.answer(vector) is not None
+    assert found.answer(replace(vector, parameters={**vector.parameters, "rotary_dim": 4})) is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "number", "name"),
+    [("partial_rope.attend", "rotary_dim", "rotary_dim+2"), ("position_interpolation.attend", "factor", "factor+2")],
+)
+def test_what_stored_vectors_show_of_a_number_must_explain_drawn_calls_too(operation: str, number: str, name: str) -> None:
+    kernel = Kernel("wrong", operation, with_parameters(operation, **{number: lambda asked: asked + 2}), {})
+    session = InProcess(kernel.adapter)
+    (task,) = Selection(None, None, None, None, "core", 0).tasks(session.implementations)
+    put = session.subject(task.descriptor, task.dtype, task.profile)
+    stored = [vector for vector in load([operation]) if vector.error is None]
+    checked = [*vector_checks.run(put, task, stored, enough=99), *golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=12)]
+
+    found = of_checks(checked)
+
+    assert found is not None
+    assert found.mutants == (f"{operation}/{name}",)
+
+
+def test_a_number_that_only_an_infinite_one_would_make_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = observe("rope.frequencies", with_parameters("rope.frequencies", base=lambda asked: 3 * asked))
+    monkeypatch.setattr(fits, "links", lambda *_: [replace(TIMES, unknown=lambda *_: math.inf)])
+
+    assert diagnose("rope.frequencies", seen, "float32") is None
 
 
 @pytest.mark.parametrize("operation", ["rope.rotate", "sinusoidal.encode"])

@@ -101,7 +101,8 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None) -> Dia
 def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     """Return what the checks that failed show; without a name, also what these have in common.
 
-    Stored vectors are asked first: they were made to show mistakes, where drawn ones may amplify what rounding makes of a mistake.
+    Stored vectors are asked first: they were made to show mistakes, where drawn ones may amplify what rounding makes of a mistake. What
+    they show that no table knows must explain drawn calls too: many stored vectors ask for the same numbers.
     """
     asked = [one for one in checked if one.vector.error is None]
     stored = [one for one in asked if not one.vector.drawn]
@@ -109,13 +110,18 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     for told in (stored, asked) if any(one.failed for one in stored) else (asked,):
         found = _explained_by(told, asked)
         if found is not None and found.named:
-            if not _contradicted(found, asked):
+            if (told is asked or _in_table(found, asked)) and not _contradicted(found, asked):
                 return found
             found = None
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
     common = conditions(passed, [one.vector for one in asked if one.failed])
     known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
+
+
+def _in_table(found: Diagnosis, asked: Sequence[Checked]) -> bool:
+    """Whether what is named is a known mistake, or several, and no number that was found."""
+    return set(found.mutants) <= {mutant.name for mutant in for_operation(asked[0].task.operation)}
 
 
 def _contradicted(found: Diagnosis, asked: Sequence[Checked]) -> bool:

@@ -1,5 +1,6 @@
 """Find the number with which the operation gives what was seen: a base, a factor, a width, where positions start."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -106,9 +107,11 @@ def _unknowns(search: Search, quantity: Quantity, value: float) -> Iterator[tupl
     vector = search.near.vector
     for link in links(quantity, [one.vector for one in search.everything]):
         try:
-            yield link, float(link.unknown(quantity.asked(vector.parameters), vector.parameters, value))
+            unknown = float(link.unknown(quantity.asked(vector.parameters), vector.parameters, value))
         except (ArithmeticError, TypeError, ValueError):
             continue
+        if math.isfinite(unknown):
+            yield link, unknown
 
 
 def _differences(search: Search, one: Seen, using: Callable[[float], Function]) -> Differences:

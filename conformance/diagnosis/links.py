@@ -43,7 +43,14 @@ def _constant(quantity: Quantity, asked: Any) -> Link:
     told = {"+": "adds {u} to the {quantity}", "*": "multiplies the {quantity} by {u}"}.get(quantity.sign)
     instead = "whatever is asked for" if asked is None else f"instead of {asked:g}"
     told = told or f"uses {{quantity}} {{u}} {instead}"
-    return Link(lambda _, __, u: u, lambda _, __, used: used, f"{{quantity}}{quantity.sign}{{u}}", told, constant=True)
+
+    def used(now: Any, _: Given, u: float) -> float:
+        if asked not in (None, now):
+            message = f"{quantity.name} must be {asked}, since nothing else was asked for, got {now}"
+            raise ValueError(message)
+        return u
+
+    return Link(used, lambda _, __, used: used, f"{{quantity}}{quantity.sign}{{u}}", told, constant=True)
 
 
 def _of_another(quantity: Quantity, name: str) -> Link:

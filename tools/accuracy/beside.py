@@ -1,6 +1,6 @@
 """Whether what was named is what is hidden: two functions are compared on inputs that no vector holds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,12 +64,22 @@ def same(operation: str, one: Function, other: Function) -> bool:
 
 
 def drawn(operation: str) -> list[Arguments]:
-    """Return the same calls every time."""
+    """Return the same calls every time: of any parameters, and of those that all vectors ask for, of which alone some names speak."""
+    return [*_drawn(operation, {}), *_drawn(operation, alike(operation))]
+
+
+def alike(operation: str) -> dict[str, object]:
+    """Return the parameters for which all vectors ask for the same, with that."""
+    first, *others = (vector.parameters for vector in asked(operation, {}))
+    return {name: value for name, value in first.items() if all(other[name] == value for other in others)}
+
+
+def _drawn(operation: str, restrictions: Mapping[str, object]) -> list[Arguments]:
     found: list[Arguments] = []
 
     @seeded(0)
     @silent(DRAWN, Phase.generate)
-    @given(draw.arguments(operations()[operation], farthest=REACH))
+    @given(draw.arguments(operations()[operation], restrictions=restrictions, farthest=REACH))
     def note(call: Arguments) -> None:
         found.append(call)
 
