@@ -64,6 +64,14 @@ def test_what_is_right_is_not_convicted_in_any_dtype(dtype: str) -> None:
     assert verdict.ratio <= 1
 
 
+def test_calls_are_drawn_where_the_vectors_of_a_declaration_leave_open_which_mistake_it_is() -> None:
+    mutant = MUTANTS["alibi.bias/bfloat16-slopes"]
+    exhibit = Exhibit(mutant.operation, "float32", {"slopes": "paper", "form": "column"}, mutant.function)
+
+    assert judge(exhibit).diagnosis is None
+    assert answers.names(judge(exhibit, drawn=True).diagnosis) == (mutant.name,)
+
+
 def test_what_only_a_law_shows_is_caught_and_not_shown() -> None:
     unseen = altered(ROTATE, arrays=lambda arrays, given: {**arrays, "x": arrays["x"] * (1 + (given["base"] == 32.0))})
     verdict = judge(Exhibit(ROTATE, "float32", {}, unseen))

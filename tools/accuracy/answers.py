@@ -73,7 +73,7 @@ class Answered:
 def answered(trial: Trial) -> Answered:
     """Put one known mistake to the harness, and compare what it says with what is hidden."""
     mutant = MUTANTS[trial.name]
-    verdict = judge(Exhibit(trial.operation, trial.dtype, trial.declared, mutant.function), with_laws=not trial.declared)
+    verdict = judge(Exhibit(trial.operation, trial.dtype, trial.declared, mutant.function), with_laws=not trial.declared, drawn=True)
     return Answered(trial, mutant.kind, _answer(trial, mutant, verdict), names(verdict.diagnosis))
 
 

@@ -14,7 +14,7 @@ from conformance.adapt.adapter import Adapter
 from conformance.adapt.frameworks import NumPy
 from conformance.calls.outcomes import Diagnosis, Failed
 from conformance.calls.subject import Subject
-from conformance.checks import law_checks, vector_checks
+from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.diagnosis import diagnose
 from conformance.in_process import InProcess
 from conformance.judge.journal import Task
@@ -26,6 +26,7 @@ from conformance.spec.vectors import Vector, load
 Function = Callable[..., Any]
 #: What the hidden function is called, whatever it is.
 NAME = "hidden"
+SEED = 0
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,11 @@ def quietly(function: Function) -> Function:
     return quiet
 
 
-def judge(exhibit: Exhibit, *, with_laws: bool = True) -> Verdict:
-    """Judge a function by the vectors, by the laws where no vector convicts, and name its mistake."""
+def judge(exhibit: Exhibit, *, with_laws: bool = True, drawn: bool = False) -> Verdict:
+    """Judge a function by the vectors, by the laws where no vector convicts, and name its mistake.
+
+    With ``drawn`` calls are drawn as a run does, where the vectors alone leave open which mistake it is.
+    """
     session = InProcess(_adapter(exhibit))
     (descriptor,) = session.implementations
     task = Task(descriptor, exhibit.dtype, descriptor.profile[exhibit.dtype])
@@ -78,7 +82,11 @@ def judge(exhibit: Exhibit, *, with_laws: bool = True) -> Verdict:
     checked = [vector_checks.check(subject, task, vector) for vector in asked(exhibit.operation, exhibit.declared)]
     by_vector = next((one.vector.id for one in checked if one.failed), None)
     by_law = _breaks(subject, task) if by_vector is None and with_laws else None
-    return Verdict(by_vector or by_law, max((_ratio(one) for one in checked), default=0.0), _diagnosis(task, checked))
+    diagnosis = _diagnosis(task, checked)
+    if drawn and by_vector and diagnosis is None:
+        further = golden_checks.run(subject, task, golden_checks.drawn(task, SEED), enough=golden_checks.ENOUGH["core"])
+        diagnosis = _diagnosis(task, [*checked, *further])
+    return Verdict(by_vector or by_law, max((_ratio(one) for one in checked), default=0.0), diagnosis)
 
 
 def _ratio(checked: vector_checks.Checked) -> float:
