@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[1]
 WIDE = {
     "tokens_first": (
         "rope.rotate",
-        {"base": 1e4, "layout": "half", "direction": "positive", "positions": "from_zero"},
-        "swap axes 1 and 2",
+        {"base": 1e4, "layout": "half", "direction": "positive", "positions": "from_zero", "axes": "batch token head head_dim"},
+        "",
     ),
     "counted": ("rope.rotate", {"base": 1e4, "layout": "half", "direction": "positive", "positions": "from_zero"}, ""),
     "of_a_model": ("rope.rotate", {"head_dim": 128, "base": 5e5, "layout": "half", "direction": "positive"}, ""),
@@ -38,14 +38,12 @@ WIDE = {
         {"num_heads": {1, 2, 4, 8, 16, 32}, "max_bias": 8.0, "positions": "consecutive", "masked": True},
         "return [..., :queries, :keys]",
     ),
-    "heads_last": ("relative_bias.bias", {}, "move the last axis"),
+    "heads_last": ("relative_bias.bias", {"axes": "query key head"}, ""),
     "two_behind": ("learned.encode", {"offset": 2, "outside": "raise", "positions": "from_zero"}, ""),
 }
 #: What of each is the adapter's to write.
 WRITTEN = {
-    "tokens_first": "np.swapaxes(code.tokens_first(np.swapaxes(a[0], 1, 2), *a[1:], **k), 1, 2)",
     "masked_square": "code.masked_square(*[np.arange(max(map(len, a)))] * 2, **k)[:, : len(a[0]), : len(a[1])]",
-    "heads_last": "np.moveaxis(code.heads_last(*a, **k), -1, -3)",
 }
 WRONG = {
     "stretched": "rope.rotate",

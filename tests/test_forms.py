@@ -90,6 +90,10 @@ def rotary(like: Any, position_ids: Any) -> Any:
     return [np.concatenate([table, table], axis=-1).astype(like.dtype) for table in tables(position_ids, 10_000.0, 64)]
 
 
+def of_columns_twice(positions: Any, head_dim: int, base: float) -> Any:
+    return [np.concatenate([table, table], axis=-1) for table in tables(positions, base, head_dim)]
+
+
 def of_lengths(num_heads: int, queries: int, keys: int) -> Any:
     slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
     return (np.arange(keys)[None, :, None] - np.arange(queries)[:, None, None]) * slopes
@@ -239,6 +243,31 @@ def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, 
     report = judged(tmp_path, f"adapter.implements('axial_rope.rotate', lambda x, h, w: {body}, {declared})")
 
     assert report.status is Status.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("declared", "does", "fix"),
+    [
+        ("'rope.apply', tiled, **HALF", "all columns twice, (c, c)", "add tables='tiled' to implements('rope.apply', ...)"),
+        ("'rope.apply', repeated, layout='interleaved', direction='positive'", "each column twice", "add tables='repeated' to implements("),
+        ("'rope.tables', of_columns_twice", "all columns twice", "add tables='tiled' to implements('rope.tables', ...)"),
+        (
+            "'rope.rotate', lambda x, positions, base: before_heads(x, positions, base), **HALF",
+            "takes its tokens before its heads",
+            "add axes='batch token head head_dim' to implements('rope.rotate', ...)",
+        ),
+        (
+            "'rope.rotate', lambda x, positions, base: by_position(x, positions, base).swapaxes(1, 2), **HALF",
+            "returns its tokens before its heads",
+            "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes=",
+        ),
+    ],
+)
+def test_code_that_is_right_but_for_its_axes_or_tables_is_told_what_to_declare(declared: str, does: str, fix: str, tmp_path: Path) -> None:
+    (diagnosis, *_) = judged(tmp_path, f"adapter.implements({declared})").diagnoses.values()
+
+    assert does in diagnosis.does
+    assert fix.replace('"', "'") in diagnosis.fix.replace('"', "'")
 
 
 TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive')"

@@ -162,7 +162,8 @@ def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
     said, operation = _said(asking, found), asking.task.operation
     if not said and found.way is AS_DECLARED:
         return None
-    add = f"add {', '.join(said)} to implements({shown(operation)}, ...), or take what else is asked for" if said else ""
+    every = ", ".join(filter(None, (found.way.declared, *said)))
+    add = f"add {every} to implements({shown(operation)}, ...){', or take what else is asked for' if said else ''}" if every else ""
     inside = f"is right {'inside a narrower declaration' if said else 'so'}, where {TOLD} drawn calls pass"
     return Diagnosis(
         mutants=(f"{operation}/{'declared-too-widely' if said else found.way.name}",),

@@ -1,4 +1,4 @@
-"""Ways in which code takes its arrays, and gives its results, that a line of the adapter translates: axes in another order, squares."""
+"""Ways in which code takes its arrays, and gives results, that the adapter says or translates: axes in another order, tables, squares."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,19 +10,24 @@ from refimpl.spec import Operation, axis_names
 
 HEADS = {"head", "query_head", "key_head"}
 TOKENS = set(PLACES)
+TABLES = ("cos", "sin")
 
 Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Way:
-    """What code does with axes, what to write in the adapter, and the two translations: of what is given, and of what comes back."""
+    """What code does with axes, what to write in the adapter, and the two translations: of what is given, and of what comes back.
+
+    ``declared`` is what an adapter says of it, where there are words for it.
+    """
 
     name: str
     does: str
     write: str
     given: Callable[[Operation, Arrays], Arrays]
     back: Callable[[Operation, Arrays, Arrays], Arrays]
+    declared: str = ""
 
 
 def ways(operation: Operation) -> Iterator[Way]:
@@ -30,6 +35,10 @@ def ways(operation: Operation) -> Iterator[Way]:
     yield AS_DECLARED
     if any(_swapped(axes) is not None for axes in operation.arrays.values()):
         yield TOKENS_FIRST
+    if any(_swapped(axes) is not None for axes in operation.results.values()):
+        yield RESULTS_SWAPPED
+    if {"cos", "sin"} & {*operation.arrays, *operation.results}:
+        yield from (TILED, REPEATED)
     if all({"head", "query", "key"} <= set(axes.split()) for axes in operation.results.values()):
         yield HEADS_LAST
     if is_bias(operation):
@@ -51,6 +60,21 @@ def _with_swapped(every: Mapping[str, str], arrays: Arrays) -> Arrays:
 def _swap(axes: str, array: np.ndarray) -> np.ndarray:
     pair = _swapped(axes)
     return array if pair is None or array.ndim != len(axes.split()) else np.swapaxes(array, *pair)
+
+
+def _tiled(arrays: Arrays) -> Arrays:
+    return {name: np.concatenate([array, array], axis=-1) if name in TABLES else array for name, array in arrays.items()}
+
+
+def _repeated(arrays: Arrays) -> Arrays:
+    return {name: np.repeat(array, 2, axis=-1) if name in TABLES else array for name, array in arrays.items()}
+
+
+def _once(results: Arrays, doubled: Callable[[Arrays], Arrays], *, every: int) -> Arrays:
+    """Return tables with each column once, where all columns are there twice."""
+    once = {name: array[..., ::every] if every > 1 else array[..., : array.shape[-1] // 2] for name, array in results.items() if array.ndim}
+    again = doubled(once)
+    return {name: once[name] if name in TABLES and np.array_equal(again[name], array) else array for name, array in results.items()}
 
 
 def _heads_first(results: Arrays) -> Arrays:
@@ -76,16 +100,41 @@ AS_DECLARED = Way("", "", "", lambda _, arrays: arrays, lambda _, __, results: r
 TOKENS_FIRST = Way(
     "tokens-first",
     "takes its tokens before its heads, (batch, token, head, ...)",
-    "swap axes 1 and 2 of what it is given, and of what it returns",
+    "",
     lambda operation, arrays: _with_swapped(operation.arrays, arrays),
     lambda operation, _, results: _with_swapped(operation.results, results),
+    'axes="batch token head head_dim"',
+)
+RESULTS_SWAPPED = Way(
+    "results-tokens-first",
+    "returns its tokens before its heads, (batch, token, head, ...), and takes them after these",
+    "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes='batch token head head_dim'",
+    lambda _, arrays: arrays,
+    lambda operation, _, results: _with_swapped(operation.results, results),
+)
+TILED = Way(
+    "tables-tiled",
+    "has cosines and sines with all columns twice, (c, c)",
+    "",
+    lambda _, arrays: _tiled(arrays),
+    lambda _, __, results: _once(results, _tiled, every=1),
+    'tables="tiled"',
+)
+REPEATED = Way(
+    "tables-repeated",
+    "has cosines and sines with each column twice, (c0, c0, c1, c1)",
+    "",
+    lambda _, arrays: _repeated(arrays),
+    lambda _, __, results: _once(results, _repeated, every=2),
+    'tables="repeated"',
 )
 HEADS_LAST = Way(
     "heads-last",
     "returns its heads last, (query, key, head)",
-    "move the last axis of what it returns to the front",
+    "",
     lambda _, arrays: arrays,
     lambda _, __, results: _heads_first(results),
+    'axes="query key head"',
 )
 SQUARE = Way(
     "square",
