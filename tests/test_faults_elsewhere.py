@@ -56,6 +56,17 @@ if (HERE / "begun").exists():
     raise OSError("the device is gone")
 (HERE / "begun").touch()
 """
+#: Answers twice, once.
+TWICE = """
+from conformance.isolate import worker
+honest, ARMED = worker._send, []
+def send(channel, header, values):
+    honest(channel, header, values)
+    if ARMED and not (HERE / "told").exists():
+        (HERE / "told").touch()
+        honest(channel, {**header, "call": header["call"] + 1}, values)
+worker._send = send
+"""
 #: The commands that start a worker, with what stops an endless one, and what shows that the first operation was judged.
 STARTING = {
     "identify": (["-m", "conformance", "identify", "kept.py", "--call-seconds", "300"], "alibi.bias"),
@@ -182,6 +193,20 @@ def test_identify_says_what_changes_answers_besides_the_calls(
     told = " ".join(capsys.readouterr().out.split())
     assert words in told
     assert ("hash order" in told, "fresh worker" in told) == ("hash order" in words, "fresh worker" in words)
+
+
+@pytest.mark.parametrize("command", ["identify", "precision"])
+def test_what_a_function_leaves_behind_and_how_it_ends_later_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    written(tmp_path, outside=TWICE, inside="os.umask(0o123); ARMED.append(True)")
+    monkeypatch.chdir(tmp_path)
+
+    main([command, "kept.py"])
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "changes global state: permissions of new files" in told
+    assert "ends after its answer: sent an answer that nobody asked for" in told
 
 
 @pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])

@@ -72,7 +72,7 @@ def _told(strangers: Strangers, found: Found) -> Told:
     known = found.identity is not None and found.identity.operation is not None
     fates = settings(found.identity, found.probe) if known and found.identity is not None and found.probe is not None else ()
     place = _place(strangers.target) if strangers.alone else None
-    return Told(found.signature.label, found, fates, place, left=tuple(strangers.traces(found.signature.index, ANY)))
+    return Told(found.signature.label, found, fates, place, left=strangers.aftermath(found.signature.index, ANY))
 
 
 def _changing(strangers: Strangers, found: Found) -> Iterator[str]:

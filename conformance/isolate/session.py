@@ -270,6 +270,13 @@ class Session:
         """Return what became of a worker after an implementation had answered at a dtype, or whatever the dtype."""
         return self.late.get((index, dtype), self.late.get((index, ANY)))
 
+    def aftermath(self, index: int, dtype: str) -> tuple[str, ...]:
+        """Return in words what an implementation left changed, and how a worker ended after its answer."""
+        self.notice()
+        ending = self.afterwards(index, dtype)
+        told = () if ending is None else (f"ends after its answer: {ending.words() if isinstance(ending, Exhausted) else ending.message}",)
+        return (*self.traces(index, dtype), *told)
+
     def notice(self) -> None:
         """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""
         process = self._process

@@ -45,7 +45,7 @@ class Wide:
 
 @dataclass(frozen=True)
 class Curve:
-    """Everything that was measured of one implementation of one operation at one dtype."""
+    """Everything that was measured of one implementation of one operation at one dtype; ``left`` says what its calls left behind."""
 
     implementation: str
     operation: str
@@ -56,6 +56,7 @@ class Curve:
     faults: tuple[str, ...] = ()
     wide: Wide | None = None
     depends: bool = False
+    left: tuple[str, ...] = ()
 
     def wrong_from(self, profile: str) -> int | None:
         """Return the first position at which the error is larger than a profile allows, or ``None``."""

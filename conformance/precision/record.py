@@ -30,6 +30,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "points": [_point(point) for point in curve.points],
         "faults": curve.faults,
         "depends_on_earlier_calls": curve.depends,
+        "left": curve.left,
         "logits": None if curve.wide is None else _logits(curve.wide.head_dim, curve.wide.errors),
     }
 

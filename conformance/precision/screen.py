@@ -47,6 +47,7 @@ def sentences(curve: Curve) -> Iterator[str]:
     yield from _in_logits(curve)
     if curve.depends:
         yield "what was wrong was asked for again alone, and came otherwise (see `posenc check`)"
+    yield from curve.left
     for fault in (*curve.faults[:FAULTS], *curve.faults[FAULTS:][-1:]):
         yield f"no value: {fault}"
 

@@ -73,7 +73,9 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
         asked = list(answers.ask(subject, task, own))
         found, depends = answers.settled(asked, task, _alone(session, task))
         measured = curve.measure(found, task, depends=depends)
-        yield measured if answers.futile(asked) else replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
+        if not answers.futile(asked):
+            measured = replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
+        yield replace(measured, left=session.aftermath(task.descriptor.index, task.dtype))
 
 
 def _alone(session: Session, task: Task) -> answers.Alone:
