@@ -15,7 +15,7 @@ WRONG = {
     "base_of_500000": "rope.rotate/base=500000",
     "without_rope": "rope.attend/not-turned",
     "past_forgotten": "rope.attend/query-from-start",
-    "thirds_reversed": None,
+    "thirds_reversed": "alibi.bias/slopes-of-thirds",
     "printed_row": "alibi.bias/slopes=paper",
     "printed_40_heads": "alibi.bias/slopes=paper",
     "divided_bias": "alibi.attend/scaled-with-the-logits",

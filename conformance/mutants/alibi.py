@@ -125,6 +125,16 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
     ),
     (
         Mistake(
+            "slopes-of-thirds",
+            does="uses 1 / 3^h for any number of heads",
+            should="use 2^(-8 h / heads)",
+            fix="take powers of two whose ratio depends on the number of heads",
+            origin="in the style of 1 / 2^h with a base that nobody compared",
+        ),
+        lambda num_heads, **_: np.asarray(3.0 ** -heads(num_heads)),
+    ),
+    (
+        Mistake(
             "heads-from-zero",
             does="counts heads from zero, so that the first slope is 1",
             should="start at 2^(-8 / heads)",
