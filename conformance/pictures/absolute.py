@@ -35,7 +35,7 @@ def count(axes: "Axes", positions: int, bits: int) -> None:
 
 def sinusoidal(figure: "Figure") -> None:
     """Draw the counter, the sinusoids beside it, their clock hands, and how much of the circle they use."""
-    title(figure, "Sinusoids repeat ever more slowly, as binary digits do, and turn smoothly: low dimensions fast, high ones hardly")
+    title(figure, "Sinusoids are smooth and repeat ever more slowly, as binary digits do: low channels turn fast, high ones hardly")
     grid = figure.subplots(2, 2, width_ratios=(3, 4), height_ratios=(1, 1))
     count(grid[0, 0], 32, 5)
     heat(grid[0, 1], np.asarray(waves.encode(np.arange(32), dim=32)), "value", vmin=-1, vmax=1)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 PLACES = np.arange(16)
 RULES: Mapping[str, Any] = {
-    "both directions": {"bidirectional": True},
-    "causal": {"bidirectional": False},
+    "T5, both directions": {"bidirectional": True},
+    "T5, causal": {"bidirectional": False},
     "DeBERTa": {"bidirectional": True, "convention": "deberta"},
     "clamped": {"bidirectional": True, "convention": "clamped"},
 }
@@ -27,7 +27,7 @@ QUERY, KEY = "query position (tokens)", "key position (tokens)"
 
 def relative_bias(figure: "Figure") -> None:
     """Draw a table of one number per offset, and the matrix that it makes."""
-    title(figure, "One learned number per offset: the bias is constant along every diagonal, and beyond the last offset")
+    title(figure, "One learned number per offset: the bias is constant along every diagonal, and beyond the largest offset")
     farthest = 6
     table = scattered(2 * farthest + 1, 1)
     left, right = figure.subplots(1, 2)
@@ -39,13 +39,13 @@ def relative_bias(figure: "Figure") -> None:
 
 def t5(figure: "Figure") -> None:
     """Draw the staircase of buckets in both directions, and the matrix of buckets."""
-    title(figure, "T5 gives near distances a bucket each and far ones logarithmic buckets; other code has other rules")
+    title(figure, "T5 gives each near distance a bucket and far ones logarithmic buckets; DeBERTa and others have other rules")
     left, right = figure.subplots(1, 2)
     staircase(left)
     places = np.arange(48)
     numbered = np.arange(32.0)[:, None]
     heat(right, np.asarray(buckets.bias(numbered, places, places, bidirectional=True))[0], "bucket")
-    label(right, "bucket of every pair, both directions", KEY, QUERY)
+    label(right, "T5's bucket for every query and key", KEY, QUERY)
 
 
 def staircase(axes: "Axes") -> None:
@@ -76,7 +76,7 @@ def ladder(axes: "Axes") -> None:
         axes.semilogy(np.arange(heads), head, base=2, marker=marker, markersize=4, label=f"{heads} heads", **stroke)
     axes.legend(loc="lower left")
     axes.set(xticks=range(0, 12, 2), ylim=(2**-11, 1))
-    label(axes, "slopes", "head", "slope (logits per token)")
+    label(axes, "slopes by the authors' code", "head", "slope (logits per token)")
 
 
 #: Learned numbers of four heads: where the logarithm bends early or late, and exponents below, at and above 1.
@@ -88,7 +88,7 @@ HEADS: Mapping[str, tuple[tuple[float, float], ...]] = {
 
 def kerple(figure: "Figure") -> None:
     """Draw both forms over the distance, and the matrix of one head."""
-    title(figure, "KERPLE subtracts a learned logarithm of the distance, which flattens, or a learned power")
+    title(figure, "KERPLE subtracts a learned logarithm of the distance, or a learned power of it")
     logarithms, powers, right = figure.subplots(1, 3, width_ratios=(1, 1, 1.1))
     kernels_over_distance(logarithms, "log", r"$-r_1 \ln(1 + r_2 |m - n|)$")
     kernels_over_distance(powers, "power", r"$-r_1 |m - n|^{r_2}$")

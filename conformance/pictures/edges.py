@@ -17,7 +17,7 @@ TOKENS = 12
 
 def shaw(figure: "Figure") -> None:
     """Draw the rows for both ways to clip that code has."""
-    title(figure, "Shaw: the edge from query to key is a row of a learned table, by their distance, clipped at both ends")
+    title(figure, "Shaw: the clipped distance between query and key picks a row of a learned table")
     left, right = figure.subplots(1, 2)
     rows(left, "symmetric", 9)
     rows(right, "lower_closed", 8)

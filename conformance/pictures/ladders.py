@@ -30,7 +30,9 @@ WORDS = {
     "ntk_aware": "NTK-aware",
     "ntk_by_parts": "NTK-by-parts",
     "llama3": "Llama 3",
-    "longrope": "longrope (factors of an example)",
+    "rope": "RoPE",
+    "yarn": "YaRN",
+    "longrope": "LongRoPE (made-up factors)",
 }
 
 
@@ -68,15 +70,15 @@ def side_by_side(figure: "Figure", chosen: str, rules: Mapping[str, np.ndarray])
         wavelengths.semilogy(2 * np.pi / theta, base=10, linewidth=width, label=WORDS.get(name, name), **stroke)
         ratios.semilogy(theta / rules["rope"], base=2, linewidth=width, **stroke)
     wavelengths.axhline(ORIGINAL, color="0.7", linewidth=0.8)
-    label(wavelengths, f"head {WIDTH} wide, grey: length {ORIGINAL}", "pair", "wavelength (tokens per turn)")
-    label(ratios, f"slowed by up to {FACTOR:g}", "pair", "frequency / rope's frequency")
+    label(wavelengths, f"head_dim {WIDTH}; grey: length {ORIGINAL}", "pair", "wavelength (tokens per turn)")
+    label(ratios, f"slowed by a factor of up to {FACTOR:g}", "pair", "frequency / rope's frequency")
     figure.legend(*wavelengths.get_legend_handles_labels(), loc="outside lower left", ncols=4, handlelength=4)
     return free
 
 
 def position_interpolation(figure: "Figure") -> None:
     """Draw the ladders, and the error of interpolation with both bounds."""
-    title(figure, "Position Interpolation slows every pair alike; the bound printed for its error is exceeded, the corrected one holds")
+    title(figure, "Position interpolation slows every pair alike; its error exceeds the printed bound and stays below the corrected one")
     errors = side_by_side(figure, "position_interpolation", ladders())
     places = np.linspace(0, 1, 129)
     for stroke, (words, measure) in zip(
@@ -95,16 +97,16 @@ def position_interpolation(figure: "Figure") -> None:
 
 def yarn(figure: "Figure") -> None:
     """Draw the ladders, and the attention factor."""
-    title(figure, "YaRN keeps fast pairs, slows slow ones, blends between, and sharpens the attention")
+    title(figure, "YaRN keeps fast pairs, slows slow pairs, blends between, and sharpens attention by a factor")
     sharpened = side_by_side(figure, "yarn", ladders())
     factors = np.linspace(1, 32, 63)
     sharpened.plot(factors, [by_parts.attention_factor(factor=float(factor)) for factor in factors], **STROKES[2])
-    label(sharpened, "attention factor", "factor (new length / original length)", "multiplies cosine and sine")
+    label(sharpened, "attention factor", "factor (new length / original length)", "factor of cosine and sine")
 
 
 def longrope(figure: "Figure") -> None:
     """Draw the ladders, the jump where the sequence passes the original length, and the paper's start tokens."""
-    title(figure, "LongRoPE slows every pair by its own factor; released models switch at a length, the paper spares the start")
+    title(figure, "LongRoPE gives each pair its own factor; models change the list at a length, the paper keeps the first tokens")
     free = side_by_side(figure, "longrope", ladders())
     halves = cast("SubplotSpec", free.get_subplotspec()).subgridspec(2, 1)
     jump, start = (figure.add_subplot(halves[row]) for row in (0, 1))
@@ -122,7 +124,7 @@ def switch(axes: "Axes") -> None:
         axes.step(lengths - ORIGINAL, shares[:, pair], where="mid", label=f"pair {pair}", **stroke)
     axes.legend(loc="upper right", ncols=2)
     axes.set(ylim=(0, 1.8), xticks=range(-6, 8, 3))
-    label(axes, f"the switch after length {ORIGINAL}", f"length - {ORIGINAL} (tokens)", "frequency / rope's frequency")
+    label(axes, f"models: beyond length {ORIGINAL}", f"length - {ORIGINAL} (tokens)", "frequency / rope's frequency")
 
 
 def start_tokens(axes: "Axes") -> None:
@@ -136,7 +138,7 @@ def start_tokens(axes: "Axes") -> None:
     axes.axvline(start - 0.5, color="0.7", linewidth=0.8)
     axes.legend(loc="upper right")
     axes.set_ylim(0, 0.32)
-    label(axes, f"start_tokens = {start}", "position (tokens)", "angle (radians)")
+    label(axes, f"paper: start_tokens = {start}", "position (tokens)", "angle (radians)")
 
 
 def ntk_aware(figure: "Figure") -> None:
@@ -171,5 +173,5 @@ def ntk_by_parts(figure: "Figure") -> None:
 
 def llama3(figure: "Figure") -> None:
     """Draw the ladders, and the ramp."""
-    title(figure, "Llama 3 blends between 1 and 4 turns within the original length")
+    title(figure, "Llama 3 slows pairs with less than 1 turn within the original length, keeps those above 4, and blends between")
     kept_by_turns(figure, "llama3")

@@ -26,7 +26,7 @@ def rope(figure: "Figure") -> None:
     distances = analysis.whole_distances(DISTANCES, like=HERE)
     for row, (measure, heading, unit) in enumerate(
         (
-            (analysis.alignment, "envelope: equal queries and keys", r"mean of $\cos(s\,\theta_j)$"),
+            (analysis.alignment, "logits of equal queries and keys", r"mean of $\cos(s\,\theta_j)$"),
             (analysis.abel_bound, "RoFormer's bound", "mean of $|S_i|$"),
         )
     ):
@@ -61,7 +61,7 @@ def decay(axes: "Axes", values: np.ndarray, heading: str, unit: str) -> None:
 
 def partial_rope(figure: "Figure") -> None:
     """Draw which channels turn, and how fast, beside two rules that are taken for it."""
-    title(figure, "Partial rope turns some channels of a head as if they were all of it; the others know nothing of positions")
+    title(figure, "Partial RoPE turns a part of each head like a head of that width; the other channels carry no position")
     left, right = figure.subplots(1, 2)
     positions, width, turning_part = np.arange(48), 16, 8
     ones = np.ones((1, 1, len(positions), width))
@@ -69,18 +69,18 @@ def partial_rope(figure: "Figure") -> None:
     heat(left, turned, "result for x = 1", vmin=-1.5, vmax=1.5)
     label(left, f"head {width} wide, the first {turning_part} channels turn", "channel", "position (tokens)")
     ladders = {
-        "of the part: 64 of 256 channels": rotation.frequencies(head_dim=64, like=HERE),
-        "of the whole head, cut: a mistake": rotation.frequencies(head_dim=256, like=HERE)[:32],
+        "width of the part, 64 of 256: right": rotation.frequencies(head_dim=64, like=HERE),
+        "width of the head, 256: a mistake": rotation.frequencies(head_dim=256, like=HERE)[:32],
     }
     for stroke, (words, theta) in zip(STROKES, ladders.items(), strict=False):
         right.semilogy(np.asarray(theta), label=words, **stroke)
     right.legend(loc="lower left")
-    label(right, "frequencies", "pair", "radians per token")
+    label(right, "frequencies by the width in the exponent", "pair", "frequency (radians per token)")
 
 
 def axial_rope(figure: "Figure") -> None:
     """Draw which axis turns which channels in every order, and the scores over an image."""
-    title(figure, "Axial rope turns some channels by the row of a patch and others by its column")
+    title(figure, "Axial RoPE turns some channels by the row of a patch and others by its column")
     left, right = figure.subplots(1, 2)
     orders = ("block", "joined", "alternating")
     owners = np.zeros((len(orders), 16))
@@ -93,5 +93,5 @@ def axial_rope(figure: "Figure") -> None:
     rows, columns = np.divmod(np.arange(24 * 32), 32)
     ones = np.ones((1, 1, rows.size, 64))
     turned = np.asarray(axial.rotate(ones, np.stack([rows - 12, columns - 16], axis=-1), head_dim=64, axes=(32, 32), base=100.0))
-    heat(right, turned.sum(axis=-1).reshape(24, 32) / 64, "mean of cosines and sines")
-    label(right, "x = 1 over an image, origin in the middle, base 100", "column (patches)", "row (patches)")
+    heat(right, turned.sum(axis=-1).reshape(24, 32) / 64, "mean over the channels")
+    label(right, "ones, turned at each patch; origin in the middle, base 100", "column (patches)", "row (patches)")

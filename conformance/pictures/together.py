@@ -29,7 +29,7 @@ WORDS = ("the", "man", "bites", "the", "dog")
 def weights(figure: "Figure") -> None:
     """Draw the causal attention weights of the same queries and keys under every scheme."""
     figure.set_size_inches(9.6, 8.6)
-    title(figure, "The same queries and keys, all tokens equal, under every scheme: what is seen is the position's doing")
+    title(figure, "Attention weights of equal tokens under every scheme: every pattern comes from the positions alone")
     layers = {name: scheme.layer for name, scheme in SCHEMES.items() if scheme.layer is not None}
     grid = figure.subplots(math.ceil(len(layers) / COLUMNS), COLUMNS, sharex=True, sharey=True)
     for axes, (name, made) in zip(grid.flat, layers.items(), strict=True):
@@ -38,7 +38,7 @@ def weights(figure: "Figure") -> None:
         image = axes.imshow(hide_later_keys(powers), interpolation="nearest", vmin=-WIDEST, vmax=WIDEST)
         axes.set(xticks=range(0, LENGTH, 8), yticks=range(0, LENGTH, 8))
         label(axes, name, "key", "query")
-    unit = "attention weight, against that of a mean over all keys (powers of two)"
+    unit = "log2(attention weight / mean weight of the visible keys)"
     figure.colorbar(image, ax=grid, label=unit, shrink=0.5, extend="both")
 
 
@@ -53,7 +53,7 @@ def weighed(layer: Layer) -> np.ndarray:
 
 def adding(figure: "Figure") -> None:
     """Draw embeddings, sinusoids, and their sum."""
-    title(figure, "x + PE: the sinusoid is added to the embedding times sqrt(d), so that one word at two places is two inputs")
+    title(figure, "x + PE: the sinusoid is added to the embedding times sqrt(d), so one word at two positions gives two inputs")
     x = scattered(4, WIDTH)[[0, 1, 2, 0, 3]] / math.sqrt(WIDTH)
     places = np.arange(len(WORDS))
     codes = np.asarray(waves.encode(places, dim=WIDTH))
@@ -69,7 +69,7 @@ def adding(figure: "Figure") -> None:
 
 def biasing(figure: "Figure") -> None:
     """Draw products of queries and keys, ALiBi's bias, and their sum."""
-    title(figure, "q k + bias: the products know nothing of positions; what ALiBi adds before the softmax knows nothing else")
+    title(figure, "q k + bias: the products don't depend on positions; the bias of ALiBi depends on nothing else")
     figure.set_size_inches(9.6, 3.6)
     x, places = scattered(4, WIDTH)[[0, 1, 2, 0, 3]], np.arange(len(WORDS))
     products = x @ x.T / math.sqrt(WIDTH)
@@ -91,7 +91,7 @@ def turning(figure: "Figure") -> None:
     units = np.broadcast_to(np.eye(WIDTH), (1, 1, WIDTH, WIDTH))
     matrix = np.asarray(rotation.rotate(units, np.full(WIDTH, 3), head_dim=WIDTH))[0, 0].T
     heat(left, np.where(matrix == 0, np.nan, matrix), "element (hatched: 0)", vmin=-1, vmax=1)
-    label(left, f"R of position 3, {2 * WIDTH} of {WIDTH * WIDTH} elements are not 0", "channel read", "channel written")
+    label(left, f"R at position 3: {2 * WIDTH} of {WIDTH * WIDTH} elements are not 0", "input channel", "output channel")
     words_turned(right)
 
 

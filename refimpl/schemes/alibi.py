@@ -112,7 +112,7 @@ SCHEME = Scheme(
         **ATTENTION_LAWS,
     },
     cases=CASES,
-    summary="Subtract from every attention logit the distance times a slope of the head.",
+    summary="Subtract from every attention logit the distance times the slope of its head.",
     meanings=MEANINGS,
     conventions=CONVENTIONS,
     notes=NOTES,

@@ -66,19 +66,19 @@ SCHEME = Scheme(
     ),
     laws={"rotate": rotary.LAWS},
     cases=CASES,
-    summary="Rope on a grid: each axis turns its own channels of the head.",
+    summary="RoPE on a grid: each axis (row, column) rotates its own channels of the head.",
     meanings={
         **rotary.MEANINGS,
         "positions": "the place of every token on every axis, in patches or frames, counted from 0; negative ones turn back",
         "head_dim": "all channels of one head",
         "base": "the ratio by which frequencies fall over the channels of one axis (rope_theta), a pure number",
-        "axes": "how many channels each axis turns, in the order of the positions; together those of the head",
+        "axes": "how many channels each axis turns, in the order of the positions; they add up to head_dim",
         "order": "which pairs belong to which axis, and over which channels they are laid out",
     },
     conventions={
-        "order=block": "an axis's channels beside the other's, pairs laid out within them: Gemma 4's vision, SAM 2, Flux, CogVideoX",
-        "order=joined": "an axis's pairs after the other's, laid out over the whole head: Qwen2-VL's vision, most of transformers, DINOv3",
-        "order=alternating": "pairs take turns, laid out over the whole head: MoonViT (Kimi-VL)",
+        "order=block": "all channels of one axis, then all of the next; pairs lie within them: Gemma 4's vision, SAM 2, Flux, CogVideoX",
+        "order=joined": "all pairs of one axis, then all of the next, laid out over the whole head: Qwen2-VL's vision, most of transformers, DINOv3",
+        "order=alternating": "pairs alternate between the axes, laid out over the whole head: MoonViT (Kimi-VL)",
         "layout=interleaved": "pairs (2j, 2j + 1): SAM 2, Flux, CogVideoX, MoonViT",
         "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, DINOv3",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
@@ -86,14 +86,14 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "Frequencies begin at 1 again for every axis, and fall over its own width. Pixtral takes those of the whole head in turns "
-            "instead, and M-RoPE one after the other: other schemes."
+            "Frequencies begin at 1 again for every axis, and fall over its own width. Pixtral instead deals the frequencies of the whole "
+            "head out to the axes in turns, and M-RoPE in sections: these are other schemes."
         ),
         (
             "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "
             "Llama 4's vision, SAM 2 and MoonViT. Sums over a square image hardly tell them apart; one of unlike sides does."
         ),
-        "In the order `block` with neighbours as pairs, `joined` is the same.",
+        "With neighbouring channels as pairs, the orders `block` and `joined` are the same.",
     ),
     layer=layer,
 )

@@ -116,7 +116,7 @@ SCHEME = Scheme(
         "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.REDUCES_TO_NONE, Law.STEPWISE, Law.HEADS),
     },
     cases=CASES,
-    summary="Every clipped logit is multiplied by a learned sigmoid of the distance.",
+    summary="Clip every attention logit at 0 and multiply it by a learned sigmoid of the distance.",
     meanings={
         "q": "the queries",
         "k": "the keys; consecutive query heads share one key head",

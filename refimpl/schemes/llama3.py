@@ -44,7 +44,7 @@ SCHEME = Scheme(
     ),
     laws={"frequencies": rotary.SLOWING, "rotate": (*rotary.LAWS, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
-    summary="Rope with the pairs slowed that turn rarely within the original length, as Llama 3.1 and its successors are configured.",
+    summary="RoPE as Llama 3.1 and later configure it: pairs that turn rarely within the original length are slowed.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,

@@ -121,7 +121,7 @@ SCHEME = Scheme(
         **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
-    summary="Rope with a searched factor for every pair, and two lists of them that a sequence's length switches.",
+    summary="RoPE with a factor for each pair; sequences longer than the original length use a second list of factors.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,

@@ -45,7 +45,7 @@ SCHEME = Scheme(
         "attend": (Law.CONSTANT_VALUES, Law.PERMUTATION, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
     },
     cases=CASES,
-    summary="No encoding: attention alone, which can't tell one order of its keys from another.",
+    summary="No encoding: attention alone can't tell one order of its keys from another.",
     meanings={
         "q": "one query per token and query head",
         "k": "one key per token and key head; consecutive query heads share a key head",

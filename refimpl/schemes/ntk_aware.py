@@ -33,11 +33,11 @@ SCHEME = Scheme(
     source=Source("Peng et al. 2023, YaRN, section 3.1", "https://arxiv.org/abs/2309.00071", equations="definition 1"),
     laws={"frequencies": rotary.SLOWING, "rotate": rotary.LAWS, **rotary.ATTENTION_LAWS},
     cases=CASES,
-    summary="Rope with a base that is raised such that the slowest pair, and no other, is slowed by the whole factor.",
+    summary="RoPE with a larger base: the slowest pair is slowed by the whole factor, the fastest pair not at all.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,
-        "head_dim": "the channels of one head that turn, at least 4: the exponent has twice as many as pairs beyond the first below it",
+        "head_dim": "the channels of one head that turn, at least 4, since the exponent divides by head_dim - 2",
         "factor": "by how much the slowest pair is slowed, a pure number, at least 1: HunYuan's alpha",
     },
     conventions={
@@ -56,7 +56,7 @@ SCHEME = Scheme(
             "The dynamic form takes a factor that grows with the sequence (factor n / L - (factor - 1) in transformers), so that cached "
             "keys, which were turned by another base, no longer fit. With one factor for all lengths they stay right."
         ),
-        "The exponent has the width that turns, not that of the head, where only a part of it does.",
+        "If only a part of the head turns, the exponent has the width of that part, not of the head.",
     ),
     layer=rotary.layer(rotate, factor=4.0),
 )

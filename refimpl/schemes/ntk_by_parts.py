@@ -55,7 +55,7 @@ SCHEME = Scheme(
     source=Source("Peng et al. 2023, YaRN, section 3.2", "https://arxiv.org/abs/2309.00071", equations="17-19"),
     laws={"frequencies": rotary.SLOWING, "rotate": (*rotary.LAWS, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
-    summary="Rope with every pair slowed by how often it turns within the original length: often not at all, rarely by the whole factor.",
+    summary="RoPE in which pairs that turn rarely within the original length are slowed, and pairs that turn often are not.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,

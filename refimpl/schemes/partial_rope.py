@@ -39,7 +39,7 @@ SCHEME = Scheme(
     source=Source("Black et al. 2022, GPT-NeoX-20B, section 2.1.1", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
     laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
-    summary="Rope on the first (or last) channels of every head; the others know nothing of positions.",
+    summary="RoPE on the first (or last) channels of every head; the other channels carry no position.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,
@@ -60,9 +60,9 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The exponent has the width that turns: a head of 16 with a quarter turning has the frequencies 1 and 0.01. The same key "
-            "`partial_rotary_factor` means another rule with rope_type `proportional` (Gemma 4's full layers): there the exponent has "
-            "the whole head, pairs lie half a head apart, and the slow ones rest."
+            "The exponent has the width of the part that turns: a head of 16 channels, of which a quarter turns, has the frequencies 1 "
+            "and 0.01. The same key `partial_rotary_factor` means another rule with rope_type `proportional` (Gemma 4's full layers): "
+            "there the exponent has the width of the whole head, pairs lie half a head apart, and the slow pairs don't turn."
         ),
         (
             "Fractions are cut: MiMo-V2-Flash turns int(192 * 0.334) = 64 channels. Configurations also give the width itself "

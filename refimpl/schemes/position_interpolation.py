@@ -56,7 +56,7 @@ SCHEME = Scheme(
         **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
-    summary="Rope with all positions divided by one factor, so that a longer context fits the angles of training.",
+    summary="RoPE with all positions divided by one factor, so that a longer context stays within the angles of training.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,
@@ -73,8 +73,8 @@ SCHEME = Scheme(
         (
             "The bound of the paper's theorem 2.1, max |h_j| (x - x1) (x2 - x) d / (8 ln c), is exceeded: with d = 128, c = 10000 "
             "and all h_j = 1 the score between positions 0 and 1 strays from its linear interpolation by up to 1.097 times as much,"
-            " because the proof puts an integral in the place of a falling sum that is larger. What holds has half the sum of all "
-            "theta_j^2 there, and a geometric series bounds that: max |h_j| (x - x1) (x2 - x) / (2 (1 - c^(-4 / d)))."
+            " because the proof replaces a decreasing sum by an integral that is smaller. The bound that holds has half the sum of all "
+            "theta_j^2 instead, which a geometric series bounds: max |h_j| (x - x1) (x2 - x) / (2 (1 - c^(-4 / d)))."
         ),
         (
             "The paper divides positions, and so does vLLM; transformers divides frequencies, ggml multiplies them by freq_scale = "

@@ -55,7 +55,7 @@ SCHEME = Scheme(
     ),
     laws={"bias": (Law.LOOKUP, Law.TRANSLATION, Law.SATURATION, Law.STEPWISE, Law.HEADS), **APART_LAWS},
     cases=CASES,
-    summary="One learned number per head for every offset between key and query.",
+    summary="Add to every attention logit a learned number for its head and the offset between key and query.",
     meanings={
         **ATTENTION_MEANINGS,
         "table": "the learned numbers: a row for every offset from -max_distance to max_distance, a column for every head; added to logits",

@@ -70,7 +70,7 @@ MEANINGS = {
     "query": "queries, turned",
     "key": "keys, turned",
     "head_dim": "number of features of one head that turn, two to a pair",
-    "base": "ratio between the first frequency and where the last one tends to; 10000 in the paper, 500000 in Llama 3",
+    "base": "ratio of the first frequency to the limit of the last one as heads grow wider; 10000 in the paper, 500000 in Llama 3",
     "layout": "which two features make a pair, and where they are written",
     "direction": "sign of the angle",
 }
@@ -79,7 +79,7 @@ CONVENTIONS = {
     "layout=interleaved": "Pairs are neighbours (2j, 2j + 1): the paper, Meta's Llama, GPT-J, GLM, Cohere; ggml's mode `NORMAL`.",
     "layout=half": "Pairs lie half a head apart (j, j + head_dim / 2): GPT-NeoX, and in transformers Llama, Gemma, Qwen and most others; "
     "ggml's mode `NEOX`.",
-    "layout=interleaved_to_half": "Neighbours are read, and written half a head apart: `apply_rotary_pos_emb_interleave` of "
+    "layout=interleaved_to_half": "Neighbouring channels are read, and written half a head apart: `apply_rotary_pos_emb_interleave` of "
     "DeepSeek-V3 and its relatives in transformers 5.23.0. Scores are those of `interleaved`; cached keys are permuted.",
     "direction=positive": "Counter-clockwise, (a cos - b sin, a sin + b cos): the paper and nearly all code.",
     "direction=negative": "Clockwise, by minus the angle: nanochat, and the listing in the paper of FoPE.",
@@ -88,7 +88,7 @@ CONVENTIONS = {
 NOTES = (
     (
         "Closer tokens do not always score higher. For equal queries and keys of ones with `head_dim` 128 the product falls from 128 at "
-        "distance 0 to 84.7 at distance 11 and is 84.8 at distance 12: further away is more. The bound of the paper's section 3.4.3 "
+        "distance 0 to 84.7 at distance 11 and is 84.8 at distance 12: the farther key scores higher. The bound of section 3.4.3 "
         "(eq. 35-37), the mean of the partial sums, reads 32.5, 31.5, 18.0, 12.6, 10.2 and 6.5 at distances 0, 1, 10, 50, 100 and 250; "
         "it first rises after distance 18, and on 2020 of the first 4096 steps. Decay is a tendency, so no law claims it."
     ),
@@ -125,7 +125,7 @@ SCHEME = Scheme(
         "https://arxiv.org/abs/2104.09864",
         equations="12-16, 18, 34",
     ),
-    summary="Rotary position embedding: every pair of features turns by an angle that grows with the position.",
+    summary="Rotary position embedding: rotate each pair of channels by an angle proportional to the position.",
     laws={
         "frequencies": (Law.GEOMETRIC, Law.NESTED, Law.REACH),
         "tables": (Law.TABLES_ON_CIRCLE, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.STEPWISE),

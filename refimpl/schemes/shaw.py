@@ -142,7 +142,7 @@ SCHEME = Scheme(
         "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.SATURATION, Law.CAUSAL, Law.REDUCES_TO_NONE, Law.STEPWISE, Law.HEADS),
     },
     cases=CASES,
-    summary="A learned vector for every distance up to max_distance, added to the key and to the value that a query sees.",
+    summary="Add a learned vector for the distance, up to max_distance, to the keys and values that a query sees.",
     meanings={
         "q": "queries, as projected and not yet scaled",
         "k": "keys, as projected; consecutive query heads share a key head",

@@ -156,7 +156,7 @@ SCHEME = Scheme(
         **APART_LAWS,
     },
     cases=CASES,
-    summary="One learned number per head for every bucket of distances.",
+    summary="Add to every attention logit a learned number for its head and its bucket of distances.",
     meanings={
         **ATTENTION_MEANINGS,
         "q": "queries, as projected: T5 doesn't scale them",

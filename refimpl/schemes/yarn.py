@@ -111,7 +111,7 @@ SCHEME = Scheme(
         **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
-    summary="Rope with its slow pairs slowed for a longer context, and a factor on the attention.",
+    summary="RoPE with slow pairs slowed further for a longer context, and with an attention factor.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,

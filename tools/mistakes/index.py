@@ -12,17 +12,16 @@ from tools.pages.markdown import escaped, joined, link, section, table
 from tools.pages.thread import thread
 
 FOLDER = "mistakes"
-OPENING = """What goes wrong in implementations of positional encodings: RoPE, YaRN, LongRoPE, ALiBi, T5's bias, sinusoids, Transformer-XL
-and others. Each mistake below is a program, convicted by golden numbers or by a law. Of {every}, {own} were met in public code
-of the very scheme, and {lent} only in that of another, where the same mistake was made; their reports are linked. The others say
-where they come from.
-`posenc check YOURS` runs an implementation against all of them and says which one it is; this is the same knowledge, to read."""
+OPENING = """This page lists what goes wrong in implementations of positional encodings: RoPE, YaRN, LongRoPE, ALiBi, T5's bias, sinusoids,
+Transformer-XL and others. Each mistake is a program that fails golden cases or a law. Of {every} mistakes, {own} were reported for
+public code of the same scheme, and {lent} only for code of another scheme; the reports are linked. The others say where they come from.
+`posenc check YOURS` compares your implementation with all of them, and names the one that it makes."""
 BY_SYMPTOM = "What you see, and what it may be, likeliest first."
-BY_SCHEME = "*Inherited* is what befalls every scheme of a form, or whatever takes positions. Every page has a table of contents by topic."
+BY_SCHEME = "*Inherited* mistakes are those of every similar scheme (such as all rotations), or of everything that takes positions."
 REPORTS = "The public reports behind these pages, and those that wait for a scheme that isn't here yet."
 LINKED = 3
-REPORTS_OPENING = """Public reports of mistakes and dialects, in our words. What an implementation of an operation can show is repeated by a
-mutant, a program that makes the mistake; the others wait for a scheme, or lie outside of what an operation is."""
+REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words. If one of our operations can show the mistake,
+a mutant repeats it: a program that makes this mistake. The other reports wait for a scheme, or concern something that no operation computes."""
 
 
 def index(reports: str = f"{FOLDER}/reports.md") -> str:

@@ -10,16 +10,16 @@ from tools.pages.gaps import contracts
 from tools.pages.markdown import code, escaped, joined, link, section, table
 from tools.pages.page import NOTICE
 
-OPENING = """Each page is written from the declarations that the reference and the harness run on: equations, arguments, conventions
-with who uses them, laws, known mistakes with the threads where people met them, in the same scheme or in the one that is named, and
-cases with what each exposes. `posenc list` and `posenc show NAME` print the same on a terminal. The words are those of
-[the architecture](../architecture.md); [properties](../properties.md) compares the schemes, measured, and
-[founding](../founding.md) answers every claim of the notes that they come from."""
-PICTURED = """One head and the same queries and keys, all equal, under every scheme, learned numbers being stand-ins. Relative schemes are
-constant along diagonals, what is added to the input is not.
+OPENING = """Each page is generated from the declarations that the reference and the harness use. It has the scheme's equations, arguments,
+conventions and who uses them, laws, known mistakes with public reports, and cases with the mistake that each one exposes. A report
+that concerns another scheme names that scheme. `posenc list` and `posenc show NAME` print the same on a terminal.
+The [glossary](../glossary.md) explains the words, [properties](../properties.md) compares the schemes by measurement, and
+[founding](../founding.md) answers every claim of the lecture notes that the schemes were collected from."""
+PICTURED = """The picture shows one head with the same queries and keys under every scheme. All tokens are equal, and learned parameters have
+made-up values. The logits of relative schemes are constant along diagonals. Those of schemes that are added to the input are not.
 
 ![Attention weights of the same queries and keys under every scheme](pictures/weights.png)"""
-UNIVERSALLY = "These hold for every operation of every scheme, beside the laws on its page."
+UNIVERSALLY = "These hold for every operation of every scheme, in addition to the laws on its page."
 
 
 def index(schemes: Mapping[str, Scheme]) -> str:

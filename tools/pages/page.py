@@ -12,9 +12,9 @@ from tools.pages.markdown import code, escaped, joined, link, section, sentence,
 from tools.pages.thread import met
 
 NOTICE = "<!-- Written by `make pages` from the declarations; edit those. -->"
-REFUSED = "Bad input, and the words in which the reference refuses it. An implementation that accepts it is told so; that is no failure."
-MISTAKES = "Each is runnable, convicted by a vector or a law, and named by `posenc check` when an implementation behaves like it."
-PRECISION = "Right in real arithmetic, and too coarse: convicted where the error exceeds what the profile of the implementation allows."
+REFUSED = "Bad input, with the error message of the reference. If an implementation accepts it, the report says so; that is no failure."
+MISTAKES = "Each mistake is a program that fails a vector or a law. `posenc check` names it if an implementation gives the same values."
+PRECISION = "These are right in real arithmetic, but too coarse: they fail where the error exceeds what the implementation's profile allows."
 
 
 def page(scheme: Scheme, picture: str | None = None) -> str:
