@@ -77,7 +77,7 @@ SCHEME = Scheme(
     },
     conventions={
         "order=block": "all channels of one axis, then all of the next; pairs lie within them: Gemma 4's vision, SAM 2, Flux, CogVideoX",
-        "order=joined": "all pairs of one axis, then all of the next, laid out over the whole head: Qwen2-VL's vision, most of transformers, DINOv3",
+        "order=joined": "all pairs of one axis, then all of the next, over the whole head: Qwen2-VL's vision, most of transformers, DINOv3",
         "order=alternating": "pairs alternate between the axes, laid out over the whole head: MoonViT (Kimi-VL)",
         "layout=interleaved": "pairs (2j, 2j + 1): SAM 2, Flux, CogVideoX, MoonViT",
         "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, DINOv3",

@@ -20,8 +20,8 @@ BY_SYMPTOM = "What you see, and what it may be, likeliest first."
 BY_SCHEME = "*Inherited* mistakes are those of every similar scheme (such as all rotations), or of everything that takes positions."
 REPORTS = "The public reports behind these pages, and those that wait for a scheme that isn't here yet."
 LINKED = 3
-REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words. If one of our operations can show the mistake,
-a mutant repeats it: a program that makes this mistake. The other reports wait for a scheme, or concern something that no operation computes."""
+REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words. If an operation can show the mistake,
+a mutant repeats it: a program that makes this mistake. The other reports wait for a scheme, or concern what no operation computes."""
 
 
 def index(reports: str = f"{FOLDER}/reports.md") -> str:

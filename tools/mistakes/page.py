@@ -9,9 +9,9 @@ from tools.pages.markdown import code, escaped, joined, link, section, sentence
 from tools.pages.thread import met
 
 NOTICE = "<!-- Written by `make mistakes` from the mutants and the catalogue; edit those. -->"
-OPENING = """Every mistake below is a program. `posenc check YOURS`, where `YOURS` is your adapter, finds code that behaves like it, and names the
-mistake if the values show which one it is. The commands below run a case or a law that shows it. A case outside of what your adapter declares
-isn't run: then use `--operation` in place of `--case`, which runs all cases inside."""
+OPENING = """Every mistake below is a program. `posenc check YOURS`, where `YOURS` is your adapter, finds code that behaves like it, and
+names the mistake if the values show which one it is. The commands below run a case or a law that shows it. A case outside of what
+your adapter declares isn't run: then use `--operation` in place of `--case`, which runs all cases inside."""
 SHOWN = 3
 #: What people call a scheme, where its name in the table is another.
 CALLED = {

@@ -14,7 +14,7 @@ from tools.pages.thread import met
 NOTICE = "<!-- Written by `make pages` from the declarations; edit those. -->"
 REFUSED = "Bad input, with the error message of the reference. If an implementation accepts it, the report says so; that is no failure."
 MISTAKES = "Each mistake is a program that fails a vector or a law. `posenc check` names it if an implementation gives the same values."
-PRECISION = "These are right in real arithmetic, but too coarse: they fail where the error exceeds what the implementation's profile allows."
+PRECISION = "These are right in real arithmetic, but too coarse: their error exceeds what the implementation's profile allows."
 
 
 def page(scheme: Scheme, picture: str | None = None) -> str:
