@@ -84,7 +84,7 @@ def test_an_operation_is_shown_with_what_the_choices_of_its_parameters_mean() ->
 
     assert {f"order={choice}" for choice in ("block", "joined", "alternating")} <= set(conventions)
     assert [choice for choice, meaning in conventions.items() if f"{choice}: {meaning}" not in shown] == []
-    assert "In the order `block` with neighbours as pairs, `joined` is the same." in shown
+    assert "With neighbouring channels as pairs, the orders `block` and `joined` are the same." in shown
     assert "form=row" not in "\n".join(printed(show.describe("alibi.slopes")))
 
 
