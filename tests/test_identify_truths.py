@@ -8,14 +8,17 @@ from typing import Any
 import identify_truths
 import pytest
 from test_identify import Here, pasted, verify
+from test_identify import found as elsewhere
 
 from conformance.identify import identify
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
+from conformance.identify.kinds import OTHER_ODD
 from conformance.identify.pasted import Checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
+from conformance.in_process import assert_conforms
 
 
 @functools.cache
@@ -218,3 +221,13 @@ def test_the_declaration_of_an_implementation_says_how_it_is_called_too() -> Non
     assert declaration is not None
     assert declaration.startswith('@adapter.implements("rope.rotate", ')
     assert 'axes="batch token head head_dim")' in " ".join(declaration.split())
+
+
+def test_odd_widths_of_another_rule_are_told_and_not_asked_for_and_convicted_where_they_are_declared() -> None:
+    assert identity("padded_waves").unseen[-1] == OTHER_ODD
+    assert OTHER_ODD not in str(elsewhere("paper_table").identity)  # it refuses them
+    declared = {"layout": "halves_cosine_first", "spacing": "paper", "scale": 1.0, "call": "f(positions, dim, base)", "level": "smoke"}
+
+    assert_conforms(identify_truths.padded_waves, "sinusoidal.encode", odd="error", seed=1, **declared)
+    with pytest.raises(AssertionError, match="must conform"):
+        assert_conforms(identify_truths.padded_waves, "sinusoidal.encode", odd="zero_column", dim=7, seed=1, **declared)

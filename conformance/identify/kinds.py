@@ -17,6 +17,8 @@ from conformance.spec.declarations import operations
 UNEVEN_HEADS = 12
 #: A width in which one channel has no partner.
 ODD = 33
+#: Said where odd widths are taken and belong to no convention, as where exponents are those of the pairs that fit.
+OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has; the adapter asks for none"
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
@@ -82,6 +84,7 @@ def _added(found: turns.Turns) -> Identity:
 
     identity = encoded(found.width)
     width = _odd(identity, found.probe, encoded) if free else {"dim": Seen(found.width)}
+    identity = replace(identity, unseen=(*identity.unseen, *_untold(width)))
     return replace(identity, what=f"added to x: {identity.what}", view=found, parameters={**identity.parameters, **width})
 
 
@@ -101,6 +104,11 @@ def _odd(identity: Identity, probe: Probe, encoded: Callable[[int], Identity]) -
     if same and "odd" in other.parameters:
         return {"odd": Seen("zero_column")}
     return {"odd": Seen("error", confidence=Confidence.LIKELY)}
+
+
+def _untold(width: Mapping[str, Seen]) -> tuple[str, ...]:
+    """Return what no declaration says of odd widths."""
+    return (OTHER_ODD,) if "odd" in width and width["odd"].confidence is Confidence.LIKELY else ()
 
 
 def _has(identity: Identity, parameter: str) -> bool:
@@ -176,7 +184,7 @@ def _encode(probe: Probe) -> Identity:
         width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width))))
     else:
         width = {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))} if _has(identity, "dim") else {}
-    return replace(identity, view=encoding, parameters={**identity.parameters, **width})
+    return replace(identity, view=encoding, parameters={**identity.parameters, **width}, unseen=(*identity.unseen, *_untold(width)))
 
 
 def _bias(probe: Probe) -> Identity:
