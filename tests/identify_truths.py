@@ -277,5 +277,17 @@ def neighbours_of_tables(seq_len, dim, theta=10_000.0):
     return np.cos(angle), np.sin(angle)
 
 
+def contiguous_only(x, positions):
+    if not x.flags.c_contiguous:
+        message = "x must be contiguous"
+        raise ValueError(message)
+    return halves(x, positions[:, None] * frequencies(x.shape[-1]))
+
+
+def by_memory(x, positions):
+    """Read x as it lies in memory, as a kernel does that looks at no strides."""
+    return halves(x.ravel(order="K").reshape(x.shape), positions[:, None] * frequencies(x.shape[-1]))
+
+
 def sines_first(seq_len, dim):
     return neighbours_of_tables(seq_len, dim)[::-1]

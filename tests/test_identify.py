@@ -53,9 +53,11 @@ class Here(Strangers):
     def functions(self) -> tuple[Signature, ...]:
         return (signature(0, self.stranger.describe()),)
 
-    def answer(self, _: int, arguments: Any, keywords: Mapping[str, Any], dtype: str) -> tuple[list[np.ndarray], bool]:
+    def answer(
+        self, _: int, arguments: Any, keywords: Mapping[str, Any], dtype: str, *, strided: bool = False
+    ) -> tuple[list[np.ndarray], bool]:
         try:
-            header, values = self.stranger.answer(*request_for(arguments, keywords, dtype))
+            header, values = self.stranger.answer(*request_for(arguments, keywords, dtype, strided=strided))
         except Exception as error:
             raise Refused(told_with_place(error)) from error
         return values, bool(header["complex"])

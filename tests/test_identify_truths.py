@@ -10,12 +10,14 @@ import pytest
 from test_identify import Here, pasted, verify
 from test_identify import found as elsewhere
 
+from conformance.cli import main
 from conformance.identify import identify
+from conformance.identify.asking import OutOfTimeError
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
 from conformance.identify.kinds import OTHER_ODD
-from conformance.identify.pasted import Checked
+from conformance.identify.pasted import Checked, checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.in_process import assert_conforms
@@ -231,3 +233,47 @@ def test_odd_widths_of_another_rule_are_told_and_not_asked_for_and_convicted_whe
     assert_conforms(identify_truths.padded_waves, "sinusoidal.encode", odd="error", seed=1, **declared)
     with pytest.raises(AssertionError, match="must conform"):
         assert_conforms(identify_truths.padded_waves, "sinusoidal.encode", odd="zero_column", dim=7, seed=1, **declared)
+
+
+@pytest.mark.parametrize(("name", "declared"), [("contiguous_only", True), ("by_memory", True), ("heads_last", False)])
+def test_code_that_takes_no_views_is_declared_so(name: str, declared: bool) -> None:  # noqa: FBT001  what is expected
+    text = told(name).declaration()
+
+    assert text is not None
+    assert ("contiguous=True" in text) is declared
+
+
+def test_ways_to_call_for_which_there_was_no_time_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["identify", f"{identify_truths.__file__}:heads_last", "--seconds", "0"]) == 1
+
+    shown = capsys.readouterr().out
+    assert "unknown: the time was over before a call showed anything" in shown
+    assert "not tried, the time is over (--seconds): calls as f(x, positions)" in " ".join(shown.split())
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_settings_for_which_there_was_no_time_are_told_and_nothing_is_to_be_pasted() -> None:
+    known = replace(told("heads_last"), undone="which settings it follows, and an adapter")
+
+    shown = " ".join(" ".join(line for _, line in lines(known)).split())
+    assert "not tried, the time is over (--seconds): which settings it follows, and an adapter" in shown
+    assert known.declaration() is None
+
+
+def test_no_settings_are_asked_for_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise OutOfTimeError
+
+    monkeypatch.setattr("conformance.identify.settings", late)
+
+    (known,) = identify(f"{identify_truths.__file__}:heads_last")
+
+    assert (known.known, known.undone, known.checked) == (True, "which settings it follows, and an adapter", None)
+
+
+def test_a_check_that_was_ended_by_the_time_is_told_as_that() -> None:
+    text = told("heads_last").declaration()
+
+    seen = checked(str(text), Path(identify_truths.__file__).parent, late=lambda: True)
+
+    assert seen == Checked(conforms=False, words="the adapter wasn't checked to its end: the time is over (--seconds)")

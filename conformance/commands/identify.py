@@ -26,6 +26,7 @@ SECONDS = 10.0
 @click.option("--framework", help="Whose arrays it takes: numpy, torch, jax ...; what its module imports unless said.")
 @click.option("--only", metavar="LABEL", help="Of an adapter, only the implementations with this label.")
 @click.option("--no-check", is_flag=True, help="Don't try the adapter that is printed.")
+@click.option("--seconds", type=click.FloatRange(0.0), help="How long all of it may take; what wasn't tried is told.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @functools.partial(limited, usual=Limits(call_seconds=SECONDS))
 @click.pass_context
@@ -36,6 +37,7 @@ def identify(
     given: tuple[str, ...],
     framework: str | None,
     only: str | None,
+    seconds: float | None,
     *,
     no_check: bool,
     as_json: bool,
@@ -51,6 +53,7 @@ def identify(
     known: list[bool] = []
     documents: list[dict[str, object]] = []
     asked: dict[str, Any] = {"call": call, "given": dict(map(_setting, given)), "framework": framework, "only": only}
+    asked |= {} if seconds is None else {"seconds": seconds}
     warnings.simplefilter("ignore", RuntimeWarning)  # of what NaN and infinities of others come to
     try:
         for each in identified(target, **asked, check=not no_check, limits=limits):

@@ -1,5 +1,6 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.identify import plans
-from conformance.identify.asking import Strangers
+from conformance.identify.asking import OutOfTimeError, Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
@@ -38,16 +39,18 @@ def identify(
     only: str | None = None,
     check: bool = True,
     limits: Limits | None = None,
+    seconds: float = math.inf,
 ) -> Iterator[Told]:
     """Yield what every function of a target is: the one function of ``place:name``, or all implementations of an adapter.
 
     ``call`` says how to call it (``f(x, positions)``), ``given`` the values of settings, ``framework`` whose arrays it takes, ``only``
     the label of the implementations to look at; the adapter of one function is tried at the lowest level where it is to ``check``.
+    After so many ``seconds`` no call is begun, and what wasn't tried is told.
     Raises ``TargetError`` where there is no such function, or it refuses every call.
     """
     plan = plans.said(call) if call is not None else None
     chosen = _settings(given or {})
-    with Strangers(target, framework, limits or Limits(call_seconds=SECONDS)) as strangers:
+    with Strangers(target, framework, limits or Limits(call_seconds=SECONDS), seconds) as strangers:
         signatures = [signature for signature in strangers.functions if only in (None, signature.label)]
         if not signatures:
             labels = {signature.label for signature in strangers.functions}
@@ -55,12 +58,12 @@ def identify(
             raise SelectionError(message)
         for signature in signatures:
             found = recognise(strangers, signature, plan, chosen)
-            if strangers.alone and found.identity is None and not found.ended:
+            if strangers.alone and found.identity is None and not (found.ended or found.untried):
                 raise TargetError(_nothing(target, found))
             told = _told(strangers, found)
             try:
-                tried = replace(told, checked=_checked(target, told, limits)) if check else told
-                if tried.checked is None:
+                tried = replace(told, checked=_checked(target, told, limits, strangers)) if check else told
+                if tried.checked is None and not strangers.over:
                     tried = replace(tried, left=(*tried.left, *_changing(strangers, found)))
             except KeyboardInterrupt:
                 yield told
@@ -69,10 +72,15 @@ def identify(
 
 
 def _told(strangers: Strangers, found: Found) -> Told:
-    known = found.identity is not None and found.identity.operation is not None
-    fates = settings(found.identity, found.probe) if known and found.identity is not None and found.probe is not None else ()
     place = _place(strangers.target) if strangers.alone else None
-    return Told(found.signature.label, found, fates, place, left=strangers.aftermath(found.signature.index, ANY))
+    told = Told(found.signature.label, found, (), place)
+    if told.known and found.identity is not None and found.probe is not None:
+        try:
+            told = replace(told, settings=settings(found.identity, found.probe))
+            told = replace(told, text=told.declaration())
+        except OutOfTimeError:
+            told = replace(told, settings=(), undone="which settings it follows, and an adapter")
+    return replace(told, left=strangers.aftermath(found.signature.index, ANY))
 
 
 def _changing(strangers: Strangers, found: Found) -> Iterator[str]:
@@ -88,11 +96,12 @@ def _repeated(asked: Sequence[Exchange], session: Strangers) -> bool:
         return all(each.again(replace(each.probe, strangers=session)) for each in asked) or not session.open
 
 
-def _checked(target: str, told: Told, limits: Limits | None) -> Checked | None:
+def _checked(target: str, told: Told, limits: Limits | None, strangers: Strangers) -> Checked | None:
     """Return how the adapter does that a person would paste."""
     text = told.declaration() if told.place is not None else None
     place = target.rpartition(":")[0]
-    return None if text is None else checked(text, Path(place).resolve().parent if place.endswith(".py") else Path.cwd(), limits)
+    folder = Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
+    return None if text is None else checked(text, folder, limits, late=lambda: strangers.over)
 
 
 def _place(target: str) -> Place:

@@ -1,5 +1,7 @@
 """The conversation with the process that holds the functions: which there are, and what they return."""
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -57,15 +59,27 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
         return self.fatal or (reason.startswith("TypeError") and any(words in reason for words in ARGUMENTS))
 
 
+class OutOfTimeError(Exception):
+    """All the time is over that was given to say what functions are."""
+
+
 class Strangers(Session):
     """The functions of one target in one worker process."""
 
     first_words = replies.UNDECLARED
 
-    def __init__(self, target: str, framework: str | None = None, limits: Limits | None = None) -> None:
-        """Start nothing yet."""
+    def __init__(
+        self, target: str, framework: str | None = None, limits: Limits | None = None, seconds: float = math.inf
+    ) -> None:
+        """Start nothing yet; so many seconds from now on calls are made."""
         super().__init__(target, limits)
         self.framework = framework or ""
+        self.until = time.monotonic() + seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self.until
 
     @property
     def functions(self) -> tuple[Signature, ...]:
@@ -90,10 +104,15 @@ class Strangers(Session):
         return str(self.about["functions"][index]["label"])
 
     def answer(
-        self, index: int, arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str
+        self, index: int, arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str, *, strided: bool = False
     ) -> tuple[list[np.ndarray], bool]:
-        """Return what a function returns, or raise ``Refused``; one complex array is true and its real and imaginary parts."""
-        header, arrays = request(arguments, keywords, dtype)
+        """Return what a function returns, or raise ``Refused``; one complex array is true and its real and imaginary parts.
+
+        ``strided`` arrays are views whose numbers don't lie one after the other. Raises ``OutOfTimeError`` when the time is over.
+        """
+        if self.over:
+            raise OutOfTimeError
+        header, arrays = request(arguments, keywords, dtype, strided=strided)
         try:
             reply, values = self._answered(index, ANY, header, arrays, replies.ANSWERED)
         except CallFailedError as error:
@@ -103,11 +122,14 @@ class Strangers(Session):
         return values, reply["complex"]
 
 
-def request(arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str) -> tuple[dict[str, Any], list[np.ndarray]]:
+def request(
+    arguments: Sequence[Any], keywords: Mapping[str, Any], dtype: str, *, strided: bool = False
+) -> tuple[dict[str, Any], list[np.ndarray]]:
     """Return the header that says a call, and the arrays that go with it."""
     arrays: list[np.ndarray] = []
     first = [_sent(value, arrays) for value in arguments]
-    return {"dtype": dtype, "arguments": first, "keywords": {name: _sent(value, arrays) for name, value in keywords.items()}}, arrays
+    named = {name: _sent(value, arrays) for name, value in keywords.items()}
+    return {"dtype": dtype, "strided": strided, "arguments": first, "keywords": named}, arrays
 
 
 def _sent(value: Any, arrays: list[np.ndarray]) -> dict[str, Any]:

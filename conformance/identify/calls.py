@@ -9,7 +9,7 @@ from conformance.calls.takes import PLACES, Positions, Queries, Takes
 from conformance.identify import reach
 from conformance.identify.additive import Encoding
 from conformance.identify.asking import Refused
-from conformance.identify.biases import Bias
+from conformance.identify.biases import Bias, table_of
 from conformance.identify.findings import Identity
 from conformance.identify.grids import Grid
 from conformance.identify.turns import Turns
@@ -31,7 +31,7 @@ def takes(identity: Identity) -> Takes:
     shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view)
     lowest, highest = _bounds(identity, view, positions) if set(PLACES.values()) & set(known) else (None, None)
     queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
-    return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked)
+    return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked, _breaks_on_views(view))
 
 
 def _positions(view: View) -> Positions:
@@ -51,6 +51,21 @@ def _takes_rows(view: View) -> bool:
         return np.array_equal(replace(view, form="row token")(x, positions), view(x, positions))
     except Refused:
         return False
+
+
+def _breaks_on_views(view: View) -> bool:
+    """Whether arrays are refused, or read as others, whose numbers don't lie one after the other."""
+    vectors = 1 + np.arange(2 * 3 * 4 * getattr(view, "width", 1)).reshape(2, 3, 4, -1) % 7 / 4
+    places = np.arange(4)[:, None] * (1 + np.arange(view.count)) if isinstance(view, Grid) else np.arange(4)
+    given: tuple[np.ndarray, ...] = (vectors, places) if isinstance(view, Turns | Grid) else (places,)
+    if isinstance(view, Bias):
+        given = (places, places, *([table_of(3, view.rows)] if view.tabled else []))
+    plain = view(*given)
+    try:
+        strided = replace(view, probe=replace(view.probe, strided=True))(*given)
+    except Refused:
+        return True
+    return not all(np.allclose(one, other, rtol=1e-3, atol=1e-3, equal_nan=True) for one, other in zip(plain, strided, strict=True))
 
 
 def _refuses_real(view: View) -> bool:

@@ -21,6 +21,8 @@ SEPARATOR = "\n"
 #: Letters and bits of a default that may be a setting.
 LONGEST = 200
 LONGEST_INTEGER = 63
+#: What a library must be able to do with arrays.
+STRIDED = "strided"
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,17 @@ class Stranger:
 
     def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
         """Return what it returns, as a flat list of arrays."""
-        made = [self._made(argument, arrays, request["dtype"]) for argument in request["arguments"]]
-        keywords = {name: self._made(argument, arrays, request["dtype"]) for name, argument in request["keywords"].items()}
+        made = [self._laid(argument, arrays, request) for argument in request["arguments"]]
+        keywords = {name: self._laid(argument, arrays, request) for name, argument in request["keywords"].items()}
         returned = self.function(*made, **keywords)
         parts = [exact(part, self.framework)[0] for part in _flat(returned)]
         return {"status": "ok", "complex": _complex(returned)}, parts
+
+    def _laid(self, argument: Mapping[str, Any], arrays: Sequence[np.ndarray], request: Mapping[str, Any]) -> Any:
+        """Return an argument, an array as a view where that is asked for and the library has such."""
+        made = self._made(argument, arrays, request["dtype"])
+        view = request["strided"] and "value" not in argument and STRIDED in self.framework.manners
+        return self.framework.strided(made) if view else made
 
     def _made(self, argument: Mapping[str, Any], arrays: Sequence[np.ndarray], dtype: str) -> Any:
         if "complex" in argument:

@@ -1,6 +1,7 @@
 """Check the adapter that is about to be printed, as ``posenc check`` would: what was found is a claim until then."""
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,15 +23,22 @@ class Checked:
     words: str
 
 
-def checked(text: str, folder: Path, limits: Limits | None = None) -> Checked:
-    """Return what the lowest level says of an adapter whose code is imported from a folder."""
+def checked(text: str, folder: Path, limits: Limits | None = None, *, late: Callable[[], bool] = lambda: False) -> Checked:
+    """Return what the lowest level says of an adapter whose code is imported from a folder, until it is ``late``."""
+
+    def ended(*_: object) -> None:
+        if late():
+            raise KeyboardInterrupt
+
     try:
         with tempfile.TemporaryDirectory() as temporary:
             path = Path(temporary) / "pasted_adapter.py"
             path.write_text(f"import sys\n\nsys.path.append({str(folder)!r})\n{text}", encoding="utf-8")
-            report = check(str(path), level=LEVEL, limits=limits)
+            report = check(str(path), level=LEVEL, limits=limits, progress=ended)
     except (OSError, TargetError) as error:
         return Checked(conforms=False, words=f"not checked: {error}")
+    if not report.complete and late():
+        return Checked(conforms=False, words="the adapter wasn't checked to its end: the time is over (--seconds)")
     if not report.complete:
         raise KeyboardInterrupt
     if report.status is Status.CONFORMS:

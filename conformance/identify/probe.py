@@ -41,6 +41,7 @@ class Probe:
     settings: Mapping[str, Any]
     dtype: str = "float32"
     seen: list["Exchange"] | None = None
+    strided: bool = False
 
     def __call__(self, **arrays: Any) -> list[np.ndarray]:
         """Return what the function returns for these arrays, or raise ``Refused``."""
@@ -58,7 +59,7 @@ class Probe:
         extra = {name: role for name, role in self.plan.optional.items() if role in self.settings}
         keywords = {name: values[role] for name, role in {**self.plan.keywords, **extra}.items()}
         arguments = [values[role] for role in self.plan.arguments]
-        return self.strangers.answer(self.signature.index, arguments, keywords, self.dtype)
+        return self.strangers.answer(self.signature.index, arguments, keywords, self.dtype, strided=self.strided)
 
     def repeats(self, exchanges: Sequence["Exchange"]) -> bool:
         """Whether the function answers calls as it did before, to the bit."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.identify import plans
-from conformance.identify.asking import Refused, Signature, Strangers
+from conformance.identify.asking import OutOfTimeError, Refused, Signature, Strangers
 from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
@@ -17,13 +17,17 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Found:
-    """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process."""
+    """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process.
+
+    ``untried`` are those for which no time was left.
+    """
 
     signature: Signature
     identity: Identity | None
     probe: Probe | None = None
     tried: tuple[tuple[str, str], ...] = ()
     ended: int = 0
+    untried: tuple[str, ...] = ()
 
 
 def recognise(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Found:
@@ -31,9 +35,14 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     tried: list[tuple[str, str]] = []
     best: tuple[Identity, Probe] | None = None
     endings, guessed = 0, False
-    for probe in _probes(strangers, signature, said, given):
+    probes = _probes(strangers, signature, said, given)
+    untried: tuple[str, ...] = ()
+    for probe in probes:
         try:
             identity = look(probe)
+        except OutOfTimeError:
+            untried = tuple(dict.fromkeys(each.plan.words() for each in (probe, *probes)))
+            break
         except Refused as refusal:
             tried.append((probe.plan.words(), str(refusal)))
             endings += refusal.fatal
@@ -48,10 +57,10 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
             guessed = True
         elif best is None or (identity.values_of is not None and best[0].values_of is None):
             best = (identity, probe)
-    if best is None and guessed:
+    if best is None and guessed and not untried:
         return Found(signature, _unknown(signature), None, tuple(tried))
     identity_, probe_ = best or (None, None)
-    return Found(signature, identity_, probe_, tuple(tried), endings)
+    return Found(signature, identity_, probe_, tuple(tried), endings, untried)
 
 
 def _unknown(signature: Signature) -> Identity:
@@ -77,6 +86,6 @@ def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:
     whole = replace(first(probe.strangers, probe.signature, plan, probe.settings), dtype=probe.dtype, seen=[])
     try:
         again = look(whole)
-    except Refused:
+    except (Refused, OutOfTimeError):
         return identity, probe
     return (again, whole) if again.operation == identity.operation else (identity, probe)

@@ -18,11 +18,15 @@ INDENT = "    "
 #: What is said of a function that gave nothing.
 ENDED = "gives no result: calls end its process, or must be ended"
 REFUSED = "can't be called"
+LATE = "unknown: the time was over before a call showed anything"
 
 
 @dataclass(frozen=True)
 class Told:
-    """One function, what it is, what its calls left changed, and how to declare it; ``place`` is none where the adapter has it already."""
+    """One function, what it is, what its calls left changed, and how to declare it; ``place`` is none where the adapter has it already.
+
+    ``undone`` says what there was no time for: then there is no declaration.
+    """
 
     name: str
     found: Found
@@ -30,6 +34,8 @@ class Told:
     place: Place | None
     left: Sequence[str] = ()
     checked: Checked | None = None
+    undone: str = ""
+    text: str | None = None
 
     @property
     def identity(self) -> Identity | None:
@@ -42,8 +48,10 @@ class Told:
         return self.identity is not None and self.identity.operation is not None
 
     def declaration(self) -> str | None:
-        """Return the text to paste."""
-        if self.identity is None or not self.known or self.found.probe is None:
+        """Return the text to paste, asking the function about it unless it is known."""
+        if self.text is not None:
+            return self.text
+        if self.identity is None or not self.known or self.found.probe is None or self.undone:
             return None
         place = self.place or Place("", "function")
         whole = Declaration(place, self.identity, self.found.probe, self.settings)
@@ -53,7 +61,8 @@ class Told:
         """Return everything as data."""
         identity = self.identity
         if identity is None:
-            return {"name": self.name, "operation": None, "tried": [list(pair) for pair in self.found.tried], "left": list(self.left)}
+            tried = [list(pair) for pair in self.found.tried]
+            return {"name": self.name, "operation": None, "tried": tried, "untried": list(self.found.untried), "left": list(self.left)}
         return {
             "name": self.name,
             "operation": identity.operation,
@@ -66,6 +75,8 @@ class Told:
             "seen": list(identity.seen),
             "left": list(self.left),
             "tried": [list(pair) for pair in self.found.tried],
+            "untried": list(self.found.untried),
+            "undone": self.undone,
             "unseen": [*identity.unseen, *_unseen(self.settings)],
             "declaration": self.declaration(),
             "conforms": None if self.checked is None else self.checked.conforms,
@@ -78,9 +89,11 @@ def lines(told: Told) -> Iterator[Line]:
     yield from (("warn", f"  {trace}") for trace in told.left)
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:
-        yield "bad", f"  {identity.what if identity is not None else ENDED if told.found.ended else REFUSED}"
+        nothing = LATE if told.found.untried else ENDED if told.found.ended else REFUSED
+        yield "bad", f"  {identity.what if identity is not None else nothing}"
         yield from (("quiet", f"{INDENT}not seen: {line}") for line in (identity.unseen if identity else ()))
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
+        yield from _untried(told)
         return
     yield _head(identity)
     yield "quiet", f"{INDENT}called as {probe.plan.words()} in {probe.dtype}{_axes(identity)}"
@@ -88,9 +101,18 @@ def lines(told: Told) -> Iterator[Line]:
     yield from (("", line) for line in _parameters(identity, told.settings))
     yield from (("", f"{INDENT}{line}") for line in identity.seen)
     yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(told.settings)])
+    yield from _untried(told)
     if told.checked is not None:
         yield "good" if told.checked.conforms else "bad", f"{INDENT}{told.checked.words}"
     yield from _pasted(told.declaration(), whole=told.place is not None)
+
+
+def _untried(told: Told) -> Iterator[Line]:
+    """Yield what there was no time for."""
+    calls = told.found.untried
+    more = f" and {len(calls) - FEW} more" if len(calls) > FEW else ""
+    undone = filter(None, (f"calls as {', '.join(calls[:FEW])}{more}" if calls else "", told.undone))
+    yield from (("warn", f"{INDENT}not tried, the time is over (--seconds): {words}") for words in undone)
 
 
 def _head(identity: Identity) -> Line:
