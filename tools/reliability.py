@@ -32,77 +32,78 @@ GROUPS = {
     "Ends, raises, never ends, or uses too much": ENDING,
     "Returns": RETURNING,
     "Leaves behind": LEAVING,
-    "Forges, or starts what shall be forgotten": REPLYING,
+    "Forges replies, or hides processes": REPLYING,
 }
 FAULTS = tuple(fault for faults in GROUPS.values() for fault in faults)
 CASES = ("rope.rotate/shifted", "alibi.slopes/six-heads")
 LONGEST = 110
 ELSEWHERE = "## Under other commands"
-ALL_THE_SAME = (
-    "`posenc precision` and `pytest --posenc`, in a file with two operations that are right: the exit status, and whether what is right was"
-)
+ALL_THE_SAME = "`posenc precision` and `pytest --posenc`, in a file with two operations that are right. The table shows the exit status,"
 MARK = "POSENC_FAULTS"
 #: Most of the time is spent waiting.
 SIDE_BY_SIDE = 4
 HEAD = """\
 # What an implementation may do to the harness
 
-Written by `python -m tools.reliability` from a run in which every fault below is committed by an adapter of its own (`tools/faults/`), and
-checked by `tests/test_reliability.py`. Each adapter has a second operation that is right and is asked after the faulty one; *run after it*
-says what became of it. A fault counts as survived when what is reported is the fault itself, the operation after it is judged rightly, and
-no process is left.
+`python -m tools.reliability` writes this page from a run in which an adapter commits each fault below (`tools/faults/`).
+`tests/test_reliability.py` checks it. Each adapter has a second operation that is right and runs after the faulty one; the column *run
+after it* says how it was judged. A fault is survived if the report names the fault itself, the second operation is judged rightly, and no
+process is left.
 
-## What keeps an implementation apart
+## How implementations are kept apart
 
-- It runs in a worker process with a session, a channel and an environment of its own. Standard input is empty; what it prints is a log.
-- Start-up and each call have time limits of their own, the whole process tree has limits of memory and processes (`--startup-seconds`,
-  `--call-seconds`, `--memory`, `--processes`). Exceeding one ends the worker with everything that it started; the next call gets a fresh
-  one.
-- Replies carry the number of their call, which can't be guessed, so that one that nobody asked for is no answer. Every field of a reply is
-  looked at before anything uses it: what has another type, length, depth or name ends the call as a crash, and nothing else.
-- Between the harness and a worker stands a keeper (Linux): whatever the worker starts becomes the keeper's when its parent ends, in a
-  session of its own or not, with an environment or without. The keeper kills all of it when the worker ends, when the harness asks, and
-  when the harness itself is gone.
-- A call that changes the state that all code of a process shares is reported of the one who made it, also where it raises, and other
-  operations get a fresh worker then. Functions and methods of the standard library are such state: what replaces them is named, and the
-  worker looks and answers with what was there before the implementation was imported.
-- A failure is repeated in a fresh worker before it counts. What passes there depends on what was called before; a time-out, a crash or a
-  limit that was exceeded is called that only where an earlier call is found that causes it: else a time-out convicts nobody, is not judged
-  and says so, and the others stay what they were and say that the same call passes in a fresh worker.
-- Workers hash text from a fixed seed. What is asked again is asked under another one: what changes then depends on hash order.
-- What a predicate of a declaration (`when=`) changes is told as such. Processes and memory that pile up are counted to who piled them
-  up: another implementation isn't asked beside them.
-- A worker that can't be started again is the outcome of the call that needed it; the results before it stay.
-- The environment of a worker lacks variables that are called like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
+- An implementation runs in a worker process with its own session, channel and environment. Standard input is empty; what it prints is a
+  log.
+- Start-up and each call have time limits. The whole process tree has limits of memory and processes (`--startup-seconds`,
+  `--call-seconds`, `--memory`, `--processes`). A worker that exceeds one is ended with everything that it started; the next call gets a
+  fresh worker.
+- Each reply carries the number of its call, which can't be guessed, so a reply to no call is rejected. Every field of a reply is checked
+  before it is used. A wrong type, length, depth or name counts as a crash of the call and has no other effect.
+- On Linux a keeper process stands between the harness and a worker. Every process that the worker starts becomes the keeper's child when
+  its parent ends, even with its own session or without an environment. The keeper kills all of them when the worker ends, when the
+  harness asks, and when the harness itself is gone.
+- If a call changes state that all code of the process shares, the report names the operation that made the call, even if it raised. Other
+  operations then get a fresh worker. Functions and methods of the standard library are such state: the report names what was replaced,
+  and the worker itself uses the originals from before the implementation was imported.
+- A failure is repeated in a fresh worker before it counts. If it passes there, it depends on earlier calls. A time-out, a crash or an
+  exceeded limit is called that only if an earlier call is found that causes it. Otherwise a time-out is not judged and the report says
+  so; a crash or an exceeded limit stays a failure, and the report says that the same call passes in a fresh worker.
+- Workers hash text with a fixed seed. Repeated calls use another seed: a result that changes then depends on hash order.
+- Changes made by a predicate of a declaration (`when=`) are reported as such. Processes and memory that pile up are charged to the
+  implementation that left them: no other implementation is called beside them.
+- If a worker can't be started again, that is the outcome of the call that needed it. Earlier results stay.
+- The environment of a worker lacks variables whose names look like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
   in `POSENC_PASS=HF_TOKEN`. No core files are written.
-- What ends a worker after its answer convicts the operation that answered last.
-- On Linux the kernel refuses a worker the memory of the process that judges, for reading and writing (`/proc/PID/mem`, `process_vm_readv`,
-  `ptrace`), and its open files: that process isn't *dumpable* while it has workers, so that no debugger of the same user gets in either,
-  and a worker gives up `CAP_SYS_PTRACE` before it imports anything. Of anybody but root its environment is closed too. The header of the
-  record says whether it held.
+- If a worker ends after an answer, the operation that answered last fails.
+- On Linux the kernel refuses a worker access to the memory of the process that judges (`/proc/PID/mem`, `process_vm_readv`, `ptrace`) and
+  to its open files. That process isn't *dumpable* while it has workers, so no debugger of the same user gets in either, and a worker
+  gives up `CAP_SYS_PTRACE` before it imports anything. Only root can read the environment of that process. The header of the record says
+  whether all this held.
 
 ## What is best effort
 
-- Where no control group (cgroup v2 with the controllers for memory and processes) can be made, the harness looks at the process tree every
-  0.2 s. What grows faster is ended that late; if the system runs out of memory first, its own killer ends the worker, which is a crash by
-  SIGKILL. The header of the record says which it was.
-- Memory is the resident memory of the tree; pages that processes share are counted once where the system tells (Linux). Memory of a GPU
-  isn't counted.
-- Where there is no keeper, or an implementation has killed it, a process that leaves its parent and its session is found by a mark in its
-  environment, or because it was seen before. One that appeared in the last 0.2 s and emptied its environment is not found.
-- Where a worker ends while the next call is already on its way, that call is reported as a crash that passes in a fresh worker.
-- Threads that the interpreter doesn't know, what the garbage collector calls, and state inside of modules other than NumPy, torch and JAX
-  (such as the event loops of asyncio) aren't looked at.
-- Elsewhere than on Linux nothing closes the memory of the harness to code of the same user. On Linux root stays root: with its other
-  capabilities (`CAP_SYS_ADMIN`, kernel modules, raw devices), and a user who becomes root by `sudo`, gets in by other doors; recent
-  kernels show root the environment. Processes above the harness (a shell, the runner of a CI) are as open as they are to anybody.
+- If no control group (cgroup v2 with the controllers for memory and processes) can be made, the harness looks at the process tree every
+  0.2 s, so a process that grows faster is ended late. If the system runs out of memory first, its own killer ends the worker, which is a
+  crash by SIGKILL. The header of the record says which it was.
+- Memory is the resident memory of the process tree. Pages that processes share are counted once if the system tells (Linux). Memory of a
+  GPU isn't counted.
+- If there is no keeper, or an implementation has killed it, a process that leaves its parent and its session is found by a mark in its
+  environment, or because it was seen before. A process that appeared in the last 0.2 s and emptied its environment is not found.
+- If a worker ends while the next call is already on its way, that call is reported as a crash that passes in a fresh worker.
+- The harness doesn't look at threads that the interpreter doesn't know, at what the garbage collector calls, or at state inside of
+  modules other than NumPy, torch and JAX (such as the event loops of asyncio).
+- On systems other than Linux nothing keeps code of the same user out of the memory of the harness. On Linux root stays root: it has other
+  capabilities (`CAP_SYS_ADMIN`, kernel modules, raw devices), and so has a user who becomes root by `sudo`. Recent kernels show root the
+  environment. Processes above the harness (a shell, the runner of a CI) are as open as they always are.
 - The reply and the state are the worker's own words: this protects from mistakes, not from an implementation that wants to deceive.
-- Where the harness itself is ended by SIGKILL, its workers end at once on Linux with everything that they started; elsewhere when they have
-  finished their call, and what they had started lives on. A file that is just being written leaves a `.….tmp` beside it.
-- A signal that comes while Python itself starts, before it imports anything of ours, ends it as Python has it: SIGINT with its words, the
-  others without any. In pytest that lasts until it has read its options; `assert_conforms` has the signals of who runs the test.
-- Where a target's file is overwritten or removed meanwhile, no worker can be started again: a crash of each operation that needs one,
-  also of one that did nothing. Files and folders that an implementation leaves elsewhere aren't looked for.
+- If SIGKILL ends the harness itself, its workers end at once on Linux, with everything that they started. On other systems they end when
+  they have finished their call, and the processes that they started live on. A file that is just being written leaves a `.….tmp` beside
+  it.
+- A signal during the start of Python, before it imports anything of ours, ends it in Python's own way: SIGINT with its own message, the
+  others without a message. In pytest that lasts until it has read its options. `assert_conforms` leaves signals to the program that runs
+  the test.
+- If a target's file is overwritten or removed during the run, no worker can be started again. Each operation that needs one then counts
+  as a crash, even if it did nothing wrong. The harness doesn't look for files and folders that an implementation leaves elsewhere.
 """
 
 
@@ -179,9 +180,10 @@ def elsewhere_section(endings: Sequence[elsewhere.Ended]) -> str:
     lines = [
         ELSEWHERE,
         "",
-        "Written by `python -m tools.reliability --elsewhere N`, in which every N-th fault is committed under `posenc identify`,",
+        "Written by `python -m tools.reliability --elsewhere N`. Every N-th fault is committed under `posenc identify`,",
         ALL_THE_SAME,
-        "judged all the same. `posenc compare` runs no code but the reference. No traceback, no internal error and no process may be left.",
+        "and whether the right ones were judged (*went on*). `posenc compare` runs only the reference. No traceback, no internal error and no",
+        "process may be left.",
         "Signals, closed outputs and full disks: `tests/test_faults_elsewhere.py`.",
         "",
         f"{kept} of {len(endings)} runs kept every promise.",
