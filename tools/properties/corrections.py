@@ -52,9 +52,9 @@ def cache_of_t5() -> Correction:
         "T5 and the key-value cache",
         "With T5's bias every new token needs the keys and values of all tokens made again, so there can be no KV cache.",
         "The bias touches logits only. Twelve tokens decoded one by one, each key and value made once and kept, differ from attention "
-        f"over all twelve at once by {small(off)}. What a step needs anew is one row of biases: a number per head and key. "
-        "No scheme here needs keys or values again while its parameters stay; what does is a frequency that depends on the length "
-        "(LongRoPE's switch, above).",
+        f"over all twelve at once by {small(off)}. Each step needs one new row of biases: a number per head and key. "
+        "No scheme here needs keys or values again while its parameters stay. Only frequencies that depend on the length do "
+        "(LongRoPE's second list, above).",
     )
 
 
@@ -65,9 +65,9 @@ def slopes_of_alibi() -> Correction:
     return Correction(
         "ALiBi's slopes",
         "For n heads the slopes are 1/2^k, k = 1 ... n.",
-        f"Of 1 to {MOST_HEADS} heads that is so for {', '.join(map(str, right))} only. The slopes are 2^(-8h/n) for a power of two, "
-        f"so their first is: {first}. So it is for other numbers of heads as the paper prints it; the authors' code takes every second "
-        "slope of twice the power of two below.",
+        f"Of 1 to {MOST_HEADS} heads this holds for {', '.join(map(str, right))} heads only. For a power of two the slopes are 2^(-8h/n), "
+        f"so the first slope is: {first}. The paper prints the same rule for every number of heads. For other numbers the authors' code "
+        "takes the slopes of the power of two below, then every second slope of twice that power.",
     )
 
 
@@ -82,7 +82,7 @@ def decay_of_rope() -> Correction:
     return Correction(
         "RoPE and decay",
         "When words are closer together they have a larger dot product, when farther away a smaller one; earlier methods lack this.",
-        f"A tendency, not a law. The dot product of equal vectors (head_dim {ROPE_WIDTH}, base 10000) first rises from distance "
+        f"This is a tendency, not a law. The dot product of equal vectors (head_dim {ROPE_WIDTH}, base 10000) first rises from distance "
         f"{_first_rise(aligned)} to the next, RoFormer's bound from distance {_first_rise(bound)} and on "
         f"{int(np.sum(np.diff(bound) > 0))} of {STEPS} steps. Nor is it new: the dot product of two sinusoids is the same sum of cosines.",
     )
@@ -113,8 +113,8 @@ def neighbours_of_sinusoids() -> Correction:
     return Correction(
         "Absolute encodings and distance",
         "Absolute embeddings are independent of one another: positions 1 and 2 are as far apart as 1 and 500.",
-        "So it may be for a learned table, of which nothing is known before training. Of sinusoids "
-        f"(dim {ROPE_WIDTH}) 1 and 2 have the dot product {near:.1f}, 1 and 500 have {far:.1f}.",
+        "This may hold for a learned table, of which nothing is known before training. It doesn't hold for sinusoids "
+        f"(dim {ROPE_WIDTH}): positions 1 and 2 have the dot product {near:.1f}, positions 1 and 500 have {far:.1f}.",
     )
 
 
@@ -125,7 +125,7 @@ def clip_of_shaw() -> Correction:
     return Correction(
         "Shaw's clip of values",
         "The edge of values is w[clip(j - i, j)].",
-        "A slip of the pen for clip(j - i, k), as keys have it. With k = 4 the two differ for "
+        "This is a slip for clip(j - i, k), the rule of the keys. With k = 4 the two differ for "
         f"{int(np.sum(printed != meant))} of {printed.size} pairs of 16 tokens, and the printed one asks for the row of distance "
         f"{int(np.abs(printed).max())} in a table that ends at 4.",
     )
@@ -144,8 +144,8 @@ def last_term_of_transformer_xl() -> Correction:
     return Correction(
         "Transformer-XL's last term",
         "The fourth term of the expansion is p_j W_q W_k^T p_j^T.",
-        "Its first factor is p_i. As printed the term would not see the query: with sinusoids and W = 1 it varies by "
-        f"{small(printed)} over 8 x 8 pairs of positions, as meant by {meant:.2f}. After Transformer-XL's change it is v^T W_kR R_(i - j).",
+        "Its first factor is p_i. The printed term doesn't depend on the query: with sinusoids and W = 1 it varies by "
+        f"{small(printed)} over 8 x 8 pairs of positions, the right one by {meant:.2f}. In Transformer-XL it becomes v^T W_kR R_(i - j).",
     )
 
 
@@ -160,7 +160,7 @@ def sparsity_of_da_transformer() -> Correction:
     return Correction(
         "DA-Transformer's sparsity",
         "The ReLU adds sparsity, since only positive attention is amplified.",
-        "It clips logits, and a softmax follows: two keys whose products are negative keep "
+        "The ReLU clips logits, and a softmax follows: two keys whose products are negative keep "
         f"{float(mixed[0, 0, 0, 0]):.1%} of the weight beside one whose product is positive. No weight becomes 0.",
     )
 
@@ -187,5 +187,5 @@ def two_matrices() -> Correction:
         "Two rotation matrices",
         "The 2 x 2 rotation stands once as [cos sin; -sin cos], once as [cos -sin; sin cos].",
         "Both are right: the first for rows (x R), the second for columns (R x). At position 3 they give what `rope.rotate` gives, "
-        f"to {small(off)}. What is wrong is to take one matrix for the other: the direction then is reversed.",
+        f"to {small(off)}. Taking one matrix for the other is wrong: it reverses the direction.",
     )

@@ -95,30 +95,30 @@ IDEAL = (
     Column("scheme", "", lambda subject: f"`{subject.scheme.name}`"),
     Column(
         "unique per position",
-        f"how many of {measures.LENGTH} positions change one and the same key differently: the key itself where the scheme adds or turns, "
-        "its logits (and value) for queries in the middle where it acts on pairs. Rounded to 1e-9.",
+        f"how many of {measures.LENGTH} positions change the same key in different ways. Schemes that add or rotate change the key itself; "
+        "for others, its logits (and value) for queries in the middle are compared. Rounded to 1e-9.",
         unique,
     ),
     Column(
         "linear relation",
-        f"one affine map from every code to the next is fitted by least squares on {measures.LENGTH // 2} positions chosen at random; it "
-        "holds if it gives all others to 1e-6.",
+        f"whether one affine map takes every code to the next. It is fitted by least squares on {measures.LENGTH // 2} positions chosen at "
+        "random, and must give all other codes to 1e-6.",
         linear,
     ),
     Column(
         "every position",
         f"whether a token can stand at position {measures.FAR:,}; if not, the last position where one can, found by bisection. Whether "
-        "a model trained on short texts is any good there is no property of the encoding, and not measured.",
+        "a model trained on short texts works there is not a property of the encoding, and is not measured.",
         endless,
     ),
     Column(
         "deterministic",
-        "whether the position alone gives the code: a layer that is made anew gives the same bits, and no number in it is learned.",
+        "whether the position alone determines the code: a new layer gives the same bits, and no number in it is learned.",
         generated,
     ),
     Column(
         "more dimensions",
-        "half of the channels (or heads) take the row, half the column of an 8 x 8 grid: whether all 64 cells are told apart.",
+        "whether all 64 cells of an 8 x 8 grid get different codes, if half of the channels (or heads) encode the row and half the column.",
         dimensions,
     ),
 )
@@ -142,9 +142,9 @@ ATTENTION = (
     ),
     Column(
         "keeps a KV cache valid",
-        "whether 12 tokens decoded one by one, each key and value computed once and kept, give to 1e-9 what attention over all at once "
-        "gives; and, where an operation is told the length of the sequence, whether a key is the same once the sequence is a token longer "
-        "than the original length.",
+        "whether 12 tokens decoded one by one, with each key and value computed once and kept, give the same as attention over all at "
+        "once, to 1e-9. If an operation takes the length of the sequence, a key must also stay the same when the sequence grows one token "
+        "longer than the original length.",
         cache,
     ),
 )
@@ -152,21 +152,21 @@ PRICE = (
     Column("scheme", "", lambda subject: f"`{subject.scheme.name}`"),
     Column(
         "learned numbers",
-        f"what the layer says it learns, for {measures.MODEL_HEADS} heads of {measures.MODEL_WIDTH} channels. What acts in every layer may "
-        "be learned in every layer.",
+        f"the parameters that one layer learns, for {measures.MODEL_HEADS} heads of {measures.MODEL_WIDTH} channels. A scheme that acts in "
+        "every layer may learn them in every layer.",
         lambda subject: f"{subject.cost.learned:,}",
     ),
     Column(
         "operations per token",
-        "additions, products, functions and comparisons that the reference computes beyond plain attention, counted by arrays that count "
-        "(`tools/properties/counting.py`) at 4, 8 and 16 tokens; the parabola through these must give 32 tokens exactly. What acts on the "
-        "input is counted once.",
+        "additions, products, functions and comparisons that the reference computes in addition to plain attention. Counting arrays "
+        "(`tools/properties/counting.py`) count them at 4, 8 and 16 tokens; the parabola through these counts must give that at 32 tokens "
+        "exactly. Schemes that act on the input are counted once.",
         lambda subject: f"{subject.cost.per_token:,}",
     ),
     Column(
         "operations per pair",
-        f"the same count, where it grows with pairs of tokens; all {measures.MODEL_HEADS} heads together. The reference optimises nothing: "
-        "Transformer-XL's and Shaw's own efficient forms do per distance what it does per pair.",
+        f"the part of the same count that grows with the pairs of tokens, for all {measures.MODEL_HEADS} heads together. The reference is "
+        "not optimised: Transformer-XL's and Shaw's own efficient algorithms do per distance what it does per pair.",
         lambda subject: f"{subject.cost.per_pair:,}",
     ),
 )
@@ -190,7 +190,7 @@ def text() -> str:
 def _lines(measured: list[Subject]) -> Iterator[str]:
     yield "# Properties of every scheme, measured"
     yield ""
-    yield "`make pages` writes this page (`python -m tools.properties`). No cell is typed in: each is measured on the reference,"
+    yield "`make pages` writes this page (`python -m tools.properties`). Each cell is measured on the reference,"
     yield f"through the scheme's layer, with {measures.HEADS} heads of {measures.WIDTH} channels unless a column says otherwise."
     for title, columns in TABLES:
         yield from ("", f"## {title}", "")
@@ -200,7 +200,7 @@ def _lines(measured: list[Subject]) -> Iterator[str]:
     yield from ("", "## What the lecture notes say of these properties", "")
     yield f"*RoPE has all of the first table.* {_ideal(measured)}"
     yield from ("", "## Where the lecture notes are wrong", "")
-    yield "The schemes were collected from lecture notes. What these say is printed in italics; the numbers are measured with this page."
+    yield "The schemes were collected from lecture notes. Their claims are in italics; the numbers are measured when this page is written."
     for correction in corrections():
         yield from _corrected(correction)
 
@@ -210,7 +210,7 @@ def _ideal(measured: list[Subject]) -> str:
     every = [subject for subject in measured if all(column.cell(subject) == "yes" for column in IDEAL[1:])]
     names = ", ".join(f"`{subject.scheme.name}`" for subject in every)
     also = ", ".join(f"`{subject.scheme.name}`" for subject in every if measures.relative(subject.layer) and cache(subject) == "yes")
-    return f"These have: {names}. Relative only as well, with a cache that stays valid: {also}."
+    return f"These schemes have all of it: {names}. These are also relative only and keep a cache valid: {also}."
 
 
 def _table(columns: tuple[Column, ...], measured: list[Subject]) -> Iterator[str]:
