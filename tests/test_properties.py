@@ -103,7 +103,7 @@ def test_what_is_measured_is_what_the_papers_say(scheme: str, column: str, expec
 
 
 def test_rope_has_every_ideal_property_and_learned_tables_do_not() -> None:
-    (line,) = [line for line in page.text().splitlines() if "These have: " in line]
+    (line,) = [line for line in page.text().splitlines() if "These schemes have all of it: " in line]
 
     assert "`rope`" in line
     assert "`learned`" not in line
@@ -181,7 +181,7 @@ def test_counting_does_not_change_what_is_computed() -> None:
 
 FACTS = {
     "T5 and the key-value cache": "less than 1e-12",
-    "ALiBi's slopes": "so for 8 only",
+    "ALiBi's slopes": "holds for 8 heads only",
     "RoPE and decay": "first rises from distance 11 to the next, RoFormer's bound from distance 18 and on 2020 of 4096 steps",
     "Where frequencies begin": "is 1 radian",
     "Shaw's clip of values": "distance 15",
