@@ -233,7 +233,12 @@ def test_operations_per_pair_are_those_that_are_counted(scheme: str) -> None:
 
 @pytest.mark.parametrize(
     ("here", "there"),
-    [("0.32", "0.32"), ("62.1 and 16.7", "62.1, positions 1 and 500 have 16.7"), ("22.7 %", "22.7%"), ("after distance 11", "from distance 11")],
+    [
+        ("0.32", "0.32"),
+        ("62.1 and 16.7", "62.1, positions 1 and 500 have 16.7"),
+        ("22.7 %", "22.7%"),
+        ("after distance 11", "from distance 11"),
+    ],
 )
 def test_numbers_quoted_from_the_properties_are_those_of_now(here: str, there: str) -> None:
     assert here in TEXT
