@@ -56,7 +56,7 @@ SCHEME = Scheme(
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): Meta's own code and its weights; torchtune",
         "layout=half": "pairs (j, j + head_dim / 2): transformers' Llama, whose weights are permuted for it; vLLM, litgpt",
-        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3, which takes rope_type 'llama3' too",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3, with rope_type 'llama3' too",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): Meta's code and nearly all other",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
     },

@@ -136,7 +136,7 @@ SCHEME = Scheme(
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): the paper's rope, ggml's mode 0 with freq_factors",
         "layout=half": "pairs (j, j + head_dim / 2): Phi-3 in transformers, ggml's mode 2 with freq_factors",
-        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3, which takes rope_type 'longrope' too",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3 with rope_type 'longrope'",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): Phi-3 and nearly all code",
         "direction=negative": "clockwise: nanochat's helper in transformers, which takes rope_type 'longrope' too",
     },

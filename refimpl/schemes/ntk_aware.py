@@ -43,7 +43,7 @@ SCHEME = Scheme(
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): exllama's alpha_value, before weights are permuted",
         "layout=half": "pairs (j, j + head_dim / 2): HunYuan in transformers, which calls it alpha",
-        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3, for other rules",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3, for other rules",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
     },

@@ -67,7 +67,7 @@ SCHEME = Scheme(
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): the paper's rope",
         "layout=half": "pairs (j, j + head_dim / 2): the authors' LlamaPartNTKScaledRotaryEmbedding, and Llama 3 in transformers",
-        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): the paper's rope and nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
     },

@@ -54,7 +54,7 @@ SCHEME = Scheme(
         "placement=last": "heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with latent attention",
         "layout=interleaved": "pairs (2j, 2j + 1) of the part: GPT-J, GLM, DeepSeek V2 and V4",
         "layout=half": "pairs (j, j + rotary_dim / 2) of the part: GPT-NeoX, Phi, StableLM, Qwen3-Next",
-        "layout=interleaved_to_half": "reads neighbours, writes halves of the part: DeepSeek-V3 in transformers",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves of the part: DeepSeek-V3 in transformers",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: no released model with a part is known",
     },

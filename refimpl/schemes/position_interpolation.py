@@ -65,7 +65,7 @@ SCHEME = Scheme(
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): ggml's mode 0 with freq_scale = 1 / factor",
         "layout=half": "pairs (j, j + head_dim / 2): transformers' Llama and Gemma 3 with rope_type 'linear', keras-hub's RotaryEmbedding",
-        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3, which takes rope_type 'linear' too",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3, with rope_type 'linear' too",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): the paper's rope and nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
     },

@@ -127,7 +127,7 @@ SCHEME = Scheme(
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): ggml's mode 0, so llama.cpp's Llama and DeepSeek-V2",
         "layout=half": "pairs (j, j + head_dim / 2): transformers' Llama, Qwen 2.5 and 3, gpt-oss; ggml's mode 2",
-        "layout=interleaved_to_half": "reads neighbours, writes halves: transformers' DeepSeek-V3 (apply_rotary_pos_emb_interleave)",
+        "layout=interleaved_to_half": "reads adjacent channels, writes halves: transformers' DeepSeek-V3 (apply_rotary_pos_emb_interleave)",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): the paper's rope and nearly all code",
         "direction=negative": "clockwise: nanochat's helper in transformers, which takes rope_type 'yarn' too",
     },
