@@ -136,6 +136,16 @@ def test_a_mistake_is_named_in_genuine_float32_code(change: dict[str, Any], name
     assert diagnosis.also_fits == ()
 
 
+def test_what_is_named_is_not_said_to_fit_besides() -> None:
+    seen = right("rope.rotate", lambda values, _: 1.5 * values)
+    few = [one for one in seen if one.vector.id in ("rope.rotate/shifted-half", "rope.rotate/single-token")]
+
+    diagnosis = diagnose("rope.rotate", few, "float32")
+
+    assert diagnosis is not None
+    assert (diagnosis.mutants, diagnosis.also_fits) == (("rope.rotate/result*1.5",), ())
+
+
 def test_an_undeclared_convention_is_named_as_one() -> None:
     seen = only(observe("rope.rotate", float32_rotation(layout="half")), layout="interleaved")
     diagnosis = diagnose("rope.rotate", seen, "float32")

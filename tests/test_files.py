@@ -4,7 +4,6 @@ import ast
 import errno
 import os
 import tempfile
-import threading
 from pathlib import Path
 
 import pytest
@@ -66,15 +65,29 @@ def test_a_device_is_written_into(tmp_path: Path, *, linked: bool) -> None:
 def test_a_pipe_is_written_into(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    got: list[bytes] = []
-    reader = threading.Thread(target=lambda: got.append(path.read_bytes()))
-    reader.start()
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
 
     files.write(path, "through it")
-    reader.join(timeout=30)
 
-    assert got == [b"through it"]
+    assert os.read(reader, 100) == b"through it"
+    os.close(reader)
     assert path.is_fifo()
+
+
+def test_a_pipe_that_nobody_reads_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    with pytest.raises(OutputError, match=r"^pipe must have a reader, got none: '.*pipe'$"):
+        files.write(path, "gone")
+
+
+def test_a_folder_for_reports_lies_in_one_that_is_there(tmp_path: Path) -> None:
+    files.make_ready(tmp_path / "made")
+
+    assert (tmp_path / "made").is_dir()
+    with pytest.raises(OutputError, match=r"^folder must be one that files can be written to, got '.*absent/made' \(No such file"):
+        files.make_ready(tmp_path / "absent" / "made")
 
 
 @pytest.mark.parametrize(("name", "words"), [("absent/file", "folder of the file must exist"), (".", "file must not be a folder")])

@@ -60,6 +60,9 @@ STATES = {
     "del sys.modules['json']": "imported modules",
     "sys.settrace(lambda *_: None)": "what traces calls",
     "sys.setprofile(lambda *_: None)": "what traces calls",
+    "os.close(0)": "standard input",
+    "FILES = [os.open(os.devnull, os.O_RDONLY) for _ in range(100)]": "how many files are open",
+    "import codecs; codecs.register_error('strict', codecs.ignore_errors)": "what can't be encoded",
     "sys.setswitchinterval(1.0)": "when threads are switched",
     "os.nice(1)": "how nice the process is",
     "sys.set_int_max_str_digits(1000)": "how long the text of integers may be",
@@ -73,7 +76,14 @@ TORCH = {
 }
 PROCESSORS = {"os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})": "on which processors it runs"}
 SEVERAL = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
-HERE = {**STATES, **(PROCESSORS if SEVERAL else {}), **(TORCH if importlib.util.find_spec("torch") else {})}
+GROUPS = {"os.setgroups([54321])": "users and groups"}
+PRIVILEGED = hasattr(os, "geteuid") and os.geteuid() == 0
+HERE = {
+    **STATES,
+    **(PROCESSORS if SEVERAL else {}),
+    **(GROUPS if PRIVILEGED else {}),
+    **(TORCH if importlib.util.find_spec("torch") else {}),
+}
 
 
 def written(folder: Path, inside: str, *, outside: str = "", framework: str = "numpy") -> str:
@@ -227,6 +237,18 @@ def test_a_pile_below_the_limit_ends_before_another_implementation_is_asked(tmp_
         session.request(healthy, "float32", [], {"num_heads": 4, "max_bias": 8.0})
 
         assert (session.starts, session.late) == (2, {})
+
+
+RIGHT = "result = parameters['base'] ** (-np.arange(0, parameters['head_dim'], 2) / parameters['head_dim'])"
+
+
+@pytest.mark.parametrize("change", ["vars(builtins).pop('sorted', None)", "builtins.len = None", "re.compile = None"])
+def test_what_a_call_replaces_changes_no_answer_of_its_own(tmp_path: Path, change: str) -> None:
+    report = check(written(tmp_path, f"{RIGHT}; {change}; return result", outside="import builtins, re"), level="smoke")
+
+    faulty = [result for result in report.results if result.implementation == "faulty"]
+    assert [result.outcome for result in faulty if result.convicts] == []
+    assert any("names of the standard library" in result.outcome.message for result in faulty if isinstance(result.outcome, Advisory))
 
 
 def convictions(report: Report, reason: Reason) -> list[str]:

@@ -4,6 +4,7 @@ import ast
 import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,11 +31,12 @@ Named = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Calling:
-    """One function, called as its adapter declares; ``stacked`` puts its framework's arrays one behind another."""
+    """One function, called as its adapter declares, inside of ``foreign``; ``stacked`` puts its framework's arrays one behind another."""
 
     operation: Operation
     implementation: Implementation
     stacked: Callable[[list[Any]], Any]
+    foreign: AbstractContextManager[object] = field(default_factory=nullcontext)
     form: Form = field(init=False)
     takes: Takes = field(init=False)
     roles: tuple[str, ...] = field(init=False)
@@ -80,7 +82,8 @@ class Calling:
     def _called(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> list[Any]:
         arguments, keywords = self._arguments(given, parameters)
         try:
-            returned = self.implementation.function(*arguments, **keywords)
+            with self.foreign:
+                returned = self.implementation.function(*arguments, **keywords)
         except (AttributeError, TypeError) as error:
             if UNFIT.search(words(error)):
                 named = ", ".join([*given, *(f"{name}=..." for name in keywords if name not in given)])

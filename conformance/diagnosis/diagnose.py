@@ -203,9 +203,13 @@ def _many(found: Sequence[Fit]) -> list[Candidate]:
 
 
 def _explained(found: Sequence[Fit]) -> list[Candidate]:
-    """Return what is worth a word: what fits worse than one that fits exactly isn't."""
+    """Return what is worth a word, each name once: what fits worse than one that fits exactly isn't."""
     best = found[0][0] if found else Grade.EXACT
-    return [candidate for grade, candidate in found if grade == best or best != Grade.EXACT]
+    named: dict[str, Candidate] = {}
+    for fit, candidate in found:
+        if fit == best or best != Grade.EXACT:
+            named.setdefault(candidate.name, candidate)
+    return list(named.values())
 
 
 def _grade(candidate: Candidate, everything: Sequence[Seen]) -> Grade | None:

@@ -3,7 +3,8 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,11 +42,12 @@ class Stranger:
         declared = None if known is None else [known.operation, targets.plain_restrictions(known.restrictions)]
         return {"label": self.label, "framework": self.name, "declared": declared, **_signature(self.function)}
 
-    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
-        """Return what it returns, as a flat list of arrays."""
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray], foreign: AbstractContextManager[object]) -> Answer:
+        """Return what it returns, as a flat list of arrays; it is called inside of a context."""
         made = [self._laid(argument, arrays, request) for argument in request["arguments"]]
         keywords = {name: self._laid(argument, arrays, request) for name, argument in request["keywords"].items()}
-        returned = self.function(*made, **keywords)
+        with foreign:
+            returned = self.function(*made, **keywords)
         parts = [exact(part, self.framework)[0] for part in _flat(returned)]
         return {"status": "ok", "complex": _complex(returned)}, parts
 
@@ -78,12 +80,17 @@ def found(target: str, framework: str | None) -> tuple[list[Stranger], bool]:
     return [Stranger(known.label, known.function, library, adapter.framework, known) for known in adapter.implementations], False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Undeclared:
     """All functions of a target; ``alone`` where it is one function, not an adapter."""
 
     strangers: list[Stranger]
     alone: bool
+    foreign: AbstractContextManager[object] = field(default_factory=nullcontext)
+
+    def call_within(self, foreign: AbstractContextManager[object]) -> None:
+        """Call what is foreign inside of a context from now on."""
+        self.foreign = foreign
 
     def describe(self) -> dict[str, object]:
         """Return what the signatures say."""
@@ -93,7 +100,7 @@ class Undeclared:
         """Return the reply to one call."""
         stranger: Stranger = self.strangers[request["index"]]
         try:
-            return stranger.answer(request, arrays)
+            return stranger.answer(request, arrays, self.foreign)
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
 

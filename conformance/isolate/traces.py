@@ -1,5 +1,6 @@
 """What a call leaves changed in its process: the state that all code there shares."""
 
+import codecs
 import ctypes
 import gc
 import os
@@ -23,6 +24,10 @@ LARGEST = 1 << 20
 REMEMBERED = 6
 #: The bytes of NumPy's usual generator: 624 words, and the place in them.
 MERSENNE_TWISTER = 4 * 625
+#: So many files more that stay open are told of.
+FILES = 64
+#: How text that can't be encoded is dealt with.
+MISFITS = ("strict", "ignore", "replace", "backslashreplace", "surrogateescape")
 SIGNALS = ("SIGALRM", "SIGCHLD", "SIGINT", "SIGPIPE", "SIGTERM", "SIGUSR1", "SIGUSR2")
 LIMITS = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_DATA", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC", "RLIMIT_STACK")
 
@@ -162,6 +167,13 @@ def _floating() -> object:
     return least / 2 > 0.0, 1.0 + half, -1.0 - half
 
 
+def _files() -> object:
+    """Return about how many files are open: the lowest free number, of which one or the other that a library keeps open changes nothing."""
+    lowest = os.open(os.devnull, os.O_RDONLY)
+    os.close(lowest)
+    return lowest // FILES
+
+
 class _Names:
     """What stands under each name of some modules: equal where what lasts is the same, since parts are imported late."""
 
@@ -237,6 +249,10 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "on which processors it runs": lambda: os.sched_getaffinity(0),
     "the recursion limit": sys.getrecursionlimit,
     "permissions of new files": _mask,
+    "users and groups": lambda: (os.getresuid(), os.getresgid(), os.getgroups()),
+    "standard input": lambda: os.fstat(0)[:3],
+    "how many files are open": _files,
+    "what can't be encoded": lambda: [codecs.lookup_error(name) for name in MISFITS],
     "signal handlers": _signals,
     "blocked signals": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
     "timers": _timers,

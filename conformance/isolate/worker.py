@@ -6,8 +6,8 @@ import platform
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from time import monotonic, process_time
 from typing import Any, Protocol
 
@@ -37,26 +37,27 @@ BUSY = 4
 
 @dataclass(frozen=True)
 class Runner:
-    """One implementation, ready to be called."""
+    """One implementation, ready to be called inside of a context."""
 
     implementation: Implementation
     operation: Operation
     framework: NumPy
     takes_dtype: bool
+    foreign: AbstractContextManager[object] = field(default_factory=nullcontext)
     calling: Calling = field(init=False)
     kept: traces.Kept = field(init=False)
 
     def __post_init__(self) -> None:
         """Keep no result yet."""
         one = self.implementation
-        object.__setattr__(self, "calling", Calling(self.operation, one, self.framework.stacked))
+        object.__setattr__(self, "calling", Calling(self.operation, one, self.framework.stacked, self.foreign))
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
     def run(
         self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner
     ) -> Answer:
         """Return the reply's header and its arrays; ``under`` names a circumstance of the framework."""
-        refusal = self.implementation.refuses(parameters)
+        refusal = self.refusal(parameters)
         if refusal is not None:
             return {"status": "unsupported", "reason": refusal, "declared": True}, []
         call = _Call(self, parameters, dtype, under, manner)
@@ -73,6 +74,11 @@ class Runner:
             "overwritten": sorted(call.overwritten),
         }
         return header, list(values.values())
+
+    def refusal(self, parameters: Mapping[str, object]) -> str | None:
+        """Return why the declaration doesn't take parameters."""
+        with self.foreign:
+            return self.implementation.refuses(parameters)
 
     def _values(self, call: "_Call", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         if call.manner.cotangents:
@@ -118,7 +124,8 @@ class _Call:
         named = self._named(arrays)
         given = self._given(named)
         parts = functools.partial(self._parts_of, named, list(given))
-        gradients = framework.gradients(parts, list(given.values()), cotangents)
+        with self.runner.foreign:
+            gradients = framework.gradients(parts, list(given.values()), cotangents)
         if not all(traces.equal(exact(cotangent, framework)[0], before) for cotangent, before in zip(cotangents, was, strict=True)):
             self.modified.add("cotangent")
         owner, result = features(operation), next(iter(operation.results))
@@ -233,6 +240,10 @@ class Worker:
         self.framework = framework
         self.runners = [_runner(implementation, framework) for implementation in adapter.implementations]
 
+    def call_within(self, foreign: AbstractContextManager[object]) -> None:
+        """Call what is foreign inside of a context from now on."""
+        self.runners = [replace(runner, foreign=foreign) for runner in self.runners]
+
     def describe(self) -> dict[str, object]:
         """Return what the harness needs to know: versions, and every implementation."""
         return {
@@ -251,7 +262,7 @@ class Worker:
         runner: Runner = self.runners[request["index"]]
         parameters = {name: tuple(value) if isinstance(value, list) else value for name, value in request["parameters"].items()}
         if request.get("admits"):
-            return {"status": "ok", "refusal": runner.implementation.refuses(parameters)}, []
+            return {"status": "ok", "refusal": runner.refusal(parameters)}, []
         named = dict(zip(runner.operation.arrays, arrays, strict=False))
         manner = Manner.of(request, arrays[len(named) :])
         try:
@@ -271,6 +282,9 @@ class Worker:
 
 class Answering(Protocol):
     """What a worker process is asked for."""
+
+    def call_within(self, foreign: AbstractContextManager[object]) -> None:
+        """Call what is foreign inside of a context from now on."""
 
     def describe(self) -> dict[str, object]:
         """Return what the harness needs to know before it calls."""
@@ -292,6 +306,7 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
         with library:
             worker = load(target)
             described = worker.describe()
+        worker.call_within(library)
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
         channel.send(_clipped({"status": kind, "message": str(error)}))
@@ -323,8 +338,7 @@ def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arr
     """Return the reply to one call and what it left changed; where an implementation wants to end the process, that is an exception."""
     before, replaced = traces.state(), library.replaced
     try:
-        with library:
-            header, values = worker.answer(request, arrays)
+        header, values = worker.answer(request, arrays)
     except ProgramEndedError:
         raise
     except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception

@@ -1,6 +1,7 @@
 """Write a file whole or not at all."""
 
 import contextlib
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -19,7 +20,7 @@ def write(path: Path, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     try:
         if _special(path):
-            with path.open("wb") as stream:
+            with os.fdopen(_opened(path), "wb") as stream:
                 stream.write(data)
         else:
             _replace(Path(os.path.realpath(path)), data)
@@ -43,6 +44,21 @@ def _replace(real: Path, data: bytes) -> None:
         raise
 
 
+def _opened(path: Path) -> int:
+    """Return what is no file, open for writing, or raise ``OutputError`` where it is a pipe that nobody reads, and would never be."""
+    if not path.is_fifo():
+        return os.open(path, os.O_WRONLY)
+    try:
+        opened = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        message = f"pipe must have a reader, got none: {str(path)!r}"
+        raise OutputError(message) from error
+    os.set_blocking(opened, True)
+    return opened
+
+
 def _special(path: Path) -> bool:
     """Whether something is there that is no file, as a pipe or a device; where ``/dev/stdout`` is a pipe, it leads to no path."""
     return path.exists() and not path.is_file()
@@ -64,7 +80,7 @@ def verify(path: Path) -> None:
 def make_ready(folder: Path) -> None:
     """Make a folder where there is none, or raise ``OutputError`` where no file can be written to it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
