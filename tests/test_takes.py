@@ -267,7 +267,7 @@ def test_decoding_that_forgets_the_past_is_convicted() -> None:
         ("rope.rotate", {"lowest": 3, "highest": 2}, "highest must be at least lowest, 3, got 2"),
         ("rope.rotate", {"lowest": -9, "highest": -1}, "highest must be at least 0, got -1"),
         ("rope.rotate", {"positions": "from_zero", "lowest": 1}, "must hold 0, got lowest=1"),
-        ("rope.rotate", {"positions": "zero"}, "positions must be one of any, whole, consecutive, from_zero, got 'zero'"),
+        ("rope.rotate", {"positions": "zero"}, "positions must be one of any, whole, consecutive, from_zero, grid, grid_xy, got 'zero'"),
         ("rope.rotate", {"rows": "one"}, "rows must be one of any, shared, each, got 'one'"),
         ("rope.rotate", {"highest": 1.5}, "highest must be an integer, got 1.5"),
         ("rope.rotate", {"queries": "at_end"}, "queries must be declared of an operation with queries and keys"),
