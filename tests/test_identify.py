@@ -4,6 +4,7 @@ import functools
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,7 +58,7 @@ class Here(Strangers):
         self, _: int, arguments: Any, keywords: Mapping[str, Any], dtype: str, *, strided: bool = False
     ) -> tuple[list[np.ndarray], bool]:
         try:
-            header, values = self.stranger.answer(*request_for(arguments, keywords, dtype, strided=strided))
+            header, values = self.stranger.answer(*request_for(arguments, keywords, dtype, strided=strided), nullcontext())
         except Exception as error:
             raise Refused(told_with_place(error)) from error
         return values, bool(header["complex"])

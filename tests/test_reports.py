@@ -335,7 +335,7 @@ def test_the_same_twice_is_no_change() -> None:
 
 
 def test_check_writes_every_format_and_render_reads_the_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "new" / "reports"
+    folder = tmp_path / "reports"
 
     assert main(["check", str(EXAMPLE), "--level", "smoke", "--report", str(folder)]) == 1
     shown = capsys.readouterr().out
