@@ -178,9 +178,9 @@ def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
-        ("aababb", Reason.HASH_ORDER),
-        ("aababa", Reason.NOT_DETERMINISTIC),
-        ("aabbbb", Reason.NOT_DETERMINISTIC),
+        ("aababababab", Reason.HASH_ORDER),
+        ("aababababaa", Reason.NOT_DETERMINISTIC),
+        ("aabbbababab", Reason.NOT_DETERMINISTIC),
         ("aba", Reason.NOT_DETERMINISTIC),
     ],
 )
