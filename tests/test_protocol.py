@@ -259,7 +259,7 @@ def test_an_error_of_the_program_is_an_error(program: Callable[[str], Session]) 
         ('"[1, 2"', "a line must be one JSON object"),
         ('"[" * 100000 + "]" * 100000', "a line must be one JSON object"),
         ('"{\\"id\\": NaN}"', "a line must be one JSON object"),
-        ('{"id": request["id"] + 1, "replies": [{"unsupported": ""}]}', "must carry the id of its request (1), got 2"),
+        ('{"id": request["id"] + 1, "replies": [{"unsupported": ""}]}', "a reply must carry the id of its request, got another"),
         ('{"id": request["id"], "replies": [{"unsupported": ""}] * 2}', "a reply must answer 1 calls, got 2"),
         ('{"id": request["id"], "replies": [{"results": {"result": 1.5}}]}', "must obey call_reply of the schema"),
         ('{"id": request["id"], "replies": [{"results": {"result": {**x, "shape": [-4]}}}]}', "must obey call_reply of the schema"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.calls.limits import Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, Reason, TimedOut
+from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, Outcome, Reason, TimedOut
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
 from conformance.calls.takes import WHEN, Takes
 from conformance.isolate import replies
@@ -21,6 +21,7 @@ from conformance.isolate.channel import ChannelClosedError, ChannelError
 from conformance.isolate.interrupts import uninterrupted
 from conformance.isolate.process import Process
 from conformance.isolate.targets import COMMAND, LibraryMissing, TargetError
+from conformance.protocol.errors import UnaskedError
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import CAST
 
@@ -233,15 +234,23 @@ class Session:
         try:
             reply, values = self._exchanged(process, asked, arrays, forms, results)
         except CallFailedError as failure:
-            if before is None or failure.outcome != OTHERS:
+            ending = self._of_before(process, failure.outcome)
+            if before is None or ending is None:
                 raise
-            self.late.setdefault(before, UNASKED)
-            return self._answered(index, dtype, said, arrays, forms, results, by=by)
+            answered = self._answered(index, dtype, said, arrays, forms, results, by=by)  # in a fresh worker only its own faults end it
+            self.late.setdefault(before, ending)
+            return answered
         self._kin.reach(f"{self._named(index)},", reply["reached"])
         left = dict.fromkeys(f"{by}{each}" for each in reply["left"])
         self.left.setdefault(self._last, {}).update(left)
         self._altered = self._altered or bool(left)
         return reply, values
+
+    def _of_before(self, process: Process, outcome: Outcome) -> Crashed | None:
+        """Return what came of the call before, where that is why a call has this outcome."""
+        if self.program and isinstance(outcome, Crashed) and process.popen.returncode == UnaskedError.status:
+            return outcome
+        return UNASKED if outcome == OTHERS else None
 
     def _named(self, index: int) -> str:
         """Return what an implementation is called."""

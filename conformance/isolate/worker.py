@@ -23,13 +23,12 @@ from conformance.isolate import allocation, audit, kernel, targets, traces
 from conformance.isolate.channel import Channel, ChannelClosedError
 from conformance.isolate.library import Library
 from conformance.isolate.replies import LONGEST
-from conformance.protocol.errors import ProgramEndedError
+from conformance.protocol.errors import WAITING, ProgramEndedError
 from conformance.spec.declarations import features, operations
 from refimpl.spec import Operation
 
 Answer = tuple[dict[str, Any], list[np.ndarray]]
-#: The exit status of a worker whose program is gone (EX_SOFTWARE), and of one that can't reach the harness (EX_IOERR).
-PROGRAM_ENDED = 70
+#: The exit status of a worker that can't reach the harness (EX_IOERR).
 CUT_OFF = 74
 #: How many times as long as their CPU repeated calls may take, on a busy machine or where they wait.
 BUSY = 4
@@ -319,6 +318,8 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
     channel.send({**described, "reaches_parent": reaches, "reached": audit.news()})
     with suppress(ChannelClosedError):
         while True:
+            for wait in WAITING:
+                wait(channel.connection.fileno())
             request, arrays = channel.receive()
             header, values = _answer(worker, library, request, arrays)
             if os.getpid() != ours:
@@ -364,7 +365,7 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering] = declar
         serve(Channel(socket.socket(fileno=descriptor)), target, load)
         status = 0
     except (ProgramEndedError, UnreachableError) as error:
-        status = PROGRAM_ENDED if isinstance(error, ProgramEndedError) else CUT_OFF
+        status = error.status if isinstance(error, ProgramEndedError) else CUT_OFF
         _say(f"{error}\n")
     except BaseException as error:  # noqa: BLE001  our own fault: say so on the log
         _say(f"the worker failed: {told_with_place(error)}\n")

@@ -1,5 +1,10 @@
 """What can go wrong with a program, light enough for every worker to import."""
 
+from collections.abc import Callable
+
+#: What a worker does until the harness can be read: it raises ``UnaskedError`` where a program doesn't wait as well.
+WAITING: list[Callable[[int], None]] = []
+
 
 class ProtocolError(Exception):
     """A line that isn't what the protocol asks for."""
@@ -7,6 +12,15 @@ class ProtocolError(Exception):
 
 class ProgramEndedError(Exception):
     """The program is gone, or what it sends can't be followed any more."""
+
+    #: The exit status of its worker (EX_SOFTWARE).
+    status = 70
+
+
+class UnaskedError(ProgramEndedError):
+    """The program ended, or said something, after its last answer and before it had read another request."""
+
+    status = 71
 
 
 class CommandError(Exception):

@@ -1,18 +1,30 @@
 """A program that speaks the line protocol: start it, ask, read one line per question."""
 
+import fcntl
+import os
+import secrets
+import select
 import shlex
 import shutil
 import subprocess
+import sys
+import termios
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from conformance.adapt.wording import ended_with
 from conformance.protocol import lines
-from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
+from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError, UnaskedError
 from conformance.protocol.lines import LARGEST_LINE
+
+if TYPE_CHECKING:
+    import io
 
 #: Seconds for a program to end once its input or output is closed.
 PATIENCE = 0.5
+#: Of the id of a request: an integer of any language holds it.
+ID_BITS = 31
+UNASKED = "sent an answer that nobody asked for"
 
 
 def split(command: str) -> list[str]:
@@ -34,19 +46,30 @@ class Program:
     def __init__(self, command: str) -> None:
         """Start it."""
         self.command = command
-        self.asked = 0
         self.popen = subprocess.Popen(split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  the user's own program
+        self.output = cast("io.BufferedReader", self.popen.stdout)
+        self.unread: type[ProgramEndedError] = ProgramEndedError
 
     def describe(self) -> dict[str, Any]:
         """Return what the program offers."""
-        return self._ask("describe_reply", lines.describe_request(self.asked))
+        return self._ask("describe_reply", lines.describe_request(0))
 
     def calls(self, calls: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
         """Return one answer per call, in their order."""
-        reply = self._ask("call_reply", lines.call_request(self.asked, calls))
+        reply = self._ask("call_reply", lines.call_request(secrets.randbits(ID_BITS), calls))
         if len(reply["replies"]) != len(calls):
             self._lost(f"a reply must answer {len(calls)} calls, got {len(reply['replies'])}")
         return list(reply["replies"])
+
+    def wait(self, harness: int) -> None:
+        """Wait until the harness can be read; raise where the program says something, or ends, without being asked."""
+        output = self.output.fileno()
+        ended = not self._held() and output in select.select([output, harness], [], [])[0]
+        if self._held():
+            self._lost(f"it {UNASKED}", UnaskedError)
+        if ended or self.popen.poll() is not None:
+            raise UnaskedError(self._end())
+        self.unread = UnaskedError
 
     def close(self) -> None:
         """Close its input, and end it where that isn't enough."""
@@ -60,14 +83,15 @@ class Program:
             self.popen.wait()
 
     def _ask(self, kind: str, request: Mapping[str, object]) -> dict[str, Any]:
-        identity, self.asked = self.asked, self.asked + 1
-        self._write(lines.line(request))
+        line = lines.line(request)
+        self._write(line)
         try:
-            reply = lines.message(kind, self._read())
+            reply = lines.message(kind, self._read(len(line)))
         except ProtocolError as error:
             self._lost(str(error))
-        if reply["id"] != identity:
-            self._lost(f"a reply must carry the id of its request ({identity}), got {reply['id']}")
+        if reply["id"] != request["id"]:
+            self._lost(f"a reply must carry the id of its request, got another: it {UNASKED}", self.unread)
+        self.unread = ProgramEndedError
         return reply
 
     def _write(self, line: bytes) -> None:
@@ -77,23 +101,31 @@ class Program:
                 stream.write(line)
                 stream.flush()
         except OSError as error:
-            raise ProgramEndedError(self._end()) from error
+            raise self.unread(self._end()) from error
 
-    def _read(self) -> bytes:
-        stream = self.popen.stdout
-        line = stream.readline(LARGEST_LINE + 1) if stream is not None else b""
+    def _read(self, asked: int) -> bytes:
+        """Return a line; where there is none, the program may have ended before it read any of the bytes that were written last."""
+        line = self.output.readline(LARGEST_LINE + 1)
         if not line.endswith(b"\n"):
             if len(line) > LARGEST_LINE:
                 self._lost(f"a line must stay below {LARGEST_LINE} bytes, got more")
-            raise ProgramEndedError(self._end())
+            left = fcntl.ioctl(cast("io.BufferedWriter", self.popen.stdin), termios.FIONREAD, bytes(4))
+            raise (self.unread if int.from_bytes(left, sys.byteorder) == asked else ProgramEndedError)(self._end())
         return line
 
-    def _lost(self, reason: str) -> NoReturn:
+    def _held(self) -> bytes:
+        """Return what can be read at once."""
+        os.set_blocking(self.output.fileno(), False)
+        held = self.output.peek(1)
+        os.set_blocking(self.output.fileno(), True)
+        return held
+
+    def _lost(self, reason: str, kind: type[ProgramEndedError] = ProgramEndedError) -> NoReturn:
         """Give up: what follows on the channel can't be told from what went before."""
         self.popen.kill()
         self.popen.wait()
         message = f"the program broke the protocol: {reason}"
-        raise ProgramEndedError(message)
+        raise kind(message)
 
     def _end(self) -> str:
         try:

@@ -1,0 +1,150 @@
+"""What a program says or does after its answer is told of who answered, never of who is asked next."""
+
+import itertools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.calls.manner import TWICE
+from conformance.calls.outcomes import Crashed
+from conformance.calls.subject import CallFailedError
+from conformance.isolate.session import Session
+from conformance.isolate.targets import COMMAND
+from conformance.protocol import lines
+from conformance.protocol.program import Program
+from conformance.run import check
+
+#: A program that answers two operations rightly; the test puts in what it does once it has described itself, after an answer to the first
+#: operation, and before one to the second.
+PROGRAM = """
+import base64, json, os, select, struct, sys
+
+def say(said):
+    print(said if isinstance(said, str) else json.dumps(said), flush=True)
+
+def computed(operation, head_dim=0, base=0, num_heads=0, max_bias=0, slopes=""):
+    if operation == "alibi.slopes":
+        return [2 ** (-max_bias * i / num_heads) for i in range(1, num_heads + 1)]
+    return [base ** (-2 * i / head_dim) for i in range(head_dim // 2)]
+
+offered = [{"operation": "rope.frequencies"}, {"operation": "alibi.slopes", "restrictions": {"num_heads": [4, 8]}}]
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["method"] == "describe":
+        say({"id": request["id"], "protocol": 1, "name": "miniature", "implementations": offered})
+        DESCRIBED
+        continue
+    (call,) = request["calls"]
+    values = computed(call["operation"], **call["parameters"])
+    data = base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()
+    result = {"dtype": "float32", "shape": [len(values)], "base64": data}
+    reply = {"id": request["id"], "replies": [{"results": {"result": result}}]}
+    if call["operation"] == "alibi.slopes":
+        BEFORE
+        say(reply)
+        continue
+    say(reply)
+    AFTER
+"""
+SENT = "sent an answer that nobody asked for"
+ENDED = "the program ended with exit status 0"
+#: What a faulty program does once it has answered, and how that is told: at once, or as the next request comes.
+FAULTS = {
+    "twice": ("say(reply)", SENT),
+    "ahead": ('say({**reply, "id": request["id"] + 1})', SENT),
+    "blank": ('say("")', SENT),
+    "exit": ("os._exit(0)", ENDED),
+    "later twice": ("select.select([0], [], []); say(reply)", SENT),
+    "later exit": ("select.select([0], [], []); os._exit(0)", ENDED),
+}
+#: What is done in the first process alone.
+ONCE = "if not os.path.exists(__file__ + '.once'): open(__file__ + '.once', 'w').close() or {}"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Callable[..., str]:
+    def made(*, described: str = "pass", after: str = "pass", before: str = "pass") -> str:
+        path = tmp_path / "miniature.py"
+        path.write_text(PROGRAM.replace("DESCRIBED", described).replace("AFTER", after).replace("BEFORE", before), encoding="utf-8")
+        return f"{sys.executable} {path}"
+
+    return made
+
+
+@pytest.mark.parametrize(("after", "words"), FAULTS.values(), ids=FAULTS)
+def test_the_next_call_is_answered_and_the_one_before_is_told(command: Callable[..., str], after: str, words: str) -> None:
+    with Session(f"{COMMAND}{command(after=after)}") as session:
+        faulty, right = session.implementations
+        session.request(faulty, "float32", (), {"head_dim": 4, "base": 100.0})
+        slopes = session.request(right, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}).values["result"]
+
+        assert slopes.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
+        assert list(session.late) == [(faulty.index, "float32")]
+        assert words in str(session.afterwards(faulty.index, "float32"))
+
+
+@pytest.mark.parametrize("fault", ["twice", "ahead", "exit"])
+def test_a_check_convicts_the_faulty_implementation_and_no_other(command: Callable[..., str], fault: str) -> None:
+    after, words = FAULTS[fault]
+
+    report = check(f"{COMMAND}{command(after=after)}", cases=["rope.frequencies/two-pairs", "alibi.slopes/eight-heads"])
+
+    convicted = {(result.operation, result.check): str(result.outcome) for result in report.results if result.convicts}
+    assert list(convicted) == [("rope.frequencies", "nothing afterwards")]
+    assert words in convicted["rope.frequencies", "nothing afterwards"]
+    assert {result.operation for result in report.results if not result.convicts} == {"rope.frequencies", "alibi.slopes"}
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [('reply["id"] += 1', "a reply must carry the id of its request, got another"), (ONCE.format("os._exit(0)"), ENDED)],
+    ids=["another id", "exit once"],
+)
+def test_what_a_call_does_itself_is_told_of_no_other(command: Callable[..., str], before: str, words: str) -> None:
+    with Session(f"{COMMAND}{command(before=before)}") as session:
+        right, faulty = session.implementations
+        session.request(right, "float32", (), {"head_dim": 4, "base": 100.0})
+        with pytest.raises(CallFailedError) as failure:
+            session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
+
+        assert isinstance(failure.value.outcome, Crashed)
+        assert words in failure.value.outcome.message
+        assert session.late == {}
+
+
+def test_what_a_call_leaves_between_its_own_repetitions_is_told_of_no_other(command: Callable[..., str]) -> None:
+    with Session(f"{COMMAND}{command(before=ONCE.format('say(reply)'))}") as session:
+        right, faulty = session.implementations
+        session.request(right, "float32", (), {"head_dim": 4, "base": 100.0})
+        with pytest.raises(CallFailedError, match=SENT):
+            session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}, TWICE)
+
+        assert session.late == {}
+
+
+def test_what_comes_before_any_call_is_the_first_one_s(command: Callable[..., str]) -> None:
+    with Session(f"{COMMAND}{command(described='os._exit(0)')}") as session:
+        first = session.implementations[0]
+
+        with pytest.raises(CallFailedError, match=ENDED):
+            session.request(first, "float32", (), {"head_dim": 4, "base": 100.0})
+        assert session.late == {}
+
+
+def test_the_id_of_a_request_says_nothing_of_the_next(command: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, asked = Program._write, list[int]()  # noqa: SLF001  what is written is what the program sees
+    monkeypatch.setattr(Program, "_write", lambda program, line: asked.append(json.loads(line)["id"]) or plain(program, line))
+    program = Program(command())
+    call = lines.call("rope.frequencies", "miniature", "float32", {}, {"head_dim": 2, "base": 9.0})
+
+    program.describe()
+    for _ in range(4):
+        program.calls([call])
+    program.close()
+
+    steps = {after - before for before, after in itertools.pairwise(asked)}
+    assert len(steps) == 4
+    assert all(0 <= identity < 1 << 31 for identity in asked)
