@@ -1,6 +1,7 @@
 """Judge a function inside the test that calls it: no worker, so a crash ends the test and what was called before can't be undone."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Resul
 from conformance.calls.subject import Reply
 from conformance.calls.takes import Positions
 from conformance.isolate import targets
+from conformance.isolate.library import Library
 from conformance.isolate.session import Descriptor, Session, received
 from conformance.isolate.worker import Worker
 from conformance.run import any_seed
@@ -19,6 +21,20 @@ from conformance.show.report import message
 
 #: How many examples each law gets.
 EXAMPLES = {"smoke": 5, "core": 12, "full": 120}
+
+
+class _Undone(Library):
+    """Undo what a function replaces in the standard library, or sets of NumPy's errors: our own code runs here too."""
+
+    def __enter__(self) -> None:
+        """Begin a call."""
+        self.errors = np.geterr()
+        super().__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """End it."""
+        super().__exit__(kind, error, trace)
+        np.seterr(**self.errors)
 
 
 class InProcess(Session):
@@ -31,6 +47,7 @@ class InProcess(Session):
         super().__init__(adapter.name)
         self.adapter = adapter
         self.worker = Worker(adapter, targets.framework(adapter))
+        self.worker.call_within(_Undone())
 
     @property
     def about(self) -> Mapping[str, Any]:

@@ -195,6 +195,47 @@ def test_identify_says_what_changes_answers_besides_the_calls(
     assert ("hash order" in told, "fresh worker" in told) == ("hash order" in words, "fresh worker" in words)
 
 
+def identified(folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py") -> str:
+    (folder / name).write_text(f"import os\nimport numpy as np\nCALLS = []\n{function}\n", encoding="utf-8")
+    main(["identify", f"{folder / name}:f", "--no-check", "--call-seconds", "5"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_function_that_gives_the_same_in_every_process_is_not_said_to_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "fresh worker" not in identified(tmp_path, capsys, "def f(x): return np.sqrt(np.where(x < 0, np.nan, x))")
+
+
+def test_identify_tells_of_a_call_that_had_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = (
+        "def f(num_heads, max_bias=8.0):\n"
+        "    CALLS.append(1)\n"
+        "    if len(CALLS) == 3: os._exit(9)\n"
+        "    return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
+    )
+
+    assert "a call had no answer: the process ended with exit status 9" in identified(tmp_path, capsys, source)
+
+
+def test_a_file_that_no_import_can_name_gets_no_adapter_that_imports_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = "def f(num_heads, max_bias=8.0): return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
+    told = identified(tmp_path, capsys, source, "a b-c.py")
+
+    assert "its file's name is no name of a module" in told
+    assert "import f" not in told
+
+
+def test_precision_tells_of_a_crash_that_passed_when_it_was_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = "if not (HERE / 'ended').exists(): (HERE / 'ended').touch(); os._exit(6)"
+    written(tmp_path, inside=once)
+    monkeypatch.chdir(tmp_path)
+
+    main(["precision", "kept.py"])
+
+    assert "a crash: the process ended with exit status 6" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("command", ["identify", "precision"])
 def test_what_a_function_leaves_behind_and_how_it_ends_later_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str

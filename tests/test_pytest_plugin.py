@@ -1,6 +1,8 @@
 """The plugin as its users meet it: other pytest processes, on examples that are right and wrong."""
 
+import builtins
 import functools
+import itertools
 import json
 import os
 import re
@@ -271,3 +273,31 @@ def test_drawn_parts_stay_in_their_range(
 def test_an_operation_that_doesn_t_exist_has_no_strategy() -> None:
     with pytest.raises(ValueError, match=r"got 'rope.rotat' \(did you mean rope.rotate\?\)"):
         strategies.calls("rope.rotat")
+
+
+def test_what_a_function_replaces_meets_no_code_of_ours_and_no_other_test() -> None:
+    def slopes(*, num_heads: int, max_bias: float) -> np.ndarray:
+        result = 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)
+        vars(builtins).pop("sorted", None)
+        np.seterr(all="raise")
+        return result
+
+    assert_conforms(slopes, "alibi.slopes", level="smoke", seed=1, slopes="paper")
+
+    assert sorted([2, 1]) == [1, 2]
+    assert np.geterr()["over"] == "warn"
+
+
+def test_an_exception_at_times_is_not_said_to_depend_on_earlier_calls_alone() -> None:
+    calls = itertools.count()
+
+    def slopes(*, num_heads: int, max_bias: float) -> np.ndarray:
+        if next(calls) % 7 == 3:
+            message = "out of luck"
+            raise RuntimeError(message)
+        return np.asarray(2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads))
+
+    with pytest.raises(AssertionError, match="not deterministic: ") as told:
+        assert_conforms(slopes, "alibi.slopes", level="smoke", seed=1, slopes="paper")
+
+    assert "fresh worker" not in str(told.value)

@@ -23,6 +23,7 @@ from conformance.isolate.targets import TargetError
 
 FEW = 3
 HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
+UNNAMED = "its file's name is no name of a module: rename the file for an adapter that imports it"
 DIFFERS = "answers differ from one fresh worker to the next"
 #: What an exception names where arrays of one library came to code for another.
 ARRAYS = ("ndarray", "Tensor", "torch")
@@ -80,7 +81,8 @@ def _told(strangers: Strangers, found: Found) -> Told:
             told = replace(told, text=told.declaration())
         except OutOfTimeError:
             told = replace(told, settings=(), undone="which settings it follows, and an adapter")
-    return replace(told, left=strangers.aftermath(found.signature.index, ANY))
+    named = (UNNAMED,) if strangers.alone and place is None else ()
+    return replace(told, left=(*strangers.aftermath(found.signature.index, ANY), *named))
 
 
 def _changing(strangers: Strangers, found: Found) -> Iterator[str]:
@@ -104,9 +106,11 @@ def _checked(target: str, told: Told, limits: Limits | None, strangers: Stranger
     return None if text is None else checked(text, folder, limits, late=lambda: strangers.over)
 
 
-def _place(target: str) -> Place:
-    module, _, name = target.rpartition(":")
-    return Place(Path(module).stem if module.endswith(".py") else module, name)
+def _place(target: str) -> Place | None:
+    """Return where an adapter finds a function, or nothing where its file can't be imported by its name."""
+    path, _, name = target.rpartition(":")
+    module = Path(path).stem if path.endswith(".py") else path
+    return Place(module, name) if all(part.isidentifier() for part in module.split(".")) else None
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:

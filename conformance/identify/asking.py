@@ -116,7 +116,10 @@ class Strangers(Session):
         try:
             reply, values = self._answered(index, ANY, header, arrays, replies.ANSWERED)
         except CallFailedError as error:
-            raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
+            words, fatal = _words(error.outcome), isinstance(error.outcome, FATAL)
+            if fatal:
+                self.left.setdefault((index, ANY), {})[f"a call had no answer: {words}"] = None
+            raise Refused(words, fatal=fatal) from error
         if reply["status"] != "ok":
             raise Refused(reply["message"])
         return values, reply["complex"]

@@ -67,7 +67,8 @@ class Probe:
 
     def _note(self, arrays: Mapping[str, Any], answer: list[np.ndarray] | str) -> None:
         if self.seen is not None:
-            self.seen.append(Exchange(replace(self, seen=None), arrays, answer))
+            given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arrays.items()}  # written to later
+            self.seen.append(Exchange(replace(self, seen=None), given, answer))
 
     def having(self, **settings: Any) -> "Probe":
         """Return the same with other settings."""

@@ -75,7 +75,9 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
         measured = curve.measure(found, task, depends=depends)
         if not answers.futile(asked):
             measured = replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
-        yield replace(measured, left=session.aftermath(task.descriptor.index, task.dtype))
+        kept = {id(each) for each in found}
+        ended = dict.fromkeys(str(each.fault) for each in asked if each.fatal and id(each) not in kept)
+        yield replace(measured, left=(*session.aftermath(task.descriptor.index, task.dtype), *ended))
 
 
 def _alone(session: Session, task: Task) -> answers.Alone:

@@ -25,6 +25,10 @@ SMOKE = 3
 EVIDENCE = "evidence"
 NOT_REACHED = "the declaration has no more calls, or calls before it kept crashing or hanging"
 
+CHANGES = Failed(
+    Reason.NOT_DETERMINISTIC,
+    "answers change by chance or with what was called before, which a test's own process can't tell apart (`posenc check` can)",
+)
 
 @dataclass(frozen=True)
 class Question:
@@ -215,7 +219,8 @@ class Judge:
             return found.result(self.session.opened, case.overruled(found))
         self.diagnoses.setdefault(_named(found.task), None)  # values that depend on history show no mistake of values
         cause = self._cause(case)
-        told = f"{history.ALONE}: {cause.message}" if case.affected else cause.message
+        alone = history.ALONE if self.session.isolated else "the same call passes when it is repeated"
+        told = f"{alone}: {cause.message}" if case.affected else cause.message
         return replace(found.result(self.session.opened), outcome=replace(cause, message=told))
 
     def _cause(self, case: Case) -> Failed:
@@ -223,7 +228,7 @@ class Judge:
         key = case.task.descriptor.index, case.task.dtype
         if key not in self.causes:
             blamed = history.verdict(self.session, self.journal, case) if self.session.isolated else None
-            cause = Failed(Reason.HISTORY, history.told(case.pair))
+            cause = Failed(Reason.HISTORY, history.told(case.pair)) if self.session.isolated else CHANGES
             if blamed is not None and isinstance(blamed.outcome, Failed) and blamed.outcome.reason is not Reason.HISTORY:
                 cause = blamed.outcome
             self.causes[key] = cause
