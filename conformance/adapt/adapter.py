@@ -89,6 +89,8 @@ class Adapter:
     version: str | None = None
     rejects_bad_input: bool = False
     implementations: list[Implementation] = field(default_factory=list)
+    #: What a program does until the harness can be read by this descriptor: it raises ``UnaskedError`` where it doesn't wait as well.
+    waits: Callable[[int], None] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a framework, dtype or profile that doesn't exist, a name that can't be written down, and values of other types."""

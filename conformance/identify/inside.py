@@ -68,24 +68,13 @@ class Stranger:
         return self.framework.integers(values) if values.dtype.kind == "i" else self.framework.floats(values, dtype)
 
 
-def found(target: str, framework: str | None) -> tuple[list[Stranger], bool]:
-    """Return the function that ``place:name`` names and true, or all implementations of an adapter, without what they declare."""
-    place, colon, name = target.rpartition(":")
-    if colon and not target.startswith(targets.COMMAND) and (place.endswith(".py") or target not in targets.BUNDLED):
-        value = _named(target, targets.module(place), name)
-        if not isinstance(value, Adapter):
-            return [_stranger(target, value, name, framework or guessed(value))], True
-    adapter = targets.load(target)
-    library = targets.framework(adapter)
-    return [Stranger(known.label, known.function, library, adapter.framework, known) for known in adapter.implementations], False
-
-
 @dataclass
 class Undeclared:
     """All functions of a target; ``alone`` where it is one function, not an adapter."""
 
     strangers: list[Stranger]
     alone: bool
+    waits: Callable[[int], None] | None = None
     foreign: AbstractContextManager[object] = field(default_factory=nullcontext)
 
     def call_within(self, foreign: AbstractContextManager[object]) -> None:
@@ -106,9 +95,17 @@ class Undeclared:
 
 
 def undeclared(target: str) -> Undeclared:
-    """Return what answers for a target, with the library after a separator where one is asked for."""
-    name, _, framework = target.partition(SEPARATOR)
-    return Undeclared(*found(name, framework or None))
+    """Return what answers for the function that ``place:name`` names, or for an adapter; a library may follow after a separator."""
+    asked, _, framework = target.partition(SEPARATOR)
+    place, colon, name = asked.rpartition(":")
+    if colon and not asked.startswith(targets.COMMAND) and (place.endswith(".py") or asked not in targets.BUNDLED):
+        value = _named(asked, targets.module(place), name)
+        if not isinstance(value, Adapter):
+            return Undeclared([_stranger(asked, value, name, framework or guessed(value))], alone=True)
+    adapter = targets.load(asked)
+    library = targets.framework(adapter)
+    strangers = [Stranger(known.label, known.function, library, adapter.framework, known) for known in adapter.implementations]
+    return Undeclared(strangers, alone=False, waits=adapter.waits)
 
 
 def main(descriptor: int, target: str) -> None:

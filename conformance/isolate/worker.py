@@ -23,7 +23,7 @@ from conformance.isolate import allocation, audit, kernel, targets, traces
 from conformance.isolate.channel import Channel, ChannelClosedError
 from conformance.isolate.library import Library
 from conformance.isolate.replies import LONGEST
-from conformance.protocol.errors import WAITING, ProgramEndedError
+from conformance.protocol.errors import ProgramEndedError
 from conformance.spec.declarations import features, operations
 from refimpl.spec import Operation
 
@@ -236,6 +236,7 @@ class Worker:
     def __init__(self, adapter: Adapter, framework: NumPy) -> None:
         """Make every implementation of the adapter ready."""
         self.adapter = adapter
+        self.waits = adapter.waits
         self.framework = framework
         self.runners = [_runner(implementation, framework) for implementation in adapter.implementations]
 
@@ -282,6 +283,8 @@ class Worker:
 class Answering(Protocol):
     """What a worker process is asked for."""
 
+    waits: Callable[[int], None] | None
+
     def call_within(self, foreign: AbstractContextManager[object]) -> None:
         """Call what is foreign inside of a context from now on."""
 
@@ -318,8 +321,8 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
     channel.send({**described, "reaches_parent": reaches, "reached": audit.news()})
     with suppress(ChannelClosedError):
         while True:
-            for wait in WAITING:
-                wait(channel.connection.fileno())
+            if worker.waits is not None:
+                worker.waits(channel.connection.fileno())
             request, arrays = channel.receive()
             header, values = _answer(worker, library, request, arrays)
             if os.getpid() != ours:

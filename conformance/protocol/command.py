@@ -8,7 +8,7 @@ import numpy as np
 from conformance.adapt.adapter import Adapter, Unsupported
 from conformance.adapt.frameworks import MalformedError
 from conformance.protocol import lines
-from conformance.protocol.errors import WAITING, ProtocolError
+from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
@@ -27,8 +27,8 @@ def adapter(command: str) -> Adapter:
     """Start a program and return the adapter that it describes."""
     program = Program(command)
     described = program.describe()
-    WAITING.append(program.wait)
     made = Adapter(described["name"], dtypes=("float32",), version=described.get("version"), device=described.get("device", UNTOLD))
+    made.waits = program.wait
     for offered in described["implementations"]:
         _connect(made, program, offered)
     return made

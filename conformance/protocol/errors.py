@@ -1,10 +1,5 @@
 """What can go wrong with a program, light enough for every worker to import."""
 
-from collections.abc import Callable
-
-#: What a worker does until the harness can be read: it raises ``UnaskedError`` where a program doesn't wait as well.
-WAITING: list[Callable[[int], None]] = []
-
 
 class ProtocolError(Exception):
     """A line that isn't what the protocol asks for."""
