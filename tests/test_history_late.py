@@ -135,6 +135,8 @@ def test_one_check_at_a_time_tells_it_too(tmp_path: Path) -> None:
 
 TASK = Task(Descriptor(0, "mine", "rope.rotate", ("float32",), {"float32": "float32"}, Takes(), False, {}, False), "float32", "float32")  # noqa: FBT003  a record
 
+CALL = Call(replace(TASK, descriptor=replace(TASK.descriptor, operation="rope.frequencies")), (), {})
+
 
 def law(outcome: TimedOut | Crashed | None, ratio: float = 0.0) -> Found:
     """Return the failed law about history; put to another subject, it gives a ratio."""
@@ -175,6 +177,18 @@ def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
     assert history.verdict(Session("numpy"), Journal(), case) is None
 
 
+def test_a_worker_that_ends_after_its_answer_is_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Crashed("exit status 1")
+    monkeypatch.setattr(history, "_alone", lambda *_, **__: ended)
+    case = history.Case(TASK, unanswered=[(CALL, ended)])
+    session = Session("numpy")
+
+    assert history.verdict(session, Journal(), case) is not None
+
+    session.late[0, "float32"] = ended
+    assert history.verdict(session, Journal(), case) is None
+
+
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [
@@ -189,7 +203,7 @@ def test_hash_order_is_told_only_where_answers_repeat_under_each_seed(
 ) -> None:
     came = iter(answers)
     monkeypatch.setattr(history, "_alone", lambda *_, **__: Crashed(next(came)))
-    case = history.Case(TASK, changed=[Call(replace(TASK, descriptor=replace(TASK.descriptor, operation="rope.frequencies")), (), {})])
+    case = history.Case(TASK, changed=[CALL])
 
     result = history.verdict(Session("numpy"), Journal(), case)
 
@@ -202,6 +216,6 @@ def test_hash_order_is_told_only_where_answers_repeat_under_each_seed(
 def test_a_time_out_in_a_fresh_worker_is_no_sign_of_hash_order_or_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     came = iter([Crashed("a"), TimedOut(1.0), Crashed("b")])
     monkeypatch.setattr(history, "_alone", lambda *_, **__: next(came))
-    case = history.Case(TASK, changed=[Call(replace(TASK, descriptor=replace(TASK.descriptor, operation="rope.frequencies")), (), {})])
+    case = history.Case(TASK, changed=[CALL])
 
     assert history._by_itself(Session("numpy"), case) is None  # noqa: SLF001  what else is looked for would start workers
