@@ -195,14 +195,17 @@ def test_identify_says_what_changes_answers_besides_the_calls(
     assert ("hash order" in told, "fresh worker" in told) == ("hash order" in words, "fresh worker" in words)
 
 
-def identified(folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py") -> str:
+def identified(
+    folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py", *, status: int = 0
+) -> str:
     (folder / name).write_text(f"import os\nimport numpy as np\nCALLS = []\n{function}\n", encoding="utf-8")
-    main(["identify", f"{folder / name}:f", "--no-check", "--call-seconds", "5"])
-    return " ".join(capsys.readouterr().out.split())
+    assert main(["identify", f"{folder / name}:f", "--no-check", "--call-seconds", "5"]) == status
+    printed = capsys.readouterr()
+    return " ".join((printed.out + printed.err).split())
 
 
 def test_a_function_that_gives_the_same_in_every_process_is_not_said_to_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "fresh worker" not in identified(tmp_path, capsys, "def f(x): return np.sqrt(np.where(x < 0, np.nan, x))")
+    assert "fresh worker" not in identified(tmp_path, capsys, "def f(x): return np.sqrt(np.where(x < 0, np.nan, x))", status=1)
 
 
 def test_identify_tells_of_a_call_that_had_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +216,20 @@ def test_identify_tells_of_a_call_that_had_no_answer(tmp_path: Path, capsys: pyt
         "    return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
     )
 
-    assert "a call had no answer: the process ended with exit status 9" in identified(tmp_path, capsys, source)
+    assert "a call had no answer: the process ended with exit status 9" in identified(tmp_path, capsys, source, status=1)
+
+
+def test_identify_says_that_a_refused_call_is_answered_in_a_fresh_worker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = (
+        "def f(x, positions):\n"
+        "    CALLS.append(1)\n"
+        "    if len(CALLS) > 1: raise RuntimeError('once is enough')\n"
+        "    return x"
+    )
+
+    told = identified(tmp_path, capsys, source, status=2)
+
+    assert "a call that was refused is answered in a fresh worker" in told
 
 
 def test_a_file_that_no_import_can_name_gets_no_adapter_that_imports_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,7 @@ def test_numbers_inside_of_a_bias_are_found_per_head() -> None:
         ("steeper_attention", "attention (outputs) that no operation gives"),
         ("decaying", "with every position each becomes longer or shorter by a factor of its own"),
         ("louder", "x times numbers that depend on the position"),
+        ("roots", "not linear in x: finite numbers give NaN or infinity"),
         ("running_mean", "what comes out at a token depends on other tokens too"),
         ("waves_of_squares", "sines and cosines of angles that are no multiples of the position"),
         ("drawn_waves", "sines and cosines, but their frequencies are on no known ladder"),

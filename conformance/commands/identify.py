@@ -45,7 +45,7 @@ def identify(
 ) -> None:
     """Say what an undeclared function is, from its values: FILE.py:NAME, MODULE:NAME, or every implementation of an adapter.
 
-    Exit status: 0 if every function is an operation that posenc knows, 1 if not.
+    Exit status: 0 if every function is an operation that posenc knows and answers every call the same each time, 1 if not.
     """
     from conformance.calls.status import Status
     from conformance.identify import identify as identified
@@ -57,7 +57,7 @@ def identify(
     warnings.simplefilter("ignore", RuntimeWarning)  # of what NaN and infinities of others come to
     try:
         for each in identified(target, **asked, check=not no_check, limits=limits):
-            known.append(each.known)
+            known.append(each.known and not each.faults)
             if as_json:
                 documents.append(each.document())  # now, since it asks the function about its declaration
             else:

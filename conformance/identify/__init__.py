@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.identify import plans
-from conformance.identify.asking import OutOfTimeError, Strangers
+from conformance.identify.asking import OutOfTimeError, Refused, Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
@@ -24,6 +25,7 @@ from conformance.isolate.targets import TargetError
 FEW = 3
 HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
 UNNAMED = "its file's name is no name of a module: rename the file for an adapter that imports it"
+AFTER_OTHERS = "a call that was refused is answered in a fresh worker: what comes depends on what was called before"
 DIFFERS = "answers differ from one fresh worker to the next"
 #: What an exception names where arrays of one library came to code for another.
 ARRAYS = ("ndarray", "Tensor", "torch")
@@ -60,12 +62,12 @@ def identify(
         for signature in signatures:
             found = recognise(strangers, signature, plan, chosen)
             if strangers.alone and found.identity is None and not (found.ended or found.untried):
-                raise TargetError(_nothing(target, found))
+                raise TargetError("; ".join((_nothing(target, found), *_answered_alone(strangers, found))))
             told = _told(strangers, found)
             try:
                 tried = replace(told, checked=_checked(target, told, limits, strangers)) if check else told
                 if tried.checked is None and not strangers.over:
-                    tried = replace(tried, left=(*tried.left, *_changing(strangers, found)))
+                    tried = replace(tried, faults=(*tried.faults, *_changing(strangers, found)))
             except KeyboardInterrupt:
                 yield told
                 raise
@@ -82,7 +84,17 @@ def _told(strangers: Strangers, found: Found) -> Told:
         except OutOfTimeError:
             told = replace(told, settings=(), undone="which settings it follows, and an adapter")
     named = (UNNAMED,) if strangers.alone and place is None else ()
-    return replace(told, left=(*strangers.aftermath(found.signature.index, ANY), *named))
+    index = found.signature.index
+    faults = (*strangers.faults(index), *_answered_alone(strangers, found))
+    return replace(told, faults=faults, left=(*strangers.traces(index, ANY), *named))
+
+
+def _answered_alone(strangers: Strangers, found: Found) -> Iterator[str]:
+    """Yield in words that a call that was refused is answered where nothing was called before it."""
+    if found.refused is not None:
+        with strangers.fresh() as session, suppress(Refused):
+            replace(found.refused.probe, strangers=session).answer(found.refused.arrays)
+            yield AFTER_OTHERS
 
 
 def _changing(strangers: Strangers, found: Found) -> Iterator[str]:

@@ -75,6 +75,7 @@ class Strangers(Session):
         super().__init__(target, limits)
         self.framework = framework or ""
         self.until = time.monotonic() + seconds
+        self.unanswered: dict[int, dict[str, None]] = {}
 
     @property
     def over(self) -> bool:
@@ -90,6 +91,10 @@ class Strangers(Session):
     def alone(self) -> bool:
         """Whether the target is one function, not an adapter."""
         return bool(self.about["alone"])
+
+    def faults(self, index: int) -> tuple[str, ...]:
+        """Return in words which calls of a function had no answer, and how its process ended after an answer."""
+        return (*self.unanswered.get(index, ()), *self.endings(index, ANY))
 
     def _another(self) -> Self:
         """Return a session like this one, of which nothing is known yet."""
@@ -118,7 +123,7 @@ class Strangers(Session):
         except CallFailedError as error:
             words, fatal = _words(error.outcome), isinstance(error.outcome, FATAL)
             if fatal:
-                self.left.setdefault((index, ANY), {})[f"a call had no answer: {words}"] = None
+                self.unanswered.setdefault(index, {})[f"a call had no answer: {words}"] = None
             raise Refused(words, fatal=fatal) from error
         if reply["status"] != "ok":
             raise Refused(reply["message"])

@@ -1,6 +1,7 @@
 """Find a way to call a function that shows what it is."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from conformance.identify.asking import OutOfTimeError, Refused, Signature, Stra
 from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
-from conformance.identify.probe import Probe, first, other
+from conformance.identify.probe import Exchange, Probe, first, other
 
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
@@ -19,7 +20,7 @@ FEWEST = 3
 class Found:
     """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process.
 
-    ``untried`` are those for which no time was left.
+    ``untried`` are those for which no time was left; ``refused`` was refused after another call was answered.
     """
 
     signature: Signature
@@ -28,6 +29,7 @@ class Found:
     tried: tuple[tuple[str, str], ...] = ()
     ended: int = 0
     untried: tuple[str, ...] = ()
+    refused: Exchange | None = None
 
 
 def recognise(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Found:
@@ -37,6 +39,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     endings, guessed = 0, False
     probes = _probes(strangers, signature, said, given)
     untried: tuple[str, ...] = ()
+    late: Exchange | None = None
     for probe in probes:
         try:
             identity = look(probe)
@@ -45,6 +48,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
             break
         except Refused as refusal:
             tried.append((probe.plan.words(), str(refusal)))
+            late = late or _refused_late(probe.seen or [])
             endings += refusal.fatal
             if endings == FEWEST:
                 break
@@ -60,7 +64,13 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     if best is None and guessed and not untried:
         return Found(signature, _unknown(signature), None, tuple(tried))
     identity_, probe_ = best or (None, None)
-    return Found(signature, identity_, probe_, tuple(tried), endings, untried)
+    return Found(signature, identity_, probe_, tuple(tried), endings, untried, late)
+
+
+def _refused_late(seen: Sequence[Exchange]) -> Exchange | None:
+    """Return the first call that was refused after one was answered."""
+    after = itertools.dropwhile(lambda exchange: isinstance(exchange.answer, str), seen)
+    return next((exchange for exchange in after if isinstance(exchange.answer, str)), None)
 
 
 def _unknown(signature: Signature) -> Identity:

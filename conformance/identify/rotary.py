@@ -87,6 +87,8 @@ def _not_linear(turns: Turns, tolerance: float) -> str | None:
     if np.abs(turns(np.zeros_like(x), positions)).max() > tolerance:
         return ADDED
     both, apart = turns(x + z, positions), turns(x, positions) + turns(z, positions)
+    if not np.all(np.isfinite([both, apart])):
+        return NOT_FINITE
     if np.abs(both - apart).max() > 16 * tolerance:
         return "the result isn't linear in x"
     z[:, :, 1] = 0.0
@@ -97,6 +99,7 @@ def _not_linear(turns: Turns, tolerance: float) -> str | None:
 CHANGING = "an adapter: frequencies that change with the call belong to no operation here"
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
 MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
+NOT_FINITE = "not linear in x: finite numbers give NaN or infinity"
 #: Said of a function that gives numbers for x = 0, which an additive encoding does.
 ADDED = "not linear in x: x = 0 doesn't give 0"
 

@@ -25,7 +25,8 @@ LATE = "unknown: the time was over before a call showed anything"
 class Told:
     """One function, what it is, what its calls left changed, and how to declare it; ``place`` is none where the adapter has it already.
 
-    ``undone`` says what there was no time for: then there is no declaration.
+    ``faults`` are what its calls must not come to, whatever it is: no answer, or another each time. ``undone`` says what there was no time
+    for: then there is no declaration.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Told:
     settings: Sequence[Setting]
     place: Place | None
     left: Sequence[str] = ()
+    faults: Sequence[str] = ()
     checked: Checked | None = None
     undone: str = ""
     text: str | None = None
@@ -60,9 +62,10 @@ class Told:
     def document(self) -> dict[str, object]:
         """Return everything as data."""
         identity = self.identity
+        beside = {"left": list(self.left), "faults": list(self.faults)}
         if identity is None:
             tried = [list(pair) for pair in self.found.tried]
-            return {"name": self.name, "operation": None, "tried": tried, "untried": list(self.found.untried), "left": list(self.left)}
+            return {"name": self.name, "operation": None, "tried": tried, "untried": list(self.found.untried), **beside}
         return {
             "name": self.name,
             "operation": identity.operation,
@@ -73,7 +76,7 @@ class Told:
             "parameters": {name: _seen(seen) for name, seen in identity.parameters.items()},
             "restrictions": {s.name: list(s.allowed) for s in self.settings if s.allowed is not None},
             "seen": list(identity.seen),
-            "left": list(self.left),
+            **beside,
             "tried": [list(pair) for pair in self.found.tried],
             "untried": list(self.found.untried),
             "undone": self.undone,
@@ -86,6 +89,7 @@ class Told:
 def lines(told: Told) -> Iterator[Line]:
     """Yield what is printed."""
     yield "head", told.name
+    yield from (("bad", f"  {fault}") for fault in told.faults)
     yield from (("warn", f"  {trace}") for trace in told.left)
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:

@@ -281,10 +281,13 @@ class Session:
 
     def aftermath(self, index: int, dtype: str) -> tuple[str, ...]:
         """Return in words what an implementation left changed, and how a worker ended after its answer."""
+        return (*self.traces(index, dtype), *self.endings(index, dtype))
+
+    def endings(self, index: int, dtype: str) -> tuple[str, ...]:
+        """Return in words how a worker ended after an implementation's answer, if it did."""
         self.notice()
         ending = self.afterwards(index, dtype)
-        told = () if ending is None else (f"ends after its answer: {ending.words() if isinstance(ending, Exhausted) else ending.message}",)
-        return (*self.traces(index, dtype), *told)
+        return () if ending is None else (f"ends after its answer: {ending.words() if isinstance(ending, Exhausted) else ending.message}",)
 
     def notice(self) -> None:
         """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""
