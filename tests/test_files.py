@@ -30,6 +30,13 @@ def test_a_file_is_replaced(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
+def test_a_link_into_a_missing_folder_is_refused_with_the_folder_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "absent" / "file")
+
+    with pytest.raises(OutputError, match=r"^folder of the file must exist, got '.*absent'"):
+        files.write(tmp_path / "link", "new")
+
+
 def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old", encoding="utf-8")
     link = tmp_path / "link"

@@ -121,6 +121,21 @@ def test_a_record_that_lost_its_evidence_is_incomplete(tmp_path: Path) -> None:
     assert not lines.read(written(tmp_path, "".join(kept)))[0].complete
 
 
+def test_a_record_with_a_result_that_its_footer_does_not_count_is_refused(tmp_path: Path) -> None:
+    whole = lines.text([everything()]).splitlines(keepends=True)
+
+    with pytest.raises(lines.RecordError, match=r"must hold 24 results and 1 lines of evidence, as .*, got 25 and 1$"):
+        lines.read(written(tmp_path, "".join([*whole[:3], whole[2], *whole[3:]])))
+
+
+def test_a_record_is_not_replaced_by_what_it_is_rendered_as(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, lines.text([everything()]))
+
+    assert main(["report", "render", str(path), "--format", "html", "--output", str(path)]) == 2
+    assert "--output must be another file than the record" in capsys.readouterr().err
+    assert lines.read(path)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

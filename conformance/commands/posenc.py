@@ -132,6 +132,9 @@ def render(record: Path, name: str, output: Path | None) -> None:
     from conformance.show import terminal
     from conformance.spec import files
 
+    if output is not None and output.exists() and output.samefile(record):
+        message = f"--output must be another file than the record, got {str(output)!r}"
+        raise click.UsageError(message)
     reports = lines.read(record)
     if name == "screen" and output is None:
         for told in reports:

@@ -90,7 +90,7 @@ def read(path: Path) -> list[Report]:
     if not reports:
         message = f"{path} must be a record that `posenc check --report` wrote, got no header"
         raise RecordError(message)
-    return [unfinished.report() for unfinished in reports]
+    return [unfinished.report(path) for unfinished in reports]
 
 
 def _contents(path: Path) -> bytes:
@@ -141,10 +141,15 @@ class _Unfinished:
         else:
             self.footer = said
 
-    def report(self) -> Report:
-        """Return the report; it is complete only if its footer says so and counts what is there."""
-        counted = (len(self.results), len(self.evidence)) == (self.footer.get("results"), self.footer.get("evidence", 0))
-        complete = bool(self.footer.get("complete")) and counted
+    def report(self, path: Path) -> Report:
+        """Return the report, complete only if its footer says so and counts what is there; more than it counts was never written."""
+        footer, there = self.footer, (len(self.results), len(self.evidence))
+        counted = (footer.get("results", 0), footer.get("evidence", 0))
+        if footer and any(here > said for here, said in zip(there, counted, strict=True)):
+            wanted = f"{counted[0]} results and {counted[1]} lines of evidence, as its footer says"
+            message = f"{path} must hold {wanted}, got {there[0]} and {there[1]}"
+            raise RecordError(message)
+        complete = bool(footer.get("complete")) and there == counted
         header = dict(self.header["header"])
         found = tuple(self.results), self.diagnoses, complete, tuple(self.evidence), self.footer.get("refused", "")
         return Report(self.header["target"], header, *found, reached=tuple(self.footer.get("reached", ())))

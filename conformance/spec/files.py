@@ -71,7 +71,7 @@ def verify(path: Path) -> None:
         raise OutputError(message)
     folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
-        message = f"folder of the file must exist, got {str(path.parent)!r}"
+        message = f"folder of the file must exist, got {str(folder if path.is_symlink() else path.parent)!r}"
         raise OutputError(message)
     if not _special(path):
         make_ready(folder)
