@@ -13,7 +13,7 @@ from conformance.checks.law_checks import HISTORY, Found
 from conformance.isolate.session import Descriptor, Session
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import Finding
-from conformance.run import history
+from conformance.run import causes, history
 from conformance.run.questions import Judge
 
 LIMITS = Limits(call_seconds=1.5)
@@ -179,7 +179,7 @@ def test_a_time_out_by_itself_is_no_evidence_and_no_verdict() -> None:
 
 def test_a_worker_that_ends_after_its_answer_is_no_history(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = Crashed("exit status 1")
-    monkeypatch.setattr(history, "_alone", lambda *_, **__: ended)
+    monkeypatch.setattr(causes, "in_fresh_worker", lambda *_, **__: ended)
     case = history.Case(TASK, unanswered=[(CALL, ended)])
     session = Session("numpy")
 
@@ -202,7 +202,7 @@ def test_hash_order_is_told_only_where_answers_repeat_under_each_seed(
     answers: str, reason: Reason, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     came = iter(answers)
-    monkeypatch.setattr(history, "_alone", lambda *_, **__: Crashed(next(came)))
+    monkeypatch.setattr(causes, "in_fresh_worker", lambda *_, **__: Crashed(next(came)))
     case = history.Case(TASK, changed=[CALL])
 
     result = history.verdict(Session("numpy"), Journal(), case)
@@ -215,7 +215,6 @@ def test_hash_order_is_told_only_where_answers_repeat_under_each_seed(
 
 def test_a_time_out_in_a_fresh_worker_is_no_sign_of_hash_order_or_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     came = iter([Crashed("a"), TimedOut(LIMITS.call_seconds), Crashed("b")])
-    monkeypatch.setattr(history, "_alone", lambda *_, **__: next(came))
-    case = history.Case(TASK, changed=[CALL])
+    monkeypatch.setattr(causes, "in_fresh_worker", lambda *_, **__: next(came))
 
-    assert history._by_itself(Session("numpy"), case) is None  # noqa: SLF001  what else is looked for would start workers
+    assert causes.by_itself(Session("numpy"), [CALL]) is None

@@ -15,7 +15,7 @@ from conformance.isolate.session import Session
 from conformance.judge import reproduction
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import run_checks
-from conformance.run import history
+from conformance.run import causes, history
 from conformance.run.history import Case
 from conformance.run.orchestrator import Selection, diagnosable
 from conformance.spec.declarations import operations
@@ -228,7 +228,7 @@ class Judge:
         key = case.task.descriptor.index, case.task.dtype
         if key not in self.causes:
             blamed = history.verdict(self.session, self.journal, case) if self.session.isolated else None
-            cause = Failed(Reason.HISTORY, history.told(case.pair)) if self.session.isolated else CHANGES
+            cause = Failed(Reason.HISTORY, causes.told(case.pair)) if self.session.isolated else CHANGES
             if blamed is not None and isinstance(blamed.outcome, Failed) and blamed.outcome.reason is not Reason.HISTORY:
                 cause = blamed.outcome
             self.causes[key] = cause

@@ -1,0 +1,143 @@
+"""Find what changes an answer: an earlier call, the order of sets, or nothing that can be seen."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.calls.outcomes import FATAL, Exhausted, Failed, Outcome, Reason, TimedOut
+from conformance.calls.subject import Reply
+from conformance.isolate.session import Session
+from conformance.judge import reproduction
+from conformance.judge.journal import Call
+
+#: How often an earlier call must change an answer, and its absence must not, before it is named as the cause.
+TIMES = 3
+#: How often each order of sets is asked again before that is named as the cause: chance alike looks the same once in a while.
+HASHED = 4
+#: How often a call is repeated in a row, and for how many seconds, to see whether its answer changes at random.
+ROW = 100
+ROW_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An earlier call and a call whose answer it changes: what came of both in this order, and of the call where it was the first."""
+
+    earlier: Call
+    call: Call
+    first: Reply | Outcome
+    after: Reply | Outcome
+    alone: Reply | Outcome
+
+
+def by_itself(session: Session, evidence: Sequence[Call]) -> Failed | None:
+    """Return what else changes answers than earlier calls: nothing that can be seen, or the order of sets, if that repeats."""
+    for call in evidence[:2]:
+        one, other = _each(session, call, 2), _each(session, call, 1, hash_seed=1)
+        if _alike(one) and not _alike([*one, *other]):
+            for _ in range(HASHED):
+                one += _each(session, call, 1)
+                other += _each(session, call, 1, hash_seed=1)
+        if _limited(*one, *other):
+            continue
+        if not (_alike(one) and _alike(other)):
+            message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next{_at_times(*one, *other)}"
+            return Failed(Reason.NOT_DETERMINISTIC, message)
+        if not _alike([*one, *other]):
+            message = f"the answer to {reproduction.words(call)} differs under PYTHONHASHSEED=1: sort what a set gives"
+            return Failed(Reason.HASH_ORDER, message)
+    return None
+
+
+def in_a_row(session: Session, evidence: Sequence[Call]) -> Failed | None:
+    """Return that answers change at random, where the same call in a row comes to other answers in one worker than in another."""
+    for call in evidence[:2]:
+        until = time.monotonic() + ROW_SECONDS
+        with session.fresh() as one, session.fresh() as other:
+            for _ in range(ROW):
+                here, there = call.outcome(one), call.outcome(other)
+                if not _same(here, there) and not _limited(here, there):
+                    return _random(call, here, there)
+                if isinstance(here, FATAL) or isinstance(there, FATAL) or time.monotonic() > until:
+                    break
+    return None
+
+
+def blame(session: Session, candidates: Iterable[tuple[Call, Sequence[Call]]]) -> Pair | Failed | None:
+    """Return an earlier call and a call whose answer it changes, found by trying in fresh workers, or that answers change at random."""
+    for call, suspects in candidates:
+        alone = in_fresh_worker(session, call)
+        for earlier in suspects if not isinstance(alone, TimedOut) else ():
+            found = _changing(session, earlier, call, alone)
+            if found is not None:
+                return found
+    return None
+
+
+def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | Failed | None:
+    """Return both calls if the earlier one changes an answer whenever it is tried, or else that the answer changes at random."""
+    first, after = _after(session, earlier, call)
+    if _same(alone, after):
+        return None
+    others = [after, *(_after(session, earlier, call)[1] for _ in range(TIMES - 1))]
+    without = [alone, *_each(session, call, TIMES - 1)]
+    if _alike(without) and not any(_same(alone, each) for each in others):
+        return Pair(earlier, call, first, others[-1], alone)
+    return None if _limited(*others, *without) else _random(call, *others, *without)
+
+
+def _random(call: Call, *came: Reply | Outcome) -> Failed:
+    message = f"the answer to {reproduction.words(call)} differs from one fresh worker to the next, after the same calls{_at_times(*came)}"
+    return Failed(Reason.NOT_DETERMINISTIC, message)
+
+
+def _at_times(*came: Reply | Outcome) -> str:
+    """Return in words what came in place of an answer."""
+    other = next((each for each in came if not isinstance(each, Reply)), None)
+    return "" if other is None else f"; at times: {other.words() if isinstance(other, TimedOut) else getattr(other, 'message', other)}"
+
+
+def _limited(*came: Reply | Outcome) -> bool:
+    """Whether something wasn't answered because of a limit: when one is met depends on the machine."""
+    return any(isinstance(each, TimedOut | Exhausted) for each in came)
+
+
+def in_fresh_worker(session: Session, call: Call, *, hash_seed: int = 0) -> Reply | Outcome:
+    """Return what comes of a call where nothing was called before."""
+    with session.fresh(hash_seed=hash_seed) as fresh:
+        return call.outcome(fresh)
+
+
+def _each(session: Session, call: Call, times: int, *, hash_seed: int = 0) -> list[Reply | Outcome]:
+    return [in_fresh_worker(session, call, hash_seed=hash_seed) for _ in range(times)]
+
+
+def _after(session: Session, earlier: Call, call: Call) -> tuple[Reply | Outcome, Reply | Outcome]:
+    with session.fresh() as fresh:
+        return earlier.outcome(fresh), call.outcome(fresh)
+
+
+def _alike(came: Sequence[Reply | Outcome]) -> bool:
+    return all(_same(came[0], each) for each in came)
+
+
+def _same(one: Reply | Outcome, other: Reply | Outcome) -> bool:
+    if isinstance(one, Reply) and isinstance(other, Reply):
+        same_names = one.values.keys() == other.values.keys()
+        return same_names and all(np.array_equal(value, other.values[name], equal_nan=True) for name, value in one.values.items())
+    return one == other
+
+
+def told(pair: Pair | None) -> str:
+    """Return in words which call changes the answer to which."""
+    if pair is None:
+        return "the answer to the same call changes with what was called before; which earlier call does it was not found"
+    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_differing(pair)}"
+
+
+def _differing(pair: Pair) -> str:
+    alike = pair.call.task.descriptor.index == pair.earlier.task.descriptor.index
+    names = [*pair.call.differing(pair.earlier), *(["dtype"] if pair.call.task.dtype != pair.earlier.task.dtype else [])] if alike else []
+    return f"; they differ in {', '.join(names)}" if names else ""
