@@ -58,14 +58,14 @@ if (HERE / "begun").exists():
 """
 #: Answers twice, once.
 TWICE = """
-from conformance.isolate import worker
-honest, ARMED = worker._send, []
+from conformance.isolate import serving
+honest, ARMED = serving._send, []
 def send(channel, header, values):
     honest(channel, header, values)
     if ARMED and not (HERE / "told").exists():
         (HERE / "told").touch()
         honest(channel, {**header, "call": header["call"] + 1}, values)
-worker._send = send
+serving._send = send
 """
 #: The commands that start a worker, with what stops an endless one, and what shows that the first operation was judged.
 STARTING = {

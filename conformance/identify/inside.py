@@ -13,9 +13,9 @@ from conformance.adapt import signatures
 from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
 from conformance.adapt.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
-from conformance.isolate import targets, worker
+from conformance.isolate import serving, targets
+from conformance.isolate.serving import Answer
 
-Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: Libraries whose arrays a function takes if its module imports them, the likeliest first; numpy if none.
 IMPORTED = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "mlx": "mlx", "paddle": "paddle", "cupy": "cupy"}
 SEPARATOR = "\n"
@@ -110,7 +110,7 @@ def undeclared(target: str) -> Undeclared:
 
 def main(descriptor: int, target: str) -> None:
     """Serve on an inherited socket."""
-    worker.main(descriptor, target, undeclared)
+    serving.main(descriptor, target, undeclared)
 
 
 def _named(target: str, module: object, name: str) -> Any:

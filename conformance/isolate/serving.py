@@ -1,0 +1,120 @@
+"""The process in which an implementation runs: load the target, describe it, answer calls until the channel closes."""
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Protocol
+
+import numpy as np
+
+from conformance.adapt.wording import told, told_with_place
+from conformance.isolate import allocation, audit, kernel, targets, traces
+from conformance.isolate.channel import Channel, ChannelClosedError
+from conformance.isolate.library import Library
+from conformance.isolate.replies import LONGEST
+from conformance.protocol.errors import ProgramEndedError
+
+Answer = tuple[dict[str, Any], list[np.ndarray]]
+#: The exit status of a worker that can't reach the harness (EX_IOERR).
+CUT_OFF = 74
+
+
+class UnreachableError(Exception):
+    """The harness can't be reached any more."""
+
+
+class Answering(Protocol):
+    """What a worker process is asked for."""
+
+    waits: Callable[[int], None] | None
+
+    def call_within(self, foreign: AbstractContextManager[object]) -> None:
+        """Call what is foreign inside of a context from now on."""
+
+    def describe(self) -> dict[str, object]:
+        """Return what the harness needs to know before it calls."""
+
+    def answer(self, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+        """Return the reply to one call."""
+
+
+def main(descriptor: int, target: str, load: Callable[[str], Answering]) -> None:
+    """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
+    os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
+    kernel.write_no_core()
+    allocation.keep_freed()
+    status = 1
+    try:
+        serve(Channel(socket.socket(fileno=descriptor)), target, load)
+        status = 0
+    except (ProgramEndedError, UnreachableError) as error:
+        status = error.status if isinstance(error, ProgramEndedError) else CUT_OFF
+        _say(f"{error}\n")
+    except BaseException as error:  # noqa: BLE001  our own fault: say so on the log
+        _say(f"the worker failed: {told_with_place(error)}\n")
+    finally:
+        with suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
+        os._exit(status)
+
+
+def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> None:
+    """Load the target and answer until the harness closes the channel."""
+    ours, reaches, library = os.getpid(), kernel.reaches_parent(), Library()
+    try:
+        with library:
+            worker = load(target)
+            described = worker.describe()
+        worker.call_within(library)
+    except targets.TargetError as error:
+        kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
+        channel.send(_clipped({"status": kind, "message": str(error)}))
+        return
+    except KeyboardInterrupt as error:
+        channel.send(_clipped({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"}))
+        return
+    if os.getpid() != ours:
+        return
+    channel.send({**described, "reaches_parent": reaches, "reached": audit.news()})
+    with suppress(ChannelClosedError):
+        while True:
+            if worker.waits is not None:
+                worker.waits(channel.connection.fileno())
+            request, arrays = channel.receive()
+            header, values = _answer(worker, library, request, arrays)
+            if os.getpid() != ours:
+                return  # a copy of this process that a fork has left: the original answers
+            _send(channel, {**header, "call": request["call"]}, values)
+
+
+def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:
+    """Return the reply to one call and what it left changed; where an implementation wants to end the process, that is an exception."""
+    before, replaced = traces.state(), library.replaced
+    try:
+        header, values = worker.answer(request, arrays)
+    except ProgramEndedError:
+        raise
+    except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception
+        header, values = {"status": "error", "message": told_with_place(error)}, []
+    left = [*traces.changed(before), *library.since(replaced), *header.get("left", ())]
+    return {**_clipped(header), "left": left, "reached": audit.news()}, values
+
+
+def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarray]) -> None:
+    try:
+        channel.send(header, values)
+    except ChannelClosedError as error:
+        message = "the channel to the harness was closed"
+        raise UnreachableError(message) from error
+
+
+def _clipped(header: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is said with each of its texts on one line, and no longer than the other side takes."""
+    return {name: " ".join(said.split())[:LONGEST] if isinstance(said, str) else said for name, said in header.items()}
+
+
+def _say(words: str) -> None:
+    with suppress(OSError):
+        os.write(2, words.encode(errors="replace"))
