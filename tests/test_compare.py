@@ -295,7 +295,7 @@ def test_wrong_usage_is_one_line(capsys: pytest.CaptureFixture[str], arguments: 
 def test_an_absent_library_is_said_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "find_spec", lambda _: None)
 
-    with pytest.raises(SelectionError, match=r"^backend must be installed, got 'cupy' \(pip install 'posenc\[cupy\]'\)$"):
+    with pytest.raises(SelectionError, match=r"^backend must be installed, got 'cupy' \(pip install '\.\[cupy\]' from a checkout\)$"):
         backends.backend("cupy")
 
 

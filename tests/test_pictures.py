@@ -210,7 +210,7 @@ def test_absent_matplotlib_is_said_with_what_to_install(
     monkeypatch.setattr(files, "find_spec", lambda name: None if name == "matplotlib" else importlib.util.find_spec(name))
 
     assert cli.main(["show", "rope", "--plot", str(tmp_path / "x.png")]) == Status.WRONG_USAGE
-    assert capsys.readouterr().err == "posenc: matplotlib must be installed, got nothing (pip install 'posenc[plot]')\n"
+    assert capsys.readouterr().err == "posenc: matplotlib must be installed, got nothing (pip install matplotlib)\n"
 
 
 def test_the_table_of_pictures_needs_no_matplotlib() -> None:

@@ -49,7 +49,7 @@ class PictureError(SelectionError):
 def empty(fill: "Callable[[Figure], None]") -> "Figure":
     """Return a figure that a function has filled."""
     if find_spec("matplotlib") is None:
-        message = "matplotlib must be installed, got nothing (pip install 'posenc[plot]')"
+        message = "matplotlib must be installed, got nothing (pip install matplotlib)"
         raise PictureError(message)
     import matplotlib as mpl
     from matplotlib.figure import Figure

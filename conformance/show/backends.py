@@ -114,6 +114,6 @@ def backend(name: str) -> Backend:
         message = f"backend must be one of {', '.join(BACKENDS)}, got {name!r}{near_miss(name, BACKENDS)}"
         raise SelectionError(message)
     if find_spec(name) is None:
-        message = f"backend must be installed, got {name!r} (pip install 'posenc[{name}]')"
+        message = f"backend must be installed, got {name!r} (pip install '.[{name}]' from a checkout)"
         raise SelectionError(message)
     return BACKENDS[name]()
