@@ -13,7 +13,7 @@ from conformance.checks import vector_checks
 from conformance.checks.evidence import known
 from conformance.checks.vector_checks import Checked
 from conformance.golden import answers, sampling
-from conformance.golden.large import projected, weighs
+from conformance.golden.extents import projected, weighs
 from conformance.golden.neighbours import FULL, KEYS, QUERIES, neighbours, under_other_conventions
 from conformance.judge.journal import Task
 from conformance.spec.arguments import Arguments, is_position

@@ -1,0 +1,105 @@
+"""Which elements of a call at a real size are judged, and what of the call is zero so that the oracle has less to do."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from conformance.golden import sampling
+from conformance.golden.extents import WINDOW, apart, projected, weighs
+from conformance.spec.arguments import Arguments, result_shape
+from refimpl.spec import Operation, axis_names
+
+Generator = np.random.Generator
+#: How many elements of a result are judged, at least and at most; of rows that weigh all keys so many at least, and of each so many.
+FEWEST, ELEMENTS, ROWS, EACH = 12, 320, 3, 3
+#: How many channels of a judged query aren't zero, where all keys are weighed.
+LIVE = 1
+#: Axes of queries, and of a matrix.
+FULL, MATRIX = 4, 2
+#: What multiplies keys before a window.
+EARLY = 256.0
+#: How many products of channels the oracle is asked for in one call.
+PRODUCTS = 800
+
+
+def judged(operation: Operation, call: Arguments, rng: Generator) -> dict[str, np.ndarray]:
+    """Return what is judged of every result of a call, by flat index."""
+    return {name: _elements(operation, call, name, rng) for name in operation.results}
+
+
+def _elements(operation: Operation, call: Arguments, name: str, rng: Generator) -> np.ndarray:
+    shape = result_shape(operation, call, name)
+    axes = axis_names(operation.results[name], len(shape)) or ()
+    cost = _cost(operation, call)
+    if weighs(operation):
+        return sampling.rows(shape, 3, min(max(PRODUCTS // cost, ROWS), FEWEST), EACH if cost <= WINDOW else 1, rng)
+    at = sampling.elements(axes, shape, max(min(ELEMENTS, PRODUCTS // cost), FEWEST), rng)
+    return sampling.with_anchors(at, shape[-1]) if axes[-1:] == ("key",) else at
+
+
+def _cost(operation: Operation, call: Arguments) -> int:
+    """Return how many products one element takes: one for each channel of a query, and for each key where it weighs all of them."""
+    if apart(operation) or "q" not in call.arrays:
+        return 1
+    channels = LIVE * (call.arrays["q"].shape[-1] if projected(operation) else 1)
+    return channels * call.arrays["k"].shape[2] if weighs(operation) else channels
+
+
+def thinned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray], rng: Generator) -> Arguments:
+    """Leave few channels in judged queries, and few weights: what is zero costs the oracle nothing, and is nothing special to code."""
+    if "q" not in call.arrays or apart(operation):
+        return call
+    weights = {name: _few(a, rng) for name, a in call.arrays.items() if "head" in operation.arrays[name].split()[:2] and a.ndim < FULL}
+    q = call.arrays["q"].copy()
+    for name, flat in at.items():
+        judged = np.unique(np.stack(np.unravel_index(flat, result_shape(operation, call, name))[:3]), axis=1)
+        for batch, head, query in judged.T:
+            q[batch, head, query, np.arange(q.shape[-1]) != _live(q.shape[-1], rng)] = 0.0
+    if not weighs(operation):
+        return call.with_arrays(q=q, **weights)
+    beyond = WINDOW < call.arrays["k"].shape[2] < 2 * WINDOW
+    return call.with_arrays(q=q, **weights, **(_early(call) if beyond else _risen(call)))
+
+
+def _live(width: int, rng: Generator) -> int:
+    """Return the channel of a query that isn't zero: one of a fast pair, in either layout, or any; slow pairs hardly turn."""
+    return (0, width // 2, int(rng.integers(width)))[int(rng.integers(3))]
+
+
+def _early(call: Arguments) -> dict[str, np.ndarray]:
+    """Return keys of which those before a window are so large that they are looked at, and values; most others are zero."""
+    count = call.arrays["k"].shape[2]
+    kept = np.zeros((count, 1))
+    kept[: count - WINDOW] = kept[sampling.edges(count)] = 1.0
+    factors = {"k": np.where(np.arange(count) < count - WINDOW, EARLY, 1.0)[:, None] * kept, "v": kept}
+    return {name: call.arrays[name] * factor for name, factor in factors.items() if name in call.arrays}
+
+
+def _risen(call: Arguments) -> dict[str, np.ndarray]:
+    """Double the second half of the keys, so that maxima rise, and let values at edges weigh as much as the others, the last alone too.
+
+    Else a running sum that isn't rescaled, or one key forgotten among thousands, would stay below what rounding may do. What is allowed
+    goes with the largest value, so all are alike, and positive, in the last channel, which is always judged: there a sum of weights shows
+    that is off by a few keys.
+    """
+    count = call.arrays["k"].shape[2]
+    edges = sampling.edges(count)
+    louder = np.ones((count, 1))
+    louder[edges] = 2.0 ** round(math.log2(count / len(edges)))
+    louder[-1] = 2.0 ** round(math.log2(count))
+    rising = np.where(np.arange(count) < count // 2, 1.0, 2.0)[:, None]
+    averaged = {name: call.arrays[name] * louder for name in ("v", "values") if name in call.arrays}
+    for name, array in averaged.items():
+        array[..., -1] = np.abs(call.arrays[name][..., -1])
+    return {"k": call.arrays["k"] * rising, **averaged}
+
+
+def _few(weights: np.ndarray, rng: Generator) -> np.ndarray:
+    """Leave few rows, or columns where there are no more than two axes, that aren't zero."""
+    kept = weights.copy()
+    if kept.ndim > MATRIX:
+        kept[rng.permutation(kept.shape[0])[LIVE:]] = 0.0
+    elif kept.ndim == MATRIX:
+        kept[:, rng.permutation(kept.shape[1])[LIVE:]] = 0.0
+    return kept
