@@ -103,7 +103,7 @@ def test_an_adapter_of_other_types_is_told_what_must_be(line: str, complaint: st
         ("offered(num_heads=np.int64(4))", "alibi.slopes: num_heads must be an int, got np.int64(4)"),
         (
             "offered(math.sin)",
-            f"sin must be a function of the keywords num_heads, max_bias, slopes (or **_ for the rest), or {AS_IT_IS}, got none",
+            f"sin must be a function of the keywords num_heads, max_bias, slopes (or **_ for the rest), or {AS_IT_IS}, got x",
         ),
         ("offered(Called)", "Called must be given as an object that is called, Called(...), got the class"),
     ],

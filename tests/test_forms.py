@@ -57,7 +57,13 @@ def waves(x: Any, freqs_cis: Any) -> Any:
 def cached(x: Any, cos_cache: Any, sin_cache: Any, position_ids: Any, interleaved: int) -> Any:
     assert interleaved == 0
     assert position_ids.shape == (x.shape[0], x.shape[2])
+    assert min(position_ids.strides) > 0  # torch takes no others
     return turned(x, cos_cache[position_ids][:, None], sin_cache[position_ids][:, None])
+
+
+def cached_row(x: Any, cos_cache: Any, sin_cache: Any, position_ids: Any) -> Any:
+    assert position_ids.shape == (x.shape[2],)
+    return turned(x, cos_cache[position_ids], sin_cache[position_ids])
 
 
 def one_cache(x: Any, cache: Any, position_ids: Any) -> Any:
@@ -159,6 +165,7 @@ FORMS = {
     "sines first": "'rope.apply', lambda x, sin, cos: tiled(x, cos, sin), **HALF, tables='tiled', call='f(x, sin, cos)'",
     "complex tables": "'rope.apply', waves, layout='interleaved', direction='positive', call='f(x, freqs_cis=waves)'",
     "caches": "'rope.apply', cached, **HALF, call='f(x, cos_cache, sin_cache, position_ids, interleaved=0)'",
+    "a cache for one row": "'rope.apply', cached_row, **HALF, call='f(x, cos_cache, sin_cache, position_ids)', rows='shared'",
     "one cache": "'rope.apply', one_cache, **HALF, call='f(x, cos_sin_cache, position_ids)'",
     "queries and keys": "'rope.apply', both, **HALF, call='f(q, k, cos, sin)', tables='tiled', rows='each'",
     "heads last": "'rope.rotate', before_heads, **HALF, call='f(x, positions, theta=base)', axes='batch token head head_dim'",
@@ -284,6 +291,10 @@ TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive
             "the function must take x, positions, base=..., got TypeError: by_position() got an unexpected keyword argument 'theta'",
         ),
         ("def f(x, positions, base): return by_position(x, position, base)", "NameError: name 'position' is not defined (mine.py:5 in f)"),
+        (
+            "def f(x, positions, base): raise RuntimeError('g() expected at most 2 argument(s) but received 3 argument(s).')",
+            "the function must take x, positions, base=..., got RuntimeError: g() expected at most 2",
+        ),
         ("def f(x, positions, base): return x.chunk(2)", "declared as Adapter(..., framework=...): AttributeError: 'numpy.ndarray' object"),
     ],
 )
@@ -294,6 +305,22 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
     assert str(refused.value).startswith("rope.rotate can't be judged: ")
     assert "mine.py:5" in str(refused.value)
     assert told in str(refused.value)
+
+
+def test_a_name_that_is_not_defined_is_told_without_what_an_adapter_declares(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"NameError: name 'position' is not defined \(mine.py:5 in f\)$"):
+        judged(tmp_path, f"def f(x, positions, base): return by_position(x, position, base)\n{TURNS}")
+
+
+def test_only_code_that_gets_arrays_of_numpy_is_told_so(tmp_path: Path) -> None:
+    words = "use x.at, see jax.numpy.ndarray.at.html"
+    source = "adapter = Adapter('mine', framework='array_api_strict')\ndef f(x, positions, base): raise TypeError('WORDS')\n"
+
+    with pytest.raises(TargetError) as refused:
+        judged(tmp_path, f"{source.replace('WORDS', words)}{TURNS}")
+
+    assert words in str(refused.value)
+    assert "it gets arrays of NumPy" not in str(refused.value)
 
 
 def test_code_that_returns_nothing_for_some_calls_is_wrong(tmp_path: Path) -> None:
@@ -327,24 +354,32 @@ def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> No
     assert str(refused.value).endswith("got a function of x, positions, theta (did you mean base?)")
 
 
+def test_no_call_is_suggested_that_would_be_refused() -> None:
+    adapter = Adapter("mine")
+    adapter.implements("rope.rotate", lambda x, cos, sin: (x, cos, sin), **HALF)
+
+    with pytest.raises(TargetError, match=r"or be called as it is, which call='f\(\.\.\.\)' declares, got x, cos, sin$"):
+        targets.verify(adapter)
+
+
 def of_a_batch(x: Any, start: int = 0, theta: float = 10_000.0) -> Any:
     return by_position(x, start + np.arange(x.shape[2]), theta)
 
 
 @pytest.mark.parametrize(
-    ("function", "call"),
+    ("function", "call", "also"),
     [
-        (of_a_batch, "f(x, offset, base)"),
-        (lambda positions, x, base: by_position(x, positions, base), "f(positions, x, base)"),
-        (lambda x_BTHD: x_BTHD, "f(x)"),  # noqa: N803  a name that is known to nobody
-        (lambda *, x, position_ids, theta: by_position(x, position_ids, theta), "f(x=x, position_ids=positions, theta=base)"),
+        (of_a_batch, "f(x, offset, base)", ", positions='consecutive'"),
+        (lambda positions, x, base: by_position(x, positions, base), "f(positions, x, base)", ""),
+        (lambda x_BTHD: x_BTHD, "f(x)", ", positions='from_zero'"),  # noqa: N803  a name that is known to nobody
+        (lambda *, x, position_ids, theta: by_position(x, position_ids, theta), "f(x=x, position_ids=positions, theta=base)", ""),
     ],
 )
-def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any, call: str) -> None:
+def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any, call: str, also: str) -> None:
     adapter = Adapter("mine")
     adapter.implements("rope.rotate", function, **HALF)
 
-    told = rf"\(test_forms.py:\d+\) must .*, or be called as it is, such as implements\(.*, call='{re.escape(call)}'\)"
+    told = rf"\(test_forms.py:\d+\) must .*, or be called as it is, such as implements\(.*, call='{re.escape(call)}'{also}\)"
     with pytest.raises(TargetError, match=told):
         targets.verify(adapter)
 

@@ -97,7 +97,7 @@ def test_all_keywords_of_other_names_are_told_at_once_with_what_they_mean(tmp_pa
     assert refusal(written(tmp_path, source)) == (
         "f (mine.py:3) must be a function of x, positions with the keywords head_dim, base, layout, direction (or **_ for the rest), "
         "or be called as it is, such as implements('rope.rotate', call='f(x, positions, base, d=head_dim, layout=layout)'), "
-        "got rope_theta (did you mean base?), d (did you mean head_dim?), layout"
+        "got x, positions, rope_theta (did you mean base?), d (did you mean head_dim?), layout"
     )
 
 
@@ -164,6 +164,10 @@ def test_a_scheme_is_found_by_a_word_of_its_summary(tmp_path: Path) -> None:
     source = "adapter = Adapter('mine')\nadapter.implements('rotary.rotate', print)\n"
 
     assert refusal(written(tmp_path, source)).endswith("got 'rotary.rotate' (did you mean rope.rotate?)")
+
+
+def test_a_target_in_no_package_that_exists_is_told_so_and_nothing_is_to_be_installed() -> None:
+    assert refusal("no.such.module:adapter") == "target must name a module that exists, got 'no.such.module'"
 
 
 def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:

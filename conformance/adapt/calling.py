@@ -3,7 +3,7 @@
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.adapt import grid
 from conformance.adapt.adapter import Implementation
-from conformance.adapt.frameworks import MisfitError
+from conformance.adapt.frameworks import MisfitError, NumPy
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.form import COUNTS, MADE, SIDES, SIZES, Form, order, parsed, roles
@@ -20,7 +20,7 @@ from conformance.calls.takes import Takes
 from refimpl.spec import Operation, axis_names
 
 #: How Python says that a call doesn't fit a signature.
-UNFIT = re.compile(r"\) (takes|got|missing) .*argument")
+UNFIT = re.compile(r"\) (takes|got|missing) .*argument|\) expected at most \d+ argument")
 #: What code of another library says that is given arrays of NumPy.
 FOREIGN = "numpy.ndarray"
 #: Which tables the rows of a cache hold.
@@ -31,11 +31,11 @@ Named = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Calling:
-    """One function, called as its adapter declares, inside of ``foreign``; ``stacked`` puts its framework's arrays one behind another."""
+    """One function, called as its adapter declares with arrays of its framework, inside of ``foreign``."""
 
     operation: Operation
     implementation: Implementation
-    stacked: Callable[[list[Any]], Any]
+    framework: NumPy
     foreign: AbstractContextManager[object] = field(default_factory=nullcontext)
     form: Form = field(init=False)
     takes: Takes = field(init=False)
@@ -69,13 +69,13 @@ class Calling:
             return self._called(given, parameters)
         count = max(len(array) for role, array in given.items() if self._has_batch(role, array))
         rows = [{role: array[row] if self._has_batch(role, array) else array for role, array in given.items()} for row in range(count)]
-        return [self.stacked(list(parts)) for parts in zip(*(self._called(each, parameters) for each in rows), strict=True)]
+        return [self.framework.stacked(list(parts)) for parts in zip(*(self._called(each, parameters) for each in rows), strict=True)]
 
     def _has_batch(self, role: str, array: Any) -> bool:
         """Whether the first axis of an argument is that of the batch."""
         axes = self.operation.arrays.get(self._source(role) or "", "")
         if role == "position_ids" or "batch" in axes.split():
-            return True
+            return role != "position_ids" or array.ndim > 1
         within = role not in CACHES and not self._counts(role)
         return within and "[batch]" in axes and array.ndim == len(axes.split()) - (role in ("rows", "columns"))
 
@@ -84,13 +84,13 @@ class Calling:
         try:
             with self.foreign:
                 returned = self.implementation.function(*arguments, **keywords)
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, TypeError, RuntimeError) as error:
             if UNFIT.search(words(error)):
                 named = ", ".join([*given, *(f"{name}=..." for name in keywords if name not in given)])
                 inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
                 message = f"the function must take {named}, got {told_with_place(error) if inside else told(error)}"
                 raise MisfitError(message) from error
-            if FOREIGN in words(error):
+            if self.framework.module == NumPy.module and FOREIGN in words(error):
                 message = f"it gets arrays of NumPy; others are declared as Adapter(..., framework=...): {told_with_place(error)}"
                 raise MisfitError(message) from error
             raise
@@ -188,7 +188,8 @@ class Calling:
             case "waves":
                 return arrays["cos"] + 1j * arrays["sin"]
             case "position_ids":
-                return _last_first(arrays["cos"], arrays["x"].shape[0] if "x" in arrays else 1)
+                rows = _last_first(arrays["cos"])
+                return rows if rows.ndim > 1 or self.takes.one_row else np.repeat(rows[None], arrays["x"].shape[0], axis=0)
             case "rows" | "columns":
                 return np.ascontiguousarray(arrays["positions"][..., ("rows", "columns").index(role)])
         return np.zeros((1, 1))  # like
@@ -235,10 +236,9 @@ class Calling:
         return values
 
 
-def _last_first(table: np.ndarray, batch: int) -> np.ndarray:
-    """Return which row of such a cache each token has, by sequence."""
-    rows = np.flip(np.arange(math.prod(table.shape[:-1]))).reshape(table.shape[:-1])
-    return np.repeat(rows[None], batch, axis=0) if rows.ndim == 1 else rows
+def _last_first(table: np.ndarray) -> np.ndarray:
+    """Return which row of such a cache each token has."""
+    return np.arange(math.prod(table.shape[:-1]) - 1, -1, -1).reshape(table.shape[:-1])
 
 
 def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:

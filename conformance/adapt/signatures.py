@@ -6,7 +6,9 @@ from pathlib import PurePath
 from typing import Any
 
 from conformance.adapt.adapter import near_miss
-from conformance.calls.form import Form, known, roles
+from conformance.calls.form import COUNTS as COUNTED
+from conformance.calls.form import Form, known, nonsense, roles
+from conformance.calls.takes import Positions, Takes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
@@ -64,11 +66,10 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     misplaced = any(_is_another(each, name, operation) for name, each in zip(operation.arrays, by_position, strict=False))
     if required or too_few or more or misplaced:
         others = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
-        names = rest if not too_few and not misplaced else {each.name: each for each in arguments}
+        names = [each.name for each in arguments]
         got = ", ".join(name if name in operation.parameters else f"{name}{meant(name, lacking)}" for name in names) or "none"
         arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
-        as_it_is = f"be called as it is, such as implements({shown(operation.name)}, call='{_written(operation, arguments)}')"
-        return f"{place(function)} must be a function of {arrays}{others}, or {as_it_is}, got {got}"
+        return f"{place(function)} must be a function of {arrays}{others}{_as_it_is(operation, arguments)}, got {got}"
     lacked = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
     return _untold(operation, function, lacked, [*operation.arrays, *rest]) if lacked else None
 
@@ -88,14 +89,32 @@ def _is_another(argument: inspect.Parameter, array: str, operation: Operation) -
     return array not in found and not found.isdisjoint(operation.arrays)
 
 
-def _written(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
-    """Return a call of such arguments, as their names suggest it; of unknown names as many arrays as there are."""
+def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
+    """Return how to declare the call of such arguments, where their names say it and it says all that the operation needs."""
+    call = _written(operation, arguments)
+    if call is None:
+        return ", or be called as it is, which call='f(...)' declares"
+    counted = (COUNTED[role][0] for role in roles(call) if role in COUNTED and role not in operation.parameters)
+    known: tuple[Positions, ...] = ("any", next(counted, "from_zero"))
+    for positions in known:
+        if not any(nonsense(Form(call), operation, Takes(positions))):
+            also = "" if positions == "any" else f", positions={positions!r}"
+            return f", or be called as it is, such as implements({shown(operation.name)}, call={call!r}{also})"
+    return ""
+
+
+def _written(operation: Operation, arguments: Collection[inspect.Parameter]) -> str | None:
+    """Return a call of such arguments, as their names suggest it; those of unknown names take the arrays, or numbers, that are left."""
     kinds, said, by_name = inspect.Parameter, list[str](), False
+    named = known(operation)
+    found = {each.name: each.name if each.name in named else _role(each.name, operation) for each in arguments}
+    left = [name for name in operation.arrays or operation.parameters if name not in found.values()]
     for each in arguments:
-        role = next((name for name in known(operation) if name == each.name), None) or _role(each.name, operation)
+        role = found[each.name]
         if role is None and each.default is kinds.empty and each.kind not in VARIADIC:
-            needed = sum(each.default is kinds.empty and each.kind not in VARIADIC for each in arguments)
-            return f"f({', '.join([*operation.arrays, *operation.parameters][:needed])})"
+            if not left:
+                return None
+            role = left.pop(0)
         by_name = by_name or role is None or each.kind is kinds.KEYWORD_ONLY
         if role is not None:
             said.append(f"{each.name}={role}" if by_name else role)

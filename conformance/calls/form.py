@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance.calls.takes import PLACES, Takes
+from conformance.calls.takes import PLACES, Positions, Takes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation
 
@@ -35,7 +35,7 @@ MADE: Mapping[str, str] = {
 #: The sides of a grid, the slowest first.
 SIDES = ("frames", "height", "width")
 #: Arguments that are integers, and what must be declared of positions where they say everything.
-COUNTS = {
+COUNTS: Mapping[str, tuple[Positions, ...]] = {
     "offset": ("consecutive", "from_zero"),
     **dict.fromkeys(("tokens", "query_tokens", "key_tokens"), ("from_zero",)),
     **dict.fromkeys(SIDES, ("grid", "grid_xy")),

@@ -136,6 +136,8 @@ CONVICTIONS = (Failed, Errored, *FATAL)
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
 UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError):|broadcast|shape|dimension")
+#: What they say of code that runs whatever it is given.
+RUNS = re.compile(r"^(?!NameError|UnboundLocalError|ImportError|ModuleNotFoundError)")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
 
 
@@ -146,7 +148,10 @@ def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
     faults = [outcome for outcome in came if is_fault(outcome)]
     if not came or len(raised) + len(faults) < len(came):
         return None
-    return faults[0] if faults else Failed(Reason.ADAPTER, f"every call raises {raised[0].message}; {KNOBS}")
+    if faults:
+        return faults[0]
+    hint = f"; {KNOBS}" if RUNS.search(raised[0].message) else ""
+    return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{hint}")
 
 
 @dataclass(frozen=True)

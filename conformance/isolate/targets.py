@@ -142,7 +142,7 @@ def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
         message = f"{target}: {error}"
         raise TargetError(message) from error
     except ModuleNotFoundError as error:
-        if target not in BUNDLED and target == error.name:
+        if target not in BUNDLED and f"{target}.".startswith(f"{error.name}."):
             message = f"target must name a module that exists, got {target!r}"
             raise TargetError(message) from error
         raise LibraryMissing(_needs(target, error)) from error

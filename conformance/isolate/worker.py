@@ -41,7 +41,7 @@ class Runner:
     def __post_init__(self) -> None:
         """Keep no result yet."""
         one = self.implementation
-        object.__setattr__(self, "calling", Calling(self.operation, one, self.framework.stacked, self.foreign))
+        object.__setattr__(self, "calling", Calling(self.operation, one, self.framework, self.foreign))
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
     def run(

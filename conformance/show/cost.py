@@ -176,7 +176,7 @@ def _timed(
     arrays: Sequence[np.ndarray],
     parameters: Mapping[str, object],
 ) -> float:
-    calling = Calling(subject.operation, implementation, framework.stacked)
+    calling = Calling(subject.operation, implementation, framework)
     named = dict(zip(subject.operation.arrays, arrays, strict=True))
     made = calling.arrays(named).items()
     given = {name: framework.integers(array) if array.dtype.kind != "f" else framework.floats(array, subject.dtype) for name, array in made}

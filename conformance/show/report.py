@@ -60,7 +60,7 @@ HINTS = 3
 UNALLOCATED = re.compile(r"^MemoryError|can't allocate memory|out of memory|unable to allocate", re.IGNORECASE)
 DTYPES = tuple(FORMATS)
 #: Where results couldn't be compared with anything, what a case was made to expose says nothing.
-NO_VALUES = (Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED)
+NO_VALUES = (Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED, Reason.SHAPE)
 #: What a reproduction begins with that is a command, as a program's is.
 COMMANDS = "posenc "
 UNSHOWN = ("adapter", "platform", "device", "limits", "isolation")
