@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.adapter import Adapter
+from conformance.adapt.wording import told_with_place
 from conformance.calls.manner import PLAIN, Manner
 from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Result, unanswered
 from conformance.calls.subject import Reply
@@ -73,7 +74,13 @@ class InProcess(Session):
     ) -> Reply:
         """Make one call."""
         asked = {"index": descriptor.index, "dtype": dtype, "parameters": dict(parameters), **manner.as_header()}
-        return received(*self.worker.answer(asked, [*arrays, *manner.beside]))
+        try:
+            answer = self.worker.answer(asked, [*arrays, *manner.beside])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  what would skip or end the test is an exception of the function
+            answer = {"status": "error", "message": told_with_place(error)}, []
+        return received(*answer)
 
 
 def assert_conforms(

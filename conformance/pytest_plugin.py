@@ -64,16 +64,21 @@ def pytest_configure(config: pytest.Config) -> None:
     if _targets(config):
         from conformance.isolate.interrupts import heeded
         from conformance.run import any_seed
-        from refimpl.schemes import SCHEMES
 
         config.stash[UNTIL_THE_END].enter_context(heeded())  # so that whatever ends the run ends the workers, and leaves its reports
         if config.option.posenc_seed is None:  # processes that share the tests are given the options
             config.option.posenc_seed = any_seed()
-        config.addinivalue_line("markers", "posenc: a check of an implementation's conformance")
-        for level in ("smoke", "core"):
-            config.addinivalue_line("markers", f"level_{level}: posenc checks of level {level}")
-        for scheme in SCHEMES:
-            config.addinivalue_line("markers", f"scheme_{scheme}: posenc checks of {scheme}")
+        for mark, says in _marks().items():
+            config.addinivalue_line("markers", f"{mark}: {says}")
+
+
+def _marks() -> dict[str, str]:
+    """Return every mark of a check, and what it says."""
+    from refimpl.schemes import SCHEMES
+
+    levels = {f"level_{level}": f"posenc checks of level {level}" for level in ("smoke", "core")}
+    schemes = {f"scheme_{scheme}": f"posenc checks of {scheme}" for scheme in SCHEMES}
+    return {"posenc": "a check of an implementation's conformance", **levels, **schemes}
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -164,7 +169,8 @@ class Refused(pytest.Item):
         """Keep why."""
         super().__init__(**settings)
         self.reason = reason
-        self.add_marker("posenc")
+        for mark in _marks():
+            self.add_marker(mark)
 
     def runtest(self) -> None:
         """Say it."""

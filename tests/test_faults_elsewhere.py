@@ -232,9 +232,43 @@ def test_identify_says_that_a_refused_call_is_answered_in_a_fresh_worker(tmp_pat
     assert "a call that was refused is answered in a fresh worker" in told
 
 
-def test_a_file_that_no_import_can_name_gets_no_adapter_that_imports_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_identify_takes_no_call_that_ended_its_process_once_for_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = (
+        "def f(x, positions, base=10_000.0):\n"
+        "    CALLS.append(1)\n"
+        "    if len(CALLS) == 6: os._exit(9)\n"
+        "    angles = positions[:, None] * base ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])\n"
+        "    turned = (x[..., ::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)\n"
+        "    return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)"
+    )
+
+    told = identified(tmp_path, capsys, source, status=1)
+
+    assert "rope.rotate: base 10000" in told
+    assert "a call had no answer" in told
+    assert "head_dim" not in told
+
+
+def test_identify_checks_the_adapter_of_code_that_allows_one_worker_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = (
+        "import fcntl, pathlib\n"
+        "import numpy as np\n"
+        "lock = open(pathlib.Path(__file__).with_name('lock'), 'w')\n"
+        "fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+        "def f(num_heads, max_bias=8.0): return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)\n"
+    )
+    (tmp_path / "locked.py").write_text(source, encoding="utf-8")
+
+    assert main(["identify", str(tmp_path / "locked.py:f")]) == 0
+    assert "checked at level smoke: it conforms" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("name", ["a b-c.py", "calendar.py"])
+def test_a_file_that_no_import_can_name_gets_no_adapter_that_imports_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     source = "def f(num_heads, max_bias=8.0): return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
-    told = identified(tmp_path, capsys, source, "a b-c.py")
+    told = identified(tmp_path, capsys, source, name)
 
     assert "its file's name is no name of a module" in told
     assert "import f" not in told
@@ -284,7 +318,8 @@ def test_a_bad_target_among_several_fails_as_a_test_and_the_others_are_judged(tm
     written(tmp_path)
     (tmp_path / "bad.py").write_text("adapter = \n", encoding="utf-8")
     chosen = "bad or (alibi.bias and not law and not evidence and not drawn)"
-    arguments = ["-m", "pytest", "-p", "no:cacheprovider", "-v", "--posenc", "bad.py", "--posenc", "kept.py", "-k", chosen]
+    targets = ["--posenc", "bad.py", "--posenc", "kept.py"]
+    arguments = ["-m", "pytest", "-p", "no:cacheprovider", "-v", *targets, "-k", chosen, "-m", "level_smoke"]
 
     done = subprocess.run(
         [sys.executable, *arguments], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False

@@ -295,6 +295,20 @@ def test_implementations_that_a_set_puts_in_another_order_are_judged_all_the_sam
     assert check(str(path), level="smoke").status == 0
 
 
+def test_answers_that_change_after_many_calls_depend_on_history_though_every_law_holds(tmp_path: Path) -> None:
+    path = tmp_path / "late.py"
+    path.write_text(
+        "from conformance import Adapter\nfrom refimpl.schemes import rope\nadapter, calls = Adapter('late'), []\n"
+        "@adapter.implements('rope.rotate', layout='half')\n"
+        "def rotate(x, positions, *, layout, **parameters):\n"
+        "    calls.append(1)\n"
+        "    return rope.rotate(x, positions, layout=layout if len(calls) < 30 else 'interleaved', **parameters)\n",
+        encoding="utf-8",
+    )
+
+    assert convictions(check(str(path), level="smoke", seed=1), Reason.HISTORY)
+
+
 def test_an_answer_that_changes_from_worker_to_worker_is_called_not_deterministic(tmp_path: Path) -> None:
     outside = """
 STARTS = Path(__file__).parent / "starts"

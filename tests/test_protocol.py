@@ -167,6 +167,21 @@ def test_a_case_is_put_to_every_implementation_by_its_label(tmp_path: Path, caps
     assert "rope.rotate/half-layout (a): error: for a\nrope.rotate/half-layout (b): error: for b\n" in shown
 
 
+def test_what_a_program_says_moves_no_cursor_and_a_case_outside_of_its_declaration_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replies = r'{"id": request["id"], "replies": [{"error": "\x1b[31mred"}]}'
+    offered = "offered = [{'operation': 'rope.rotate', 'restrictions': {'layout': 'half'}}]"
+    path = tmp_path / "miniature.py"
+    path.write_text(re.sub("offered = .*", offered, PROGRAM).replace("REPLY", replies), encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/first-positions", "--command", f"{sys.executable} {path}"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "rope.rotate/first-positions: error: \\x1b[31mred\n" in shown
+    assert "  outside of what it declares: layout='interleaved'; it declares 'half'\n" in shown
+
+
 def test_the_javascript_example_conforms(node_program: Callable[..., Report]) -> None:
     report = node_program()
 

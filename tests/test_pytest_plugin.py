@@ -288,6 +288,16 @@ def test_what_a_function_replaces_meets_no_code_of_ours_and_no_other_test() -> N
     assert np.geterr()["over"] == "warn"
 
 
+def test_what_would_skip_or_end_the_test_is_an_exception_of_the_function() -> None:
+    def slopes(*, num_heads: int, max_bias: float) -> np.ndarray:
+        if num_heads > 1:
+            pytest.skip(f"not today: {max_bias}")
+        return np.asarray([2.0**-max_bias])
+
+    with pytest.raises(AssertionError, match="an exception: Skipped: not today"):
+        assert_conforms(slopes, "alibi.slopes", level="smoke", seed=1, slopes="paper")
+
+
 def test_an_exception_at_times_is_not_said_to_depend_on_earlier_calls_alone() -> None:
     calls = itertools.count()
 

@@ -1,15 +1,17 @@
 """Put chosen cases to a program by hand: as lines to pipe into it, or asked and answered with what was expected."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from conformance.adapt.adapter import Adapter, Implementation
 from conformance.adapt.selection import verify_names
 from conformance.calls.outcomes import Failed
 from conformance.calls.subject import Reply
 from conformance.judge.judge import compare
 from conformance.protocol import lines
+from conformance.protocol.command import adapted
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
@@ -48,22 +50,24 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1)
     """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request."""
     program = Program(command)
     try:
-        described = program.describe()
-        yield f"{described['name']} {described.get('version', '')}".rstrip()
-        every = [(vector, label) for vector in vectors for label in _labels(described, vector.operation)]
+        offered = adapted(program)
+        yield f"{offered.name} {offered.version or ''}".rstrip()
+        every = [(vector, one) for vector in vectors for one in _offered(offered, vector.operation)]
         for together in batches(every, batch):
-            replies = program.calls([call(vector, dtype, label) for vector, label in together])
-            for (vector, label), answer in zip(together, replies, strict=True):
-                name = vector.id if label == described["name"] else f"{vector.id} ({label})"
+            replies = program.calls([call(vector, dtype, one.label if one else offered.name) for vector, one in together])
+            for (vector, one), answer in zip(together, replies, strict=True):
+                name = vector.id if one is None or one.label == offered.name else f"{vector.id} ({one.label})"
                 yield from _told(name, vector, answer, dtype)
+                outside = one.refuses(vector.parameters) if one else None
+                if outside is not None:
+                    yield f"  outside of what it declares: {outside}"
     finally:
         program.close()
 
 
-def _labels(described: Mapping[str, Any], operation: str) -> list[str]:
-    """Return the labels of all that a program offers as an operation; its name where it offers none."""
-    offered = [each.get("label", described["name"]) for each in described["implementations"] if each["operation"] == operation]
-    return list(dict.fromkeys(offered)) or [described["name"]]
+def _offered(adapter: Adapter, operation: str) -> list[Implementation] | list[None]:
+    """Return all that a program offers as an operation; nothing, once, where it offers none."""
+    return [one for one in adapter.implementations if one.operation == operation] or [None]
 
 
 def _told(name: str, vector: Vector, answer: dict[str, object], dtype: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +25,7 @@ from conformance.isolate.targets import TargetError
 
 FEW = 3
 HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
-UNNAMED = "its file's name is no name of a module: rename the file for an adapter that imports it"
+UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
 AFTER_OTHERS = "a call that was refused is answered in a fresh worker: what comes depends on what was called before"
 DIFFERS = "answers differ from one fresh worker to the next"
 #: What an exception names where arrays of one library came to code for another.
@@ -113,6 +114,7 @@ def _repeated(asked: Sequence[Exchange], session: Strangers) -> bool:
 def _checked(target: str, told: Told, limits: Limits | None, strangers: Strangers) -> Checked | None:
     """Return how the adapter does that a person would paste."""
     text = told.declaration() if told.place is not None else None
+    strangers.close()  # some code allows one worker at a time
     place = target.rpartition(":")[0]
     folder = Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
     return None if text is None else checked(text, folder, limits, late=lambda: strangers.over)
@@ -122,7 +124,8 @@ def _place(target: str) -> Place | None:
     """Return where an adapter finds a function, or nothing where its file can't be imported by its name."""
     path, _, name = target.rpartition(":")
     module = Path(path).stem if path.endswith(".py") else path
-    return Place(module, name) if all(part.isidentifier() for part in module.split(".")) else None
+    known = path.endswith(".py") and module in sys.stdlib_module_names
+    return Place(module, name) if all(part.isidentifier() for part in module.split(".")) and not known else None
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, Any]:

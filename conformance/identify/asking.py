@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import FATAL, Outcome
+from conformance.calls.outcomes import FATAL, Outcome, TimedOut
 from conformance.calls.subject import CallFailedError
 from conformance.identify.inside import SEPARATOR
 from conformance.isolate import replies
@@ -92,6 +92,18 @@ class Strangers(Session):
         """Whether the target is one function, not an adapter."""
         return bool(self.about["alone"])
 
+    def _twice(self, index: int, header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Return an answer, the second time where a call ended its worker: what calls before it had left may be why."""
+        try:
+            return self._answered(index, ANY, header, arrays, replies.ANSWERED)
+        except CallFailedError as error:
+            if not isinstance(error.outcome, FATAL):
+                raise
+            self.unanswered.setdefault(index, {})[f"a call had no answer: {_words(error.outcome)}"] = None
+            if isinstance(error.outcome, TimedOut):
+                raise
+        return self._answered(index, ANY, header, arrays, replies.ANSWERED)
+
     def faults(self, index: int) -> tuple[str, ...]:
         """Return in words which calls of a function had no answer, and how its process ended after an answer."""
         return (*self.unanswered.get(index, ()), *self.endings(index, ANY))
@@ -119,12 +131,9 @@ class Strangers(Session):
             raise OutOfTimeError
         header, arrays = request(arguments, keywords, dtype, strided=strided)
         try:
-            reply, values = self._answered(index, ANY, header, arrays, replies.ANSWERED)
+            reply, values = self._twice(index, header, arrays)
         except CallFailedError as error:
-            words, fatal = _words(error.outcome), isinstance(error.outcome, FATAL)
-            if fatal:
-                self.unanswered.setdefault(index, {})[f"a call had no answer: {words}"] = None
-            raise Refused(words, fatal=fatal) from error
+            raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
         if reply["status"] != "ok":
             raise Refused(reply["message"])
         return values, reply["complex"]

@@ -25,7 +25,11 @@ class ProgramError(Exception):
 
 def adapter(command: str) -> Adapter:
     """Start a program and return the adapter that it describes."""
-    program = Program(command)
+    return adapted(Program(command))
+
+
+def adapted(program: Program) -> Adapter:
+    """Return the adapter that a program describes."""
     described = program.describe()
     made = Adapter(described["name"], dtypes=("float32",), version=described.get("version"), device=described.get("device", UNTOLD))
     made.waits = program.wait

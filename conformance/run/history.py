@@ -191,6 +191,12 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
 
 
+def ask_at_the_end(session: Session, case: Case) -> None:
+    """Ask once more what was answered first, behind all other calls in the same worker, where the case was asked more than single calls."""
+    if case.found and case.fullest is not None:
+        _compare(session, case, [(case.fullest.call, case.fullest.reply, case.fullest)])
+
+
 def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | None, Checked | None]]) -> None:
     """Ask calls that were answered, and note those whose answers changed, or didn't come: what ends a worker may come from elsewhere."""
     for call, reply, checked in asked:

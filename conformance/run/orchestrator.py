@@ -135,6 +135,7 @@ class _Run:
         self.again.close()
         for case in self._fit():
             self._laws(case)
+            history.ask_at_the_end(self.session, case)
         self.session.notice()
 
     def _explain(self) -> None:

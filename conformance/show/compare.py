@@ -100,7 +100,7 @@ def lengths(text: str) -> tuple[int, ...]:
     """Return the lengths that a person wrote, or raise ``SelectionError``."""
     parts = [part.strip() for part in text.split(",")]
     for part in parts:
-        if not (part.isascii() and part.isdigit() and 1 <= int(part) <= LONGEST):
+        if not (part.isascii() and part.isdigit() and len(part) <= len(str(LONGEST)) and 1 <= int(part) <= LONGEST):
             message = f"lengths must be whole numbers from 1 to {LONGEST} with commas between, got {part!r}"
             raise SelectionError(message)
     return tuple(dict.fromkeys(int(part) for part in parts))

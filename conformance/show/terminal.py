@@ -34,16 +34,16 @@ def folded(lines: Iterable[Line], columns: int) -> Iterator[Line]:
 
 
 def write(lines: Iterable[Line], stream: TextIO) -> None:
-    """Write lines, styled on a terminal only; what an implementation said is never read as markup."""
+    """Write lines, styled on a terminal only; what an implementation said is never read as markup, nor moves a cursor."""
     if not stream.isatty():
-        stream.writelines(f"{line}\n" for _, line in lines)
+        stream.writelines(f"{clean(line)}\n" for _, line in lines)
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, soft_wrap=True)
     for style, line in lines:
-        console.print(Text(line, style=STYLES[style]))
+        console.print(Text(clean(line), style=STYLES[style]))
 
 
 class Progress:
