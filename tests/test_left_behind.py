@@ -299,10 +299,10 @@ def test_answers_that_change_after_many_calls_depend_on_history_though_every_law
     path = tmp_path / "late.py"
     path.write_text(
         "from conformance import Adapter\nfrom refimpl.schemes import rope\nadapter, calls = Adapter('late'), []\n"
-        "@adapter.implements('rope.rotate', layout='half')\n"
+        "@adapter.implements('rope.rotate', layout='half', direction='positive')\n"
         "def rotate(x, positions, *, layout, **parameters):\n"
         "    calls.append(1)\n"
-        "    return rope.rotate(x, positions, layout=layout if len(calls) < 30 else 'interleaved', **parameters)\n",
+        "    return rope.rotate(x, positions, layout=layout if len(calls) < 40 else 'interleaved', **parameters)\n",
         encoding="utf-8",
     )
 
