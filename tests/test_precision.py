@@ -11,7 +11,8 @@ from precision_made import BFLOAT16, FLOAT16, FLOAT32, Round, kept, measured, ro
 
 from conformance import cli
 from conformance.adapt.selection import SelectionError
-from conformance.calls.subject import CallRefusedError
+from conformance.calls.outcomes import Crashed
+from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.pictures import PictureError
 from conformance.pictures import precision as picture
 from conformance.precision import answers, curve, record, screen, slices, survey
@@ -126,6 +127,22 @@ def test_the_marks_of_earlier_calls_are_told_from_imprecision() -> None:
     found, depends = answers.settled(list(answers.ask(subject(remembers), task(), vectors())), task(), alone)
 
     assert depends
+    assert curve.measure(found, task(), depends=depends).met == "float32"
+
+
+def test_an_answer_that_did_not_come_at_first_is_no_value_that_came_otherwise() -> None:
+    seen: list[int] = []
+
+    def ends_once(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+        seen.append(1)
+        if len(seen) == 2:
+            raise CallFailedError(Crashed("exit status 3"))
+        return rotation()(x, positions, **parameters)
+
+    made = subject(ends_once)
+    found, depends = answers.settled(list(answers.ask(made, task(), vectors())), task(), lambda vector: answers.ask_one(made, vector))
+
+    assert not depends
     assert curve.measure(found, task(), depends=depends).met == "float32"
 
 

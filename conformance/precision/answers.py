@@ -73,10 +73,10 @@ def ask_one(subject: Subject, vector: Vector) -> Answer | None:
 
 
 def settled(answers: Sequence[Answer], task: Task, alone: Alone) -> tuple[list[Answer], bool]:
-    """Return the answers without the marks of earlier calls, and whether there were any: one wrong answer is the probe."""
+    """Return the answers without the marks of earlier calls, and whether values had any: one wrong answer is the probe."""
     wrong = [answer for answer in answers if answer.wrong(task)]
     probe = alone(wrong[0].vector) if wrong else None
     if probe is None or probe.wrong(task):
         return list(answers), False
     again = {id(answer): alone(answer.vector) or answer for answer in wrong}
-    return [again.get(id(answer), answer) for answer in answers], True
+    return [again.get(id(answer), answer) for answer in answers], any(answer.reply is not None for answer in wrong)
