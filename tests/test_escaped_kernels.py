@@ -11,7 +11,9 @@ from test_wrong_kernels import SEEDS, asked_once, judged, named
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
 
-from conformance.adapt.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.adapt.arrays import NumPy
+from conformance.adapt.frameworks import FRAMEWORKS
+from conformance.adapt.results import exact
 from conformance.calls.manner import WAYS
 from conformance.calls.outcomes import Passed
 from conformance.checks import golden_checks

@@ -7,8 +7,8 @@ import pytest
 from miniatures import rotate
 
 from conformance.adapt import embedding
+from conformance.adapt.arrays import MalformedError
 from conformance.adapt.embedding import OutsideError
-from conformance.adapt.frameworks import MalformedError
 from conformance.calls.takes import Positions, Takes
 from conformance.spec.declarations import operations
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from conformance.adapt.adapter import Unsupported
-from conformance.adapt.frameworks import FRAMEWORKS, MalformedError, NumPy, exact, version
+from conformance.adapt.arrays import MalformedError, NumPy
+from conformance.adapt.frameworks import FRAMEWORKS, version
+from conformance.adapt.results import exact
 from conformance.isolate.session import Session
 from conformance.spec.profiles import FORMATS
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance.adapt.frameworks import narrowed
+from conformance.adapt.arrays import narrowed
 from conformance.spec import vectors
 from conformance.spec.vectors import Vector, load
 from refimpl.errors import SpecificationError

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from conformance.adapt.adapter import Adapter, Unsupported
-from conformance.adapt.frameworks import FRAMEWORKS, NumPy, exact
+from conformance.adapt.arrays import NumPy
+from conformance.adapt.frameworks import FRAMEWORKS
+from conformance.adapt.results import exact
 from conformance.calls.manner import PLAIN, SWAPPED, Manner
 from conformance.calls.outcomes import Reason
 from conformance.calls.subject import CallRefusedError, Reply, Subject

@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.adapt import grid
 from conformance.adapt.adapter import Implementation
-from conformance.adapt.frameworks import MisfitError, NumPy
+from conformance.adapt.arrays import MisfitError, NumPy
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.form import COUNTS, MADE, SIDES, SIZES, Form, order, parsed, roles

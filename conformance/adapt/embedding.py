@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.adapt import grid
 from conformance.adapt.adapter import Unsupported
-from conformance.adapt.frameworks import MalformedError
+from conformance.adapt.arrays import MalformedError
 from conformance.calls.takes import BOUNDED, PLACES, Takes
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, axis_names, bind

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt import embedding
-from conformance.adapt.frameworks import MalformedError
+from conformance.adapt.arrays import MalformedError
 from conformance.calls.outcomes import FATAL, Failed, Passed, Reason
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.calls.takes import PLACES, Takes

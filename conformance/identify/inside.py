@@ -12,7 +12,9 @@ import numpy as np
 from conformance.adapt import signatures
 from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
-from conformance.adapt.frameworks import FRAMEWORKS, MalformedError, NumPy, exact
+from conformance.adapt.arrays import MalformedError, NumPy
+from conformance.adapt.frameworks import FRAMEWORKS
+from conformance.adapt.results import exact
 from conformance.isolate import serving, targets
 from conformance.isolate.serving import Answer
 

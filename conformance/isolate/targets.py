@@ -11,7 +11,9 @@ from typing import Any
 
 from conformance.adapt import signatures
 from conformance.adapt.adapter import Adapter, AdapterError, Implementation, near_miss
-from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS, LARGEST_INTEGER, NumPy
+from conformance.adapt.arrays import NumPy
+from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS
+from conformance.adapt.results import LARGEST_INTEGER
 from conformance.adapt.wording import told
 from conformance.protocol.errors import CommandError, ProgramEndedError
 from conformance.spec.choices import as_several

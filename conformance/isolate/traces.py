@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt.frameworks import NumPy, exact
+from conformance.adapt.arrays import NumPy
+from conformance.adapt.results import exact
 
 #: Results beyond this size aren't looked at a second time.
 LARGEST = 1 << 20

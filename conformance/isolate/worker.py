@@ -12,8 +12,10 @@ import numpy as np
 
 from conformance.adapt import embedding, signatures
 from conformance.adapt.adapter import Adapter, Implementation, Unsupported
+from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.calling import Calling
-from conformance.adapt.frameworks import MalformedError, MisfitError, NumPy, exact, version
+from conformance.adapt.frameworks import version
+from conformance.adapt.results import exact
 from conformance.adapt.wording import told_with_place, words
 from conformance.calls.manner import Manner
 from conformance.isolate import audit, serving, targets, traces

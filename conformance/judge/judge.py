@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from conformance.adapt.frameworks import narrowed
+from conformance.adapt.arrays import narrowed
 from conformance.adapt.wording import times
 from conformance.calls.outcomes import Failed, NotJudged, Outcome, Passed, Reason
 from conformance.calls.subject import Reply

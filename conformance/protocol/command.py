@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.adapter import Adapter, Unsupported
-from conformance.adapt.frameworks import MalformedError
+from conformance.adapt.arrays import MalformedError
 from conformance.protocol import lines
 from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program

@@ -11,8 +11,8 @@ import numpy as np
 from conformance import laws
 from conformance.adapt import signatures
 from conformance.adapt.adapter import Implementation
+from conformance.adapt.arrays import NumPy
 from conformance.adapt.calling import Calling
-from conformance.adapt.frameworks import NumPy
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
 from conformance.checks import golden_checks
 from conformance.golden import answers

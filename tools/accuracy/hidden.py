@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance import laws
 from conformance.adapt.adapter import Adapter
-from conformance.adapt.frameworks import NumPy
+from conformance.adapt.arrays import NumPy
 from conformance.calls.outcomes import Diagnosis, Failed
 from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
