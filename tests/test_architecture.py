@@ -56,7 +56,7 @@ def test_nobody_imports_the_tools(path: Path) -> None:
 
 
 #: They show the reference and judge nobody.
-SHOWING = {"compare", "lengths"}
+SHOWING = {"compare", "explain", "lengths"}
 DECLARATIONS = {"refimpl", "refimpl.schemes", "refimpl.spec", "refimpl.errors"}
 
 

@@ -7,6 +7,7 @@ import click
 
 from conformance.calls.status import Status
 from conformance.commands.check import check
+from conformance.commands.explain import explain
 from conformance.commands.identify import identify
 from conformance.commands.precision import precision
 from conformance.commands.telling import tell
@@ -227,5 +228,6 @@ def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], bac
 
 
 posenc.add_command(check)
+posenc.add_command(explain)
 posenc.add_command(identify)
 posenc.add_command(precision)

@@ -1,0 +1,87 @@
+"""``posenc explain``: a published configuration in words."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from conformance.calls.status import Status
+from conformance.commands.telling import tell
+
+if TYPE_CHECKING:
+    from refimpl.configuration import Finding, Kind, Reading
+
+#: What a file may have, lest it fill the memory.
+MOST_BYTES = 16 << 20
+
+
+@click.command()
+@click.argument("path", metavar="CONFIG.json", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--layer", type=click.IntRange(0), metavar="N", help="Only the layer N, counted from 0.")
+@click.option("--length", type=click.IntRange(1), metavar="N", help="At a sequence of N positions, where frequencies depend on it.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document, with the frequencies.")
+@click.pass_context
+def explain(context: click.Context, path: Path, *, layer: int | None, length: int | None, as_json: bool) -> None:
+    """Say what CONFIG.json, a model's published configuration, does to positions: in each kind of layers, and why.
+
+    Exit status: 0 all is said; 1 the configuration has errors or warnings; 2 it can't be read; 5 it has what posenc has no operation for.
+    """
+    import numpy as np
+
+    from refimpl.configuration import read, words
+
+    reading = read(_loaded(path))
+    kinds = reading.kinds if layer is None else (_of_layer(reading, layer),)
+    like, findings = np.zeros(0), words.every(reading, kinds)
+    if as_json:
+        status = _status(findings)
+        said = {**words.document(reading, kinds, length, like), "exit_status": int(status)}
+        sys.stdout.write(json.dumps(said) + "\n")
+    else:
+        tell([("head", f"{path.name}: {reading.model_type or 'no model_type'}"), *words.lines(reading, kinds, length, like)])
+    context.exit(_status(findings))
+
+
+def _loaded(path: Path) -> Mapping[str, Any]:
+    """Return what a file holds; a key that is there twice would hide the first."""
+    try:
+        text = path.read_bytes()[: MOST_BYTES + 1]
+        loaded = json.loads(text, object_pairs_hook=_once) if len(text) <= MOST_BYTES else None
+    except (ValueError, RecursionError) as error:
+        message = f"{path.name} must be a JSON file, got {type(error).__name__}: {error}"
+        raise click.UsageError(message) from error
+    if not isinstance(loaded, Mapping):
+        message = f"{path.name} must be a JSON object of at most {MOST_BYTES} bytes, got {type(loaded).__name__}"
+        raise click.UsageError(message)
+    return loaded
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            message = f"every key must stand once, got {name!r} twice"
+            raise ValueError(message)
+    return dict(pairs)
+
+
+def _of_layer(reading: "Reading", layer: int) -> "Kind":
+    from refimpl.configuration import chosen
+    from refimpl.errors import SpecificationError
+
+    try:
+        return chosen(reading, layer)
+    except SpecificationError as error:
+        message = f"--{error}"
+        raise click.UsageError(message) from error
+
+
+def _status(findings: "tuple[Finding, ...]") -> Status:
+    """Return the exit status: errors and warnings are the configuration's, what is missing is ours."""
+    levels = {finding.level for finding in findings}
+    if levels & {"error", "warning"}:
+        return Status.DIFFERS
+    return Status.NOT_JUDGED if levels else Status.CONFORMS

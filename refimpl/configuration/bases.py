@@ -1,0 +1,50 @@
+"""The base of the frequencies."""
+
+from typing import Any
+
+from refimpl.configuration import spellings
+from refimpl.configuration.families import Family
+from refimpl.configuration.findings import Notes
+from refimpl.configuration.layers import Layer
+from refimpl.configuration.sections import Section, agreed, is_number
+
+#: What most code takes where no key gives a base.
+USUAL = 10_000.0
+
+
+def base(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes, *, nested: bool) -> float | None:
+    """Return the base of a kind of layers; two keys that differ are an error, and no key an assumption."""
+    found = agreed(_given(section, rope, layer, family, nested=nested), "two-bases", "the base", notes)
+    ratio = section.get("rope_ratio")
+    if ratio is not None and found is None:
+        found = (section.name("rope_ratio"), USUAL * ratio if is_number(ratio) else ratio)
+        notes.decide(found[0], ratio, f"the base is {USUAL:g} times rope_ratio")
+    if found is None:
+        return _assumed(layer, family, notes)
+    key, value = found
+    if not is_number(value) or not 0 < value < float("inf"):
+        notes.find("error", "no-base", key, value, "be a positive number")
+        return None
+    notes.decide(key, value, f"the base is {value:,.10g}")
+    return float(value)
+
+
+def _given(section: Section, rope: Section | None, layer: Layer, family: Family, *, nested: bool) -> list[tuple[str, Any]]:
+    if layer.base:
+        return [layer.base]
+    own = section.given(spellings.BASE_OF_KIND.get(layer.kind, ()))
+    inside = rope.given(("rope_theta",)) if rope else []
+    outside = [pair for pair in section.given(spellings.BASE) if not isinstance(pair[1], list)]
+    if nested:
+        return inside + own or outside
+    if own:
+        return own
+    return [] if layer.kind in family.plain and family.plain_base is not None else inside + outside
+
+
+def _assumed(layer: Layer, family: Family, notes: Notes) -> float:
+    plain = family.plain_base if layer.kind in family.plain else None
+    value = plain or family.base
+    says = "as this model type" if value else "which most code takes; models differ"
+    notes.assume("rope_theta", value or USUAL, f"the base is {value or USUAL:,.10g}, {says}")
+    return value or USUAL

@@ -1,0 +1,108 @@
+"""Numbers out of a configuration: what the operations of the schemes give for a layer and a length."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from refimpl.arrays import Array, array_namespace, outer, row, taken
+from refimpl.configuration.findings import Kind, Reading, Rotation
+from refimpl.configuration.reading import read
+from refimpl.configuration.scalings import declared
+from refimpl.errors import SpecificationError
+from refimpl.forms import rotary
+from refimpl.forms.parted import replaced
+
+
+class ConfigurationWarning(UserWarning):
+    """A key that isn't read, or that libraries read in two ways."""
+
+
+def chosen(reading: Reading, layer: int) -> Kind:
+    """Return the kind of a layer; where the configuration doesn't say it, there must be only one kind."""
+    if len(reading.kinds) == 1 and reading.kinds[0].layers is None:
+        return reading.kinds[0]
+    for kind in reading.kinds:
+        if kind.layers is not None and layer in kind.layers:
+            return kind
+    last = max((max(kind.layers) for kind in reading.kinds if kind.layers), default=None)
+    rule = f"be from 0 to {last}" if last is not None else "be a layer whose kind the configuration says"
+    message = f"layer must {rule}, got {layer!r}"
+    raise SpecificationError(message)
+
+
+def rotation(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
+    """Return how a layer turns, none where it doesn't; raise the first error, and warn of what is no error."""
+    reading = read(configuration)
+    kind = chosen(reading, layer)
+    for finding in (*reading.findings, *kind.findings):
+        if finding.level == "error":
+            raise SpecificationError(finding.text)
+        if finding.level == "warning":
+            warnings.warn(f"{finding.name}: {finding.text}", ConfigurationWarning, stacklevel=3)
+    if kind.rotation is not None and kind.rotation.operation is None:
+        missing = next((finding.text for finding in kind.findings if finding.level == "missing"), kind.rotation.rope_type)
+        raise SpecificationError(missing)
+    return kind.rotation
+
+
+def arguments(found: Rotation, length: int | None, like: Array) -> tuple[tuple[Array, ...], dict[str, Any]]:
+    """Return the arrays and the parameters that depend on the length."""
+    if found.factors is None:
+        return (), {}
+    if length is None:
+        message = "length must be given for longrope, which chooses its factors by it, got None"
+        raise SpecificationError(message)
+    return tuple(row(values, like=like) for values in found.factors), {"length": length}
+
+
+def frequencies(configuration: Mapping[str, Any], *, layer: int = 0, length: int | None = None, like: Array) -> Array:
+    """Return the radians per position of every pair that turns in a layer; of a layer that doesn't turn, none."""
+    found = rotation(configuration, layer)
+    if found is None:
+        return row([], like=like)
+    return of(found, length, like)
+
+
+def of(found: Rotation, length: int | None, like: Array) -> Array:
+    """Return the frequencies of a rotation."""
+    arrays, extra = arguments(found, length, like)
+    also = {} if arrays else {"like": like}
+    return declared(str(found.operation)).function(*arrays, **found.parameters, **extra, **also)
+
+
+def attention_factor(configuration: Mapping[str, Any], *, layer: int = 0, length: int | None = None) -> float:
+    """Return what multiplies cosine and sine in a layer: 1 where nothing does."""
+    found = rotation(configuration, layer)
+    return 1.0 if found is None else factor_of(found, length)
+
+
+def factor_of(found: Rotation, length: int | None) -> float:
+    """Return the attention factor of a rotation."""
+    attention = found.attention
+    if attention.operation is not None:
+        return float(declared(attention.operation).function(**attention.parameters))
+    short, long = attention.given
+    if short == long:
+        return float(short)
+    if length is None:
+        message = "length must be given where long sequences have a factor of their own, got None"
+        raise SpecificationError(message)
+    return float(long if length > found.parameters["original_length"] else short)
+
+
+def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:
+    """Turn queries or keys as a layer does; channels that don't turn pass. Positions with axes have no operation yet."""
+    found = rotation(configuration, layer)
+    if found is None:
+        return x
+    if found.sections:
+        message = f"mrope_section must be left out for posenc to turn by it, got {list(found.sections)}: it has no operation for it yet"
+        raise SpecificationError(message)
+    if x.shape[-1] != found.head_dim:
+        message = f"axis 'head_dim' of x must be {found.head_dim}, as the configuration has it, got {x.shape[-1]}"
+        raise SpecificationError(message)
+    angles, size = outer(positions, of(found, length, positions)), factor_of(found, length)
+    xp = array_namespace(positions)
+    cos, sin = size * xp.cos(angles), size * xp.sin(angles)
+    part = rotary.turned(taken(x, found.channels), cos, sin, layout=found.layout, direction="positive")
+    return replaced(x, [found.channels], [part])

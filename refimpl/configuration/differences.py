@@ -1,0 +1,67 @@
+"""Keys that libraries are known to read in different ways, each with a thread; libraries are told of, none of them is the truth."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from refimpl.configuration.findings import Kind, Reading
+from refimpl.configuration.widths import UNREAD
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One way in which libraries differed on a key, at which values it shows, and where that was reported."""
+
+    key: str
+    says: str
+    link: str
+    shows: Callable[[object], bool] = lambda _: True
+    told: str = ""
+    """What a decision must say, if its value alone doesn't tell."""
+
+
+def is_false(value: object) -> bool:
+    """Whether a switch is off."""
+    return value is False
+
+
+def is_part(value: object) -> bool:
+    """Whether a fraction leaves something out."""
+    return value != 1
+
+
+DIFFERENCES = (
+    Difference("truncate", "some code rounds the ends of yarn's ramp all the same", "https://github.com/apache/tvm/pull/18576", is_false),
+    Difference("attention_factor", "vLLM took 0.1 ln(factor) + 1 in its place", "https://github.com/vllm-project/vllm/pull/46280"),
+    Difference("mscale", "ollama multiplied by it twice", "https://github.com/ollama/ollama/pull/13432"),
+    Difference("long_factor", "llama.cpp chose the list by the context it had room for", "https://github.com/ggml-org/llama.cpp/issues/24823"),
+    Difference("short_mscale", "mlxcel ignored it, and took the long factors always", "https://github.com/lablup/mlxcel/issues/1358"),
+    Difference("partial_rotary_factor", "vLLM applied it twice", "https://github.com/vllm-project/vllm/pull/30384", is_part),
+    Difference("rotary_pct", "code took the whole head in the exponent", "https://github.com/pie-project/pie/pull/603", is_part),
+    Difference("rotary_dim", "transformers before 5.23 turned the whole head", "https://github.com/huggingface/transformers/pull/48486"),
+    Difference("qk_rope_head_dim", "vLLM cut it by partial_rotary_factor besides", "https://github.com/vllm-project/vllm/pull/41185"),
+    Difference("head_dim", "transformers divided all the same", "https://github.com/huggingface/transformers/pull/32495", told=UNREAD),
+    Difference("no_rope_layers", "rknn-llm turned every layer", "https://github.com/airockchip/rknn-llm/issues/501"),
+    Difference("rope_local_base_freq", "mlxcel scaled local layers too, or no layer", "https://github.com/lablup/mlxcel/issues/1340"),
+    Difference("compress_ratios", "SGLang scaled layers of ratio 0 too", "https://github.com/sgl-project/sglang/pull/34788"),
+    Difference("alpha", "transformers wrote the plain frequencies over it", "https://github.com/huggingface/transformers/pull/43411"),
+    Difference("type", "code that reads rope_type alone finds no scaling", "https://github.com/lablup/mlxcel/issues/1355"),
+    Difference("low_freq_factor", "mlx-vlm ignored the scaling in ten models", "https://github.com/Blaizzy/mlx-vlm/pull/1710"),
+    Difference("mrope_section", "MaxText turned the whole head by it", "https://github.com/AI-Hypercomputer/maxtext/pull/4615"),
+)
+
+
+def applying(reading: Reading) -> Iterator[tuple[str, Difference]]:
+    """Yield the keys of a configuration on which libraries differ, each way once."""
+    told = set()
+    for kind in reading.kinds:
+        for key, value, says in _keys(kind):
+            for difference in DIFFERENCES:
+                read = difference.key == key.rsplit(".", 1)[-1] and difference.told in says
+                if read and difference.shows(value) and difference not in told:
+                    told.add(difference)
+                    yield key, difference
+
+
+def _keys(kind: Kind) -> Iterator[tuple[str, object, str]]:
+    yield from ((each.key, each.value, each.says) for each in kind.decisions if not each.assumed)
+    yield from ((each.key, None, each.text) for each in kind.findings)

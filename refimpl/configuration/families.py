@@ -1,0 +1,130 @@
+"""What a model type says beyond its keys, read off the code of transformers 5.23.0 and the models' own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FULL = ("full_attention",)
+SLIDING = ("sliding_attention",)
+
+
+@dataclass(frozen=True)
+class Family:
+    """The defaults of a model type; ``None`` is what most types do."""
+
+    layout: str = "half"
+    base: float | None = None
+    plain_base: float | None = None
+    """The base of the kinds that the scaling leaves alone."""
+    plain: tuple[str, ...] = ()
+    """The kinds that a flat scaling leaves alone."""
+    unturned: tuple[str, ...] = ()
+    """The kinds that don't turn."""
+    head_dim: int | None = None
+    fraction: float | None = None
+    rotary_dim: int | None = None
+    pattern: int | None = None
+    """Every so many layers one has full attention, and the others slide."""
+    full_first: bool = False
+    """Whether the first layer of a pattern is the full one, not the last."""
+    without_every: int | None = None
+    """Every so many layers one doesn't turn."""
+    turns: bool = True
+    trailing: bool = False
+    """Whether the last channels of a head turn, not the first."""
+    attention_factor: float | None = None
+    longrope_by_yarn: bool = False
+    """Whether an old file says `yarn` and means `longrope`."""
+    temperature: bool = False
+    """Whether queries of layers that don't turn grow with the logarithm of their position."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Other names of kinds, under which the mapping has their rotation."""
+
+
+INTERLEAVED = Family("interleaved")
+LATENT = Family("interleaved_to_half")
+GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=6)
+EXAONE4 = Family(pattern=4, unturned=FULL)
+LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
+WITHOUT = Family(turns=False)
+DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
+#: Model types that turn, with nothing else of their own.
+PLAIN = frozenset(
+    {
+        *("llama", "mistral", "ministral3", "mistral3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_vl"),
+        *("qwen3_vl_moe", "qwen3_omni_moe", "ministral", "dots3_note", "higgs_audio_v2"),
+        *("deepseek", "falcon", "falcon_h1", "gemma4", "granite", "granitemoe", "hunyuan_v1_dense", "hunyuan_v1_moe", "internlm2"),
+        *("internlm3", "lfm3", "mellum", "mimo", "mimo_v2_flash", "olmo", "olmo2", "olmoe", "seed_oss", "starcoder2", "yi", "baichuan"),
+    }
+)
+
+FAMILIES = {
+    "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
+    "apertus": Family(base=12e6),
+    "bamba": Family(fraction=0.5),
+    "bitnet": Family(base=5e5),
+    "chatglm": Family("interleaved", fraction=0.5),
+    "codegen": Family("interleaved", rotary_dim=64),
+    "cohere": Family("interleaved", base=5e5),
+    "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
+    "cwm": Family(base=1e6),
+    "deepseek_v2": INTERLEAVED,
+    "deepseek_v3": LATENT,
+    "deepseek_v32": LATENT,
+    "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
+    "ernie4_5": Family("interleaved", base=5e5),
+    "ernie4_5_moe": Family("interleaved", base=5e5),
+    "exaone4": EXAONE4,
+    "exaone4_5": EXAONE4,
+    "gemma": Family(head_dim=256),
+    "gemma2": Family(head_dim=256),
+    "gemma3": GEMMA3,
+    "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=5),
+    "glm": Family("interleaved", fraction=0.5),
+    "glm4": Family("interleaved", fraction=0.5),
+    "glm4_moe": Family(fraction=0.5),
+    "glm4_moe_lite": LATENT,
+    "glm_moe_dsa": LATENT,
+    "gpt_neox": Family(fraction=0.25),
+    "gpt_oss": Family(base=150_000.0),
+    "gptj": Family("interleaved", rotary_dim=64),
+    "gte": Family(base=160_000.0),
+    "inkling": WITHOUT,
+    "inkling2": WITHOUT,
+    "jamba": WITHOUT,
+    "jina_embeddings_v3": Family(base=20_000.0),
+    "kimi_k2": LATENT,
+    "kimi_linear": WITHOUT,
+    "lfm2": Family(base=1e6),
+    "llama4": LLAMA4,
+    "minimax_m2": Family(base=5e6),
+    "mixtral": Family(base=1e6),
+    "mllama": Family(base=5e5),
+    "modernbert": Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True),
+    "moonshine": Family("interleaved", fraction=0.9),
+    "nemotron": Family(fraction=0.5),
+    "nemotron_h": WITHOUT,
+    "nomic_bert": Family(base=1_000.0),
+    "olmo3": Family(base=5e5, plain=SLIDING, pattern=4),
+    "persimmon": Family(fraction=0.5),
+    "phi": Family(fraction=0.5),
+    "phi3": Family(longrope_by_yarn=True),
+    "phimoe": Family(base=1e6),
+    "qwen2_vl": Family(base=1e6),
+    "qwen2_5_vl": Family(base=1e6),
+    "qwen3_5": Family(fraction=0.25),
+    "qwen3_5_moe": Family(fraction=0.25),
+    "qwen3_next": Family(fraction=0.25),
+    "recurrent_gemma": Family(fraction=0.5),
+    "smollm3": Family(base=2e6, without_every=4),
+    "stablelm": Family(fraction=0.25),
+}
+
+
+def family(model_type: str) -> Family:
+    """Return what a model type says; of one that isn't in the table, what most say."""
+    return FAMILIES.get(plain_name(model_type), Family())
+
+
+def plain_name(model_type: str) -> str:
+    """Return a model type without what marks the part of it that reads text."""
+    return model_type.removesuffix("_model").removesuffix("_text")

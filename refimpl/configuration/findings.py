@@ -1,0 +1,118 @@
+"""What a reading of a configuration consists of: kinds of layers, decisions with the keys that they come from, and findings with names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+#: The most characters of a value that a finding tells.
+MOST = 300
+Level = Literal["error", "warning", "missing"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was read off a key, in words; an assumed value stands under no key of the configuration."""
+
+    key: str
+    value: object
+    says: str
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, or isn't read: an error leaves no numbers, and what is missing is a scheme that posenc doesn't have."""
+
+    level: Level
+    name: str
+    key: str
+    rule: str
+    got: str
+    link: str = ""
+
+    @property
+    def text(self) -> str:
+        """Say it as every error of this project is said; what is missing is our fault, and breaks no rule."""
+        if self.level == "missing":
+            return f"{self.key} is {self.got}: {self.rule}; posenc has no operation for it yet"
+        return f"{self.key} must {self.rule}, got {self.got}"
+
+
+def shown(value: object) -> str:
+    """Return a value as it is written, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= MOST else f"{text[:MOST]}..."
+
+
+@dataclass
+class Notes:
+    """What is noted while a configuration is read."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def decided(self) -> tuple[Decision, ...]:
+        """All decisions, each once."""
+        return tuple({(each.key, each.says): each for each in self.decisions}.values())
+
+    def decide(self, key: str, value: object, says: str) -> None:
+        """Note what a key says."""
+        self.decisions.append(Decision(key, value, says))
+
+    def assume(self, key: str, value: object, says: str) -> None:
+        """Note a value that no key gives."""
+        self.decisions.append(Decision(key, value, says, assumed=True))
+
+    def find(self, level: Level, name: str, key: str, value: object, rule: str, link: str = "") -> None:
+        """Note what is wrong with a key."""
+        self.findings.append(Finding(level, name, key, rule, shown(value), link))
+
+
+@dataclass(frozen=True)
+class AttentionFactor:
+    """What multiplies cosine and sine: an operation's result, or numbers that the configuration gives, for short and long sequences."""
+
+    operation: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[float, float] = (1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """How the heads of a layer turn: an operation of ours with its parameters, or none where posenc has no such operation yet."""
+
+    head_dim: int
+    channels: range
+    layout: str
+    rope_type: str
+    operation: str | None
+    parameters: Mapping[str, Any]
+    factors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    attention: AttentionFactor = AttentionFactor()
+    sections: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Layers that treat positions alike; ``layers`` is null where the configuration doesn't say which these are."""
+
+    name: str
+    layers: tuple[int, ...] | None
+    rotation: Rotation | None
+    decisions: tuple[Decision, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A configuration, as it was understood."""
+
+    model_type: str
+    kinds: tuple[Kind, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def every_finding(self) -> tuple[Finding, ...]:
+        """All findings, of the whole and of the kinds, each once."""
+        return tuple(dict.fromkeys([*self.findings, *(each for kind in self.kinds for each in kind.findings)]))

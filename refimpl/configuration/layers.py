@@ -1,0 +1,150 @@
+"""Which layers there are, of which kinds, and which of them turn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from refimpl.configuration import spellings
+from refimpl.configuration.families import Family
+from refimpl.configuration.findings import Notes
+from refimpl.configuration.sections import Section, agreed
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+LETTERS = {"L": SLIDING, "G": FULL}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What layers of one kind have in common; a base and a fraction only where the configuration lists one for each layer."""
+
+    kind: str
+    turns: bool = True
+    base: tuple[str, Any] | None = None
+    fraction: tuple[str, Any] | None = None
+
+
+def count(section: Section, notes: Notes) -> int | None:
+    """Return how many layers there are."""
+    found = agreed(section.given(spellings.LAYERS), "two-counts", "the number of layers", notes)
+    if found is None:
+        return None
+    if type(found[1]) is not int or not 1 <= found[1] <= spellings.MOST_LAYERS:
+        notes.find("error", "no-count", *found, f"be a number of layers, at most {spellings.MOST_LAYERS}")
+        return None
+    return found[1]
+
+
+def each(section: Section, key: str, layers: int | None, notes: Notes) -> Sequence[Any] | None:
+    """Return a list with an entry for every layer; one of another length is an error."""
+    value = section.get(key)
+    if value is None or value == [] or (key in spellings.BASE and not isinstance(value, list)):
+        return None
+    if not isinstance(value, list):
+        notes.find("error", "bad-list", section.name(key), value, "be a list with an entry for each layer")
+        return None
+    if layers is not None and len(value) != layers:
+        rule = f"have an entry for each of the {layers} layers"
+        notes.find("error", "wrong-length", section.name(key), f"{len(value)} entries", rule)
+        return None
+    return value
+
+
+def by_pattern(section: Section, layers: int, family: Family, notes: Notes) -> list[str] | None:
+    """Return the kinds that a pattern gives: a word of letters, or every so many layers a full one."""
+    for key in ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"):
+        pattern, name = section.get(key), section.name(key)
+        if isinstance(pattern, str) and pattern and set(pattern) <= {*LETTERS}:
+            notes.decide(name, pattern, "the letters repeat over the layers: L slides, G has full attention")
+            return [LETTERS[pattern[index % len(pattern)]] for index in range(layers)]
+        if type(pattern) is int and pattern > 0:
+            other = "linear_attention" if key == "full_attention_interval" else SLIDING
+            where = "first" if family.full_first else "last"
+            notes.decide(name, pattern, f"the {where} of every {pattern} layers has full attention, the others {other}")
+            return _every(pattern, layers, family, other)
+        if pattern:
+            notes.find("error", "bad-pattern", name, pattern, "be a number of layers, or a word of the letters L and G")
+    if family.pattern is not None and (family.unturned == () or section.get("sliding_window") is not None):
+        notes.assume("sliding_window_pattern", family.pattern, f"every {family.pattern} layers one has full attention, as this model type")
+        return _every(family.pattern, layers, family, SLIDING)
+    return None
+
+
+def _every(pattern: int, layers: int, family: Family, other: str) -> list[str]:
+    full = 0 if family.full_first else pattern - 1
+    return [FULL if index % pattern == full else other for index in range(layers)]
+
+
+def kinds(section: Section, layers: int | None, family: Family, notes: Notes) -> Sequence[str] | None:
+    """Return the kind of every layer, where the configuration or its model type says it."""
+    for key in spellings.LAYER_TYPES:
+        if types := each(section, key, layers, notes):
+            return [family.labels.get(name, name) for name in types] if _are_words(section.name(key), types, notes) else None
+    if ratios := each(section, "compress_ratios", layers, notes):
+        notes.decide(section.name("compress_ratios"), ratios, "layers of ratio 0 are main, the others compress")
+        return ["compress" if ratio else "main" for ratio in ratios]
+    if hybrid := each(section, "hybrid_layer_pattern", layers, notes):
+        notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
+        return [SLIDING if slides else FULL for slides in hybrid]
+    return by_pattern(section, layers, family, notes) if layers is not None else None
+
+
+def _are_words(key: str, types: Sequence[Any], notes: Notes) -> bool:
+    wrong = [name for name in types if not isinstance(name, str)]
+    if wrong:
+        notes.find("error", "bad-kind", key, wrong[0], "name a kind of layers at each entry")
+    return not wrong
+
+
+def turning(section: Section, layers: int, family: Family, notes: Notes) -> Sequence[bool] | None:
+    """Return which layers turn, where a list or an interval says so: 1 turns, 0 doesn't, whatever the key's name."""
+    if listed := each(section, "no_rope_layers", layers, notes):
+        if not all(entry in (0, 1) for entry in listed):
+            notes.find("error", "bad-list", section.name("no_rope_layers"), listed, "have 1 for layers that turn, 0 for others")
+        notes.decide(section.name("no_rope_layers"), listed, "1 turns and 0 doesn't, in spite of the name")
+        return [bool(entry) for entry in listed]
+    interval = section.get("no_rope_layer_interval")
+    if type(interval) is int and interval > 0:
+        notes.decide(section.name("no_rope_layer_interval"), interval, f"the last of every {interval} layers doesn't turn")
+    elif interval is not None:
+        notes.find("error", "bad-pattern", section.name("no_rope_layer_interval"), interval, "be a number of layers")
+        return None
+    elif family.without_every is not None:
+        interval = family.without_every
+        notes.assume("no_rope_layer_interval", interval, f"the last of every {interval} layers doesn't turn, as this model type")
+    else:
+        return None
+    return [(index + 1) % interval != 0 for index in range(layers)]
+
+
+def listed(section: Section, layers: int | None, family: Family, notes: Notes) -> dict[Layer, tuple[int, ...] | None]:
+    """Return the kinds of layers, and which layers are of each; null where nothing says which."""
+    types = kinds(section, layers, family, notes)
+    layers = layers if layers is not None else len(types) if types else None
+    nested = any(entries(value) for _, value in section.given(spellings.ROPE))
+    if layers is None or (types is None and nested):
+        return {Layer(name, turns=family.turns and name not in family.unturned): None for name in named(section, family)}
+    turns = turning(section, layers, family, notes)
+    bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
+    fractions = each(section, "partial_rotary_factors", layers, notes)
+    found: dict[Layer, list[int]] = {}
+    for index in range(layers):
+        kind = types[index] if types else "every layer"
+        base = next(((section.name(key), values[index]) for key, values in bases.items() if values), None)
+        fraction = (section.name("partial_rotary_factors"), fractions[index]) if fractions else None
+        turned = family.turns and kind not in family.unturned and (turns is None or turns[index]) and (base is None or base[1] != 0)
+        found.setdefault(Layer(kind, turned, base, fraction), []).append(index)
+    return {layer: tuple(indices) for layer, indices in found.items()}
+
+
+def named(section: Section, family: Family) -> tuple[str, ...]:
+    """Return the kinds that are named, where nothing says which layers are of each."""
+    nested = [key for _, value in section.given(spellings.ROPE) for key in entries(value)]
+    if nested:
+        return tuple(dict.fromkeys(nested))
+    local = section.given(spellings.BASE_OF_KIND[SLIDING])
+    return (SLIDING, FULL) if local or family.plain == (SLIDING,) else ("every layer",)
+
+
+def entries(rope: object) -> Mapping[str, Any]:
+    """Return the mappings of a nested rope mapping by kind; a flat one has none."""
+    return {key: value for key, value in rope.items() if isinstance(value, Mapping)} if isinstance(rope, Mapping) else {}

@@ -1,0 +1,246 @@
+"""Reading a published configuration: what each kind of layers does, every decision with its key, and what is wrong."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from refimpl.configuration import scalings, spellings
+from refimpl.configuration.bases import base
+from refimpl.configuration.families import FAMILIES, PLAIN, Family, family, plain_name
+from refimpl.configuration.findings import Kind, Notes, Reading, Rotation
+from refimpl.configuration.layers import SLIDING, Layer, count, entries, listed
+from refimpl.configuration.sections import Section, language, near_miss, verify_keys
+from refimpl.configuration.widths import Width, width
+from refimpl.errors import SpecificationError
+
+BOTH = "https://github.com/sgl-project/sglang/pull/26187"
+ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
+TEMPERATURE = "https://github.com/NVIDIA/TensorRT-LLM/pull/3491"
+SOFTMAX = "https://github.com/sgl-project/sglang/pull/26203"
+GROWING = "queries grow with the logarithm of their position"
+AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
+
+
+def read(configuration: Mapping[str, Any]) -> Reading:
+    """Return what a ``config.json`` says about positions; what is wrong with it is in the findings, and raises nothing."""
+    if not isinstance(configuration, Mapping):
+        message = f"configuration must be a mapping, got {type(configuration).__name__}"
+        raise SpecificationError(message)
+    notes = Notes()
+    section = language(configuration, notes)
+    model_type = str(section.get("model_type") or configuration.get("model_type") or "")
+    own = family(model_type)
+    verify_keys(section, notes)
+    if other := other_positions(section, model_type, notes):
+        key, value = other
+        notes.decide(key, value, f"{key} is {value}: nothing turns")
+        return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
+    verify_rotary(section, model_type, notes)
+    rope = mapping(section, notes)
+    verify_bases(section, notes)
+    found = listed(section, count(section, notes), own, notes)
+    if rope is not None and entries(rope.values):
+        verify_nested(section, rope, found, notes)
+    kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
+    return Reading(model_type, kinds, tuple(notes.findings))
+
+
+#: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
+ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")
+
+
+def other_positions(section: Section, model_type: str, notes: Notes) -> tuple[str, Any] | None:
+    """Return the key that says that positions come in by something else than rotation; of a model that turns it is left over."""
+    word, key = section.get("position_embedding_type"), section.name("position_embedding_type")
+    if section.get("alibi") is True:
+        return section.name("alibi"), True
+    if not isinstance(word, str) or word not in spellings.OTHER_POSITIONS:
+        return None
+    if is_known(model_type):
+        notes.decide(key, word, f"{word} is left over: this model type turns")
+    elif section.given(ROTARY):
+        notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(ROTARY)[0][0]}")
+    else:
+        return key, word
+    return None
+
+
+def is_known(model_type: str) -> bool:
+    """Whether a model type turns."""
+    return plain_name(model_type) in {*FAMILIES, *PLAIN}
+
+
+def verify_rotary(section: Section, model_type: str, notes: Notes) -> None:
+    """Warn where neither a key nor the model type says that anything turns."""
+    if not section.given(ROTARY) and not is_known(model_type):
+        rule = "be a known model type where no key concerns rotation: read as rope"
+        notes.find("warning", "no-rotary-key", section.name("model_type"), model_type or None, rule)
+
+
+def verify_bases(section: Section, notes: Notes) -> None:
+    """Warn where the layers of full attention have the base of those that slide: a converter wrote one over the other."""
+    local, rest = section.get("rope_local_base_freq"), section.get("rope_theta")
+    if local is not None and local == rest:
+        notes.find("warning", "equal-bases", section.name("rope_theta"), rest, "be another base than rope_local_base_freq", ONE_BASE)
+
+
+def mapping(section: Section, notes: Notes) -> Section | None:
+    """Return the mapping of the rope type, under its new or its old name; two that differ are an error."""
+    found = section.given(spellings.ROPE)
+    for key, value in found:
+        if not isinstance(value, Mapping):
+            notes.find("error", "no-mapping", key, value, "be a mapping")
+            return None
+    if len(found) == 2 and found[0][1] != found[1][1]:
+        notes.find("error", "two-scalings", found[1][0], found[1][1], f"be what {found[0][0]} is, beside it", BOTH)
+    return section.below(found[0][0].rsplit(".", 1)[-1]) if found else None
+
+
+def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], notes: Notes) -> None:
+    """Warn of what nobody reads in a mapping that is nested by the kinds of layers."""
+    names = {layer.kind for layer in found}
+    bases = [value.get("rope_theta") for value in entries(rope.values).values()]
+    for key, value in rope.values.items():
+        if isinstance(value, Mapping) and key not in names:
+            close = near_miss(key, names)
+            hint = f" (did you mean {close}?)" if close else ""
+            notes.find("warning", "unused-kind", rope.name(key), value, f"be one of the kinds of layers ({', '.join(sorted(names))}){hint}")
+        elif not isinstance(value, Mapping) and value is not None:
+            notes.find("warning", "beside-nested", rope.name(key), value, "stand within the kind of layers that it is for")
+    for key, value in section.given(spellings.BASE):
+        if not isinstance(value, list) and value not in bases and None not in bases:
+            notes.find("warning", "outside-nested", key, value, f"be a base that {'.'.join(rope.path)} has: those count")
+    if any(indices is None for indices in found.values()):
+        notes.find("warning", "no-layer-types", section.name("layer_types"), None, "say which layers are of each kind")
+
+
+def kind(
+    layer: Layer, indices: tuple[int, ...] | None, section: Section, rope: Section | None, own: Family, before: tuple[Any, ...]
+) -> Kind:
+    """Return what layers of a kind do."""
+    notes = Notes(list(before))
+    turns = layer.turns and layer.kind not in spellings.WITHOUT_ATTENTION
+    if turns and rope is not None and layer.kind in rope.values and rope.values[layer.kind] is None:
+        notes.decide(rope.name(layer.kind), None, "null: these layers don't turn")
+        turns = False
+    if turns:
+        rotation = _rotation(layer, section, rope, own, notes)
+        return Kind(layer.kind, indices, rotation, notes.decided, tuple(notes.findings))
+    attends = layer.kind not in spellings.WITHOUT_ATTENTION
+    if not attends:
+        notes.assume(layer.kind, None, "these layers have no attention")
+    elif not own.turns or layer.kind in own.unturned:
+        notes.assume("model_type", None, "these layers don't turn, as this model type")
+    tuning = section.get("attn_temperature_tuning")
+    if attends and own.temperature and tuning not in (False, 0):
+        notes.find("missing", "no-temperature", section.name("attn_temperature_tuning"), tuning, GROWING, TEMPERATURE)
+    name = f"{layer.kind} without rotation" if attends else layer.kind
+    return Kind(name, indices, None, notes.decided, tuple(notes.findings))
+
+
+def of_kind(layer: Layer, rope: Section | None, notes: Notes) -> tuple[Section | None, bool]:
+    """Return the mapping that counts for a kind, and whether it is nested."""
+    if rope is None or not entries(rope.values):
+        return rope, False
+    if inside := rope.below(layer.kind):
+        return inside, True
+    close = near_miss(layer.kind, entries(rope.values))
+    hint = f" (did you mean it by {close}?)" if close else ""
+    notes.find("error", "missing-kind", rope.name(layer.kind), None, f"be given for these layers{hint}")
+    return None, True
+
+
+def is_plain(layer: Layer, section: Section, rope: Section | None, own: Family) -> bool:
+    """Whether a flat scaling leaves a kind alone."""
+    only = section.get("yarn_only_types") or (rope.get("yarn_only_types") if rope else None)
+    if isinstance(only, list):
+        return layer.kind not in only
+    local = layer.kind == SLIDING and section.get("rope_local_base_freq") is not None
+    return local or layer.kind in own.plain
+
+
+def _rotation(layer: Layer, section: Section, rope: Section | None, own: Family, notes: Notes) -> Rotation | None:
+    inside, nested = of_kind(layer, rope, notes)
+    found_base = base(section, inside, layer, own, notes, nested=nested)
+    found_width = width(section, inside, layer, own, notes)
+    scaling = inside
+    if inside is not None and not nested and is_plain(layer, section, rope, own):
+        scaling = None
+        notes.assume(inside.path[-1], "default", f"{inside.path[-1]} leaves these layers alone")
+    name = scalings.rope_type(scaling, own, notes)
+    if name is None or found_base is None or found_width is None:
+        return None
+    return _scaled(name, found_base, found_width, section, scaling, own, notes)
+
+
+def _scaled(
+    name: str, found_base: float, found: Width, section: Section, scaling: Section | None, own: Family, notes: Notes
+) -> Rotation | None:
+    """Return the rotation of a rope type; an empty mapping is that of a configuration without one."""
+    rope = scaling or Section({}, (*section.path, spellings.ROPE[0]))
+    scalings.verify_keys(name, rope, notes)
+    common = {"head_dim": len(found.channels), "base": found_base}
+    chosen_layout, axes = layout(section, own, notes), sections(section, rope, found, notes)
+    if name in scalings.WITHOUT or section.get("use_dynamic_ntk") is True:
+        _without(name if name in scalings.WITHOUT else "dynamic", section, rope, notes)
+        return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
+    given = scalings.parameters(name, section, rope, notes)
+    lists = scalings.factors(rope, len(found.channels) // 2, notes) if name == "longrope" else None
+    multiplied = scalings.attention(name, section, rope, own, notes)
+    if name == "yarn":
+        scalings.verify_ratio(section, rope, notes)
+    _verify_beside(section, rope, notes)
+    if any(each.level == "error" for each in notes.findings) or multiplied is None:
+        return None
+    operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
+    return Rotation(
+        found.head_dim, found.channels, chosen_layout, name, operation, {**common, **(given or {})}, lists, multiplied, sections=axes
+    )
+
+
+def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
+    """Note a rope type that posenc doesn't have."""
+    key, value = (rope.given(("rope_type", "type")) or section.given(("use_dynamic_ntk",)))[0]
+    notes.find("missing", f"no-{name}", key, value, scalings.WITHOUT[name])
+
+
+def _verify_beside(section: Section, rope: Section, notes: Notes) -> None:
+    """Note what acts beside the rotation, on queries or logits."""
+    for key, value in rope.given(("llama_4_scaling_beta",)):
+        if value:
+            notes.find("missing", "no-temperature", key, value, GROWING, TEMPERATURE)
+    for key, value in rope.given(("mscale_all_dim",)):
+        if value and section.get("qk_rope_head_dim"):
+            notes.find("missing", "no-softmax-factor", key, value, "the model's own code multiplies the logits besides", SOFTMAX)
+
+
+def layout(section: Section, own: Family, notes: Notes) -> str:
+    """Return which channels are a pair, as the model type has it."""
+    switch = section.get("rope_interleave")
+    for key, value in section.given(spellings.LAYOUT):
+        notes.decide(key, value, "pairs are neighbours" if value else "pairs lie half of the turning channels apart")
+        return "interleaved" if value else "half"
+    if own.layout == "interleaved_to_half" and switch is False:
+        notes.decide(section.name("rope_interleave"), switch, "pairs lie half of the turning channels apart")
+        return "half"
+    notes.assume("layout", own.layout, f"the layout is {own.layout}, which no key says")
+    return own.layout
+
+
+def sections(section: Section, rope: Section, found: Width, notes: Notes) -> tuple[int, ...]:
+    """Return how many pairs each axis of the positions has; none where positions have one axis."""
+    pairs = len(found.channels) // 2
+    for key, value in _axes(section, rope):
+        if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+            notes.find("error", "bad-list", key, value, "be a list of numbers of pairs")
+        elif sum(value) != pairs:
+            notes.find("error", "wrong-sections", key, value, f"add up to the pairs that turn ({pairs})")
+        else:
+            notes.find("missing", "no-mrope", key, value, AXES)
+            return tuple(value)
+    return ()
+
+
+def _axes(section: Section, rope: Section) -> Iterator[tuple[str, Any]]:
+    yield from rope.given(spellings.SECTION_KEYS)
+    yield from section.given(spellings.SECTION_KEYS)
+

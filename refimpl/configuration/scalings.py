@@ -1,0 +1,266 @@
+"""Which operation computes a rope type, and what its keys are called there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from refimpl.configuration import spellings
+from refimpl.configuration.families import Family
+from refimpl.configuration.findings import AttentionFactor, Notes
+from refimpl.configuration.sections import Section, agreed, is_number, near_miss
+from refimpl.errors import SpecificationError
+from refimpl.schemes import SCHEMES
+from refimpl.spec import Operation, Parameter, describe
+
+ORIGINAL = spellings.ORIGINAL_LENGTH
+RATIO = "https://github.com/huggingface/transformers/issues/38224"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rope type that posenc has: its scheme, the parameters that keys give, those keys that must be there, and what else is read."""
+
+    scheme: str
+    keys: Mapping[str, str] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+    attention: frozenset[str] = frozenset()
+    ordered: tuple[str, str] | None = None
+    """Two keys, of which the second must be greater."""
+
+    def reads(self) -> frozenset[str]:
+        """Return every key that counts."""
+        return frozenset({*self.keys, *self.attention, *self.required})
+
+
+LLAMA3 = {"factor": "factor", "low_freq_factor": "low_freq_factor", "high_freq_factor": "high_freq_factor", ORIGINAL: "original_length"}
+YARN = {"factor": "factor", ORIGINAL: "original_length", "beta_fast": "beta_fast", "beta_slow": "beta_slow", "truncate": "truncate"}
+RULES = {
+    "default": Rule("rope"),
+    "linear": Rule("position_interpolation", {"factor": "factor"}, frozenset({"factor"})),
+    "llama3": Rule(
+        "llama3", LLAMA3, frozenset({"factor", "low_freq_factor", "high_freq_factor"}), ordered=("low_freq_factor", "high_freq_factor")
+    ),
+    "yarn": Rule(
+        "yarn",
+        YARN,
+        frozenset({"factor"}),
+        attention=frozenset({"attention_factor", "mscale", "mscale_all_dim"}),
+        ordered=("beta_slow", "beta_fast"),
+    ),
+    "longrope": Rule(
+        "longrope",
+        {ORIGINAL: "original_length"},
+        frozenset({"short_factor", "long_factor"}),
+        attention=frozenset({"factor", "attention_factor", "short_mscale", "long_mscale"}),
+    ),
+    "ntk_alpha": Rule("ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"})),
+}
+
+#: Rope types that posenc has no operation for yet, and what they would do.
+WITHOUT = {
+    "dynamic": "raises the base as the sequence grows beyond the trained length, so that frequencies depend on the length",
+    "proportional": "spreads the frequencies over the whole head and leaves the slow pairs unturned",
+    "axial": "turns a part of the head for each axis of an image",
+    "ntk": "raises the base once, and divides the frequencies besides",
+    "xdrope": "takes positions with four axes, each for some pairs",
+    "yarn_log": "blends frequencies geometrically",
+}
+
+
+def declared(name: str) -> Operation:
+    """Return the operation of a name."""
+    scheme, _, wanted = name.partition(".")
+    return describe(name, next(function for function in SCHEMES[scheme].operations if function.__name__ == wanted))
+
+
+def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
+    """Return the rope type under the name that its rule has; of an unknown one nothing."""
+    given = rope.given(("rope_type", "type")) if rope else []
+    if rope is None or not given:
+        return _untyped(rope, notes)
+    wrong = next((pair for pair in given if not isinstance(pair[1], str)), None)
+    if wrong is not None:
+        notes.find("error", "unknown-type", *wrong, "be the name of a rope type")
+        return None
+    named = [(key, spellings.ALIASES.get(value, value)) for key, value in given]
+    if {value for _, value in named} != {"mrope", "default"}:
+        agreed(named, "two-types", "the rope type", notes)
+    key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
+    meant = _meant(name, rope, family)
+    if meant in RULES or meant in WITHOUT:
+        notes.decide(key, given[0][1], f"the rope type is {name}" + ("" if meant in (name, "default") else f", which means {meant} here"))
+        return meant
+    known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope"} - {"ntk_alpha"}
+    close = near_miss(name, known)
+    hint = f" (did you mean {close}?)" if close else ""
+    notes.find("error", "unknown-type", key, given[0][1], f"be a rope type ({', '.join(sorted(known))}){hint}")
+    return None
+
+
+def _meant(name: str, rope: Section, family: Family) -> str:
+    """Return the rope type that a name means beside the other keys."""
+    if name == "mrope":
+        return "default"
+    if name == "yarn" and family.longrope_by_yarn and rope.get("long_factor") is not None:
+        return "longrope"
+    return "ntk_alpha" if name == "dynamic" and rope.get("alpha") is not None else name
+
+
+def _untyped(rope: Section | None, notes: Notes) -> str | None:
+    """Return the type of a mapping that names none: default, unless it has the keys of a scaling."""
+    scaled = [key for key in rope.values if key not in spellings.COMMON | spellings.POSITION_AXES] if rope else []
+    if rope and scaled:
+        close = near_miss("rope_type", scaled, cutoff=0.7)
+        hint = f" (did you mean that by {close}?)" if close else ""
+        rule = f"be given as rope_type or type beside {', '.join(scaled)}{hint}"
+        notes.find("error", "no-type", rope.name("rope_type"), rope.get(close) if close else None, rule)
+        return None
+    notes.assume("rope_type", "default", "the rope type is default: frequencies aren't scaled")
+    return "default"
+
+
+def verify_keys(name: str, rope: Section, notes: Notes) -> None:
+    """Warn of keys of the mapping that its rope type doesn't read."""
+    rule = RULES.get(name)
+    known = spellings.COMMON | spellings.POSITION_AXES | (rule.reads() if rule else frozenset(rope.values))
+    every = {key for each in RULES.values() for key in each.reads()} | spellings.COMMON | spellings.POSITION_AXES
+    for key, value in rope.values.items():
+        if key in known or value is None or key == "llama_4_scaling_beta":
+            continue
+        close = "" if key in every else near_miss(key, every, cutoff=0.75)
+        if close:
+            notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
+        else:
+            reads = ", ".join(sorted(rule.reads())) if rule and rule.reads() else "none"
+            notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
+
+
+def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict[str, Any] | None:
+    """Return what the operation of a rope type gets besides width and base; null where a key lacks or breaks a rule."""
+    rule, before = RULES[name], len(notes.findings)
+    contract = declared(f"{rule.scheme}.frequencies").parameters
+    values: dict[str, Any] = {}
+    for key in sorted(key for key in rule.required if rope.get(key) is None):
+        notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}")
+    for key, parameter in rule.keys.items():
+        found = original_length(section, rope, notes) if key == ORIGINAL else next(iter(rope.given((key,))), None)
+        if found is not None:
+            values[parameter] = checked(found, contract[parameter], notes)
+        elif not contract[parameter].required and key not in rule.required:
+            values[parameter] = contract[parameter].default
+            notes.assume(key, values[parameter], f"{key} is {values[parameter]}, which code takes where it isn't given")
+    if any(each.level == "error" for each in notes.findings[before:]):
+        return None
+    return values if _in_order(rule, rope, values, notes) else None
+
+
+def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
+    """Return a value that the operation's own rule allows, or note that it doesn't."""
+    key, value = found
+    value = int(value) if parameter.kind is int and isinstance(value, float) and value.is_integer() else value
+    try:
+        replace(parameter, name=key).check(value)
+    except SpecificationError as error:
+        notes.find("error", "bad-value", key, value, str(error).removeprefix(f"{key} must ").rsplit(", got ", 1)[0])
+        return None
+    notes.decide(key, value, f"{parameter.name} is {value}")
+    return value
+
+
+def _in_order(rule: Rule, rope: Section, values: Mapping[str, Any], notes: Notes) -> bool:
+    """Whether the two ends of a blend are in order; ends that are one are a scheme that posenc doesn't have."""
+    if rule.ordered is None:
+        return True
+    low, high = (values[rule.keys[key]] for key in rule.ordered)
+    key = rope.name(rule.ordered[1])
+    if high < low:
+        notes.find("error", "wrong-order", key, high, f"be greater than {rule.ordered[0]} ({low:g})")
+    elif high == low and rule.scheme == "yarn":
+        notes.find("missing", "no-ramp", key, high, f"as {rule.ordered[0]}, so that the ramp between kept and scaled pairs has no width")
+    elif high == low:
+        notes.find("error", "wrong-order", key, high, f"be greater than {rule.ordered[0]} ({low:g})")
+    return bool(high > low)
+
+
+def original_length(section: Section, rope: Section, notes: Notes) -> tuple[str, Any] | None:
+    """Return the trained length: inside or outside the mapping; without one, what most code takes is the longest length."""
+    found = agreed(rope.given((ORIGINAL,)) + section.given((ORIGINAL,)), "two-lengths", "the original length", notes)
+    if found is None and (longest := section.given(spellings.MAX_LENGTH)):
+        rule = f"be given: without it code takes {longest[0][0]} ({longest[0][1]})"
+        notes.find("warning", "no-original-length", rope.name(ORIGINAL), None, rule)
+        return longest[0]
+    if found is None:
+        notes.find("error", "missing-key", rope.name(ORIGINAL), None, "be given")
+    return found
+
+
+def verify_ratio(section: Section, rope: Section, notes: Notes) -> None:
+    """Warn where the factor of yarn isn't the ratio of the two lengths: some code takes the one, some the other."""
+    factor, original, longest = rope.get("factor"), rope.get(ORIGINAL), section.given(spellings.MAX_LENGTH)
+    if not (is_number(factor) and is_number(original) and longest and is_number(longest[0][1]) and original > 0):
+        return
+    ratio = longest[0][1] / original
+    if ratio not in (1, factor):
+        rule = f"be the ratio of {longest[0][0]} to {ORIGINAL} ({ratio:g}), which some code takes instead"
+        notes.find("warning", "factor-not-ratio", rope.name("factor"), factor, rule, RATIO)
+
+
+def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    """Return the two lists of longrope: a positive number for every pair that turns."""
+    lists = []
+    for key in ("short_factor", "long_factor"):
+        value = rope.get(key)
+        if not isinstance(value, list) or not all(is_number(each) and each > 0 for each in value):
+            notes.find("error", "bad-list", rope.name(key), value, "be a list of positive numbers")
+        elif len(value) != pairs:
+            notes.find("error", "wrong-length", rope.name(key), f"{len(value)} numbers", f"have a number for each of the {pairs} pairs")
+        else:
+            notes.decide(rope.name(key), value, f"{key} has a number for each of the {pairs} pairs")
+            lists.append(tuple(map(float, value)))
+    return (lists[0], lists[1]) if len(lists) == 2 else None
+
+
+def attention(name: str, section: Section, rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
+    """Return what multiplies cosine and sine."""
+    if name == "yarn":
+        return _of_yarn(rope, family, notes)
+    if name == "longrope":
+        return _of_longrope(section, rope, notes)
+    return AttentionFactor()
+
+
+def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
+    contract = declared("yarn.attention_factor").parameters
+    values = {name: checked((key, value), contract[name], notes) for name in contract for key, value in rope.given((name,))}
+    if family.attention_factor is not None and "attention_factor" not in values:
+        notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as this model type")
+        values["attention_factor"] = family.attention_factor
+    return AttentionFactor("yarn.attention_factor", values)
+
+
+def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFactor | None:
+    if scales := rope.given(("short_mscale", "long_mscale")):
+        return _scales(scales, notes)
+    if given := rope.given(("attention_factor",)):
+        notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}")
+        return AttentionFactor(given=(given[0][1], given[0][1]))
+    original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
+    factor, longest = rope.given(("factor",)), section.given(spellings.MAX_LENGTH)
+    if original is None or not is_number(original[1]) or not (factor or longest):
+        notes.find("error", "missing-key", spellings.MAX_LENGTH[0], None, "be given, for the attention factor")
+        return None
+    longest_key, length = factor[0] if factor else longest[0]
+    if not is_number(length) or not 0 < length < float("inf"):
+        notes.find("error", "bad-value", longest_key, length, "be a positive number")
+        return None
+    length = length * original[1] if factor else length
+    notes.decide(longest_key, length, f"the attention factor is that of {length:g} positions, trained on {original[1]}")
+    return AttentionFactor("longrope.attention_factor", {"original_length": original[1], "max_length": round(length)})
+
+
+def _scales(scales: list[tuple[str, Any]], notes: Notes) -> AttentionFactor | None:
+    if len(scales) != 2 or not all(is_number(value) and value > 0 for _, value in scales):
+        notes.find("error", "bad-value", scales[0][0], scales[0][1], "be a positive number, and short_mscale and long_mscale both")
+        return None
+    notes.decide(*scales[0], f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}")
+    return AttentionFactor(given=(scales[0][1], scales[1][1]))

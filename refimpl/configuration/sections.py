@@ -1,0 +1,87 @@
+"""The part of a configuration that concerns the language model, its keys, and keys that nobody reads."""
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from refimpl.configuration import spellings
+from refimpl.configuration.findings import Notes
+
+
+@dataclass(frozen=True)
+class Section:
+    """A mapping within the configuration, and where it stands."""
+
+    values: Mapping[str, Any]
+    path: tuple[str, ...] = ()
+
+    def name(self, key: str) -> str:
+        """Return a key with the way to it."""
+        return ".".join((*self.path, key))
+
+    def get(self, key: str) -> Any:
+        """Return the value of a key, null where there is none."""
+        return self.values.get(key)
+
+    def given(self, keys: Iterable[str]) -> list[tuple[str, Any]]:
+        """Return those of the keys that have a value, with the way to each."""
+        return [(self.name(key), self.values[key]) for key in keys if self.values.get(key) is not None]
+
+    def below(self, key: str) -> "Section | None":
+        """Return the mapping under a key."""
+        value = self.values.get(key)
+        return Section(value, (*self.path, key)) if isinstance(value, Mapping) else None
+
+
+def near_miss(word: str, known: Collection[str], cutoff: float = 0.6) -> str:
+    """Return the known word that is close, or nothing."""
+    return next(iter(difflib.get_close_matches(word, sorted(known), n=1, cutoff=cutoff)), "")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number, which true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def agreed(given: list[tuple[str, Any]], name: str, thing: str, notes: Notes) -> tuple[str, Any] | None:
+    """Return the first of several keys for one thing, or none; keys that contradict each other are an error."""
+    for key, value in given[1:]:
+        if value != given[0][1]:
+            notes.find("error", name, key, value, f"be {thing} that {given[0][0]} gives too ({given[0][1]!r})")
+    return given[0] if given else None
+
+
+def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
+    """Return the language model's section: the top, unless a nested one has it."""
+    top = Section(configuration)
+    for path in spellings.SECTIONS:
+        section: Section | None = top
+        for key in path:
+            section = section.below(key) if section else None
+        if section is not None:
+            _verify_outside(top, section, notes)
+            return section
+    return top
+
+
+def _verify_outside(top: Section, section: Section, notes: Notes) -> None:
+    """Warn of rotary keys beside the section that counts: code that reads the top finds them, other code doesn't."""
+    for key in (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION):
+        if top.get(key) is not None and top.get(key) != section.get(key):
+            rule = f"stand in {'.'.join(section.path)}, which counts"
+            notes.find("warning", "outside-section", key, top.get(key), rule)
+
+
+def verify_keys(section: Section, notes: Notes) -> None:
+    """Warn of keys that look as if they concerned positions, and that nobody reads."""
+    for key in section.values:
+        if key in spellings.READ | spellings.BESIDE or section.values[key] is None:
+            continue
+        positional = any(word in key for word in spellings.POSITIONAL)
+        close = near_miss(key, spellings.READ, cutoff=0.8 if positional else 0.92)
+        value = section.values[key]
+        if close:
+            notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")
+        elif positional:
+            notes.find("warning", "unread-key", section.name(key), value, "be a key that posenc reads")

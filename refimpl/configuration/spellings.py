@@ -1,0 +1,65 @@
+"""How published configurations spell what they say: tables of keys, in the order in which they are looked up."""
+
+#: Where the language model's part of a configuration stands, if not at the top.
+SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
+
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers")
+HIDDEN = ("hidden_size", "n_embd", "d_model")
+HEADS = ("num_attention_heads", "n_head", "n_heads")
+HEAD_DIM = ("head_dim", "kv_channels", "d_kv")
+FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
+ROTARY_DIM = ("rotary_dim",)
+BASE = ("rope_theta", "rotary_emb_base", "rope_base", "rotary_base")
+ORIGINAL_LENGTH = "original_max_position_embeddings"
+MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
+LAYER_TYPES = ("layer_types", "layers_block_type")
+LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
+ROPE = ("rope_parameters", "rope_scaling")
+
+#: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
+BASE_OF_KIND = {
+    "sliding_attention": ("rope_local_base_freq", "local_rope_theta", "swa_rope_theta"),
+    "full_attention": ("global_rope_theta",),
+    "compress": ("compress_rope_theta",),
+}
+HEAD_DIM_OF_KIND = {"full_attention": ("global_head_dim",), "sliding_attention": ("swa_head_dim",)}
+
+#: Kinds of layers that attend to nothing, so that nothing turns.
+WITHOUT_ATTENTION = frozenset(
+    {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "linear", "mlp", "moe", "hybrid_linear", "kda", "gated_deltanet"}
+)
+
+#: Names of a rope type that mean another one.
+ALIASES = {"su": "longrope", "none": "default", "vanilla": "default", "original": "default"}
+
+#: Within the mapping of the rope type: read whatever the type is.
+COMMON = frozenset({"type", "rope_type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "yarn_only_types"})
+SECTION_KEYS = ("mrope_section", "xdrope_section")
+POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
+
+#: Keys of a configuration that this reader reads, or that change nothing that it says.
+READ = frozenset(
+    {
+        *(key for keys in (LAYERS, HIDDEN, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH, LAYER_TYPES, ROPE) for key in keys),
+        *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
+        *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", "rope_interleave"),
+        *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
+        *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
+        *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk", "yarn_only_types"),
+    }
+)
+BESIDE = frozenset(
+    {
+        *("rotary_value", "original_rope", "indexer_rope_interleave", "index_head_dim", "qk_head_dim", "v_head_dim"),
+        *("max_window_layers", "use_sliding_window", "num_key_value_heads", "position_id_per_seconds"),
+        *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base"),
+    }
+)
+#: What the name of a key that concerns positions has in it.
+POSITIONAL = ("rope", "rotary", "theta")
+
+#: What `position_embedding_type` may say other than rotation.
+OTHER_POSITIONS = frozenset({"absolute", "learned", "learned_absolute", "alibi", "none", "nope", "relative_key", "relative_key_query"})
+
+#: What no model has more of: larger numbers are mistakes, and would only fill the memory.
+MOST_LAYERS, MOST_CHANNELS = 10_000, 1 << 20

@@ -1,0 +1,133 @@
+"""How wide a head is, and which of its channels turn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from refimpl.configuration import spellings
+from refimpl.configuration.families import Family
+from refimpl.configuration.findings import Notes
+from refimpl.configuration.layers import Layer
+from refimpl.configuration.sections import Section, agreed, is_number
+
+TWICE = "https://github.com/vllm-project/vllm/pull/30384"
+UNREAD = "doesn't count"
+LATENT = "https://github.com/vllm-project/vllm/pull/41185"
+
+
+@dataclass(frozen=True)
+class Width:
+    """The channels of a head, and those that turn."""
+
+    head_dim: int
+    channels: range
+
+
+def width(section: Section, rope: Section | None, layer: Layer, family: Family, notes: Notes) -> Width | None:
+    """Return which channels of how many turn; null where the keys don't say it, or contradict each other."""
+    latent = section.given(("qk_rope_head_dim",))
+    if latent:
+        return _latent(section, rope, latent[0], family, notes)
+    head_dim = heads(section, layer, family, notes)
+    if head_dim is None:
+        return None
+    turning = rotary(section, rope, layer, head_dim, family, notes)
+    return None if turning is None else Width(head_dim, range(turning))
+
+
+def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False) -> int | None:
+    """Return the number of channels that a key gives, or note that it is none."""
+    key, value = pair
+    if type(value) is not int or not 1 <= value <= spellings.MOST_CHANNELS or (even and value % 2):
+        notes.find("error", "bad-width", key, value, f"be {'an even' if even else 'a'} number of channels")
+        return None
+    return value
+
+
+def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int | None:
+    """Return the channels of a head: explicit, or those of the hidden state divided among the heads."""
+    own = section.given(spellings.HEAD_DIM_OF_KIND.get(layer.kind, ()))
+    found = agreed(own or section.given(spellings.HEAD_DIM), "two-widths", "the channels of a head", notes)
+    if found is not None:
+        notes.decide(*found, f"a head has {found[1]} channels{_undivided(section, found[1])}")
+        return whole(found, notes)
+    if family.head_dim is not None:
+        notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as this model type")
+        return family.head_dim
+    hidden, number = section.given(spellings.HIDDEN)[:1], section.given(spellings.HEADS)[:1]
+    if not hidden or not number:
+        notes.find("error", "no-head-dim", section.name("head_dim"), None, "be given, or hidden_size and num_attention_heads")
+        return None
+    channels, among = whole(hidden[0], notes), whole(number[0], notes)
+    if channels is None or among is None:
+        return None
+    if channels % among:
+        notes.find("error", "no-head-dim", hidden[0][0], channels, f"be a multiple of {number[0][0]} ({among}), as head_dim isn't given")
+        return None
+    notes.decide(hidden[0][0], channels, f"a head has {channels // among} channels: {channels} divided among {among} heads")
+    return channels // among
+
+
+def _undivided(section: Section, head_dim: object) -> str:
+    """Say what doesn't count where a head isn't as wide as code finds that divides."""
+    hidden, number = section.given(spellings.HIDDEN)[:1], section.given(spellings.HEADS)[:1]
+    if not hidden or not number or not all(type(pair[0][1]) is int and pair[0][1] > 0 for pair in (hidden, number)):
+        return ""
+    among = hidden[0][1] / number[0][1]
+    return "" if among == head_dim else f"; {hidden[0][0]} divided among the heads ({among:g}) {UNREAD}"
+
+
+def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, family: Family, notes: Notes) -> int | None:
+    """Return how many channels turn: a width or a fraction; both may be given if they agree, and only one counts."""
+    given = [layer.fraction] if layer.fraction else (rope.given(("partial_rotary_factor",)) if rope else [])
+    fraction = agreed(given + section.given(spellings.FRACTION), "two-fractions", "the fraction", notes)
+    direct = agreed(section.given(spellings.ROTARY_DIM), "two-widths", "the channels that turn", notes)
+    if fraction is not None and (not is_number(fraction[1]) or not 0 < fraction[1] <= 1):
+        notes.find("error", "bad-fraction", *fraction, "be a fraction of the head, above 0 and at most 1")
+        return None
+    by_fraction = int(head_dim * fraction[1]) if fraction is not None else None
+    if direct is not None:
+        return _direct(direct, fraction, by_fraction, head_dim, notes)
+    if by_fraction is not None and fraction is not None:
+        notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn: the fraction, cut to an integer")
+        return whole((fraction[0], by_fraction), notes, even=True)
+    assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else None)
+    if assumed is not None:
+        notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as this model type")
+        return assumed
+    notes.assume("partial_rotary_factor", 1.0, f"all {head_dim} channels of a head turn")
+    return whole(("head_dim", head_dim), notes, even=True)
+
+
+def _direct(direct: tuple[str, Any], fraction: tuple[str, Any] | None, by_fraction: int | None, head_dim: int, notes: Notes) -> int | None:
+    turning = whole(direct, notes, even=True)
+    if turning is None:
+        return None
+    if turning > head_dim:
+        notes.find("error", "too-wide", *direct, f"be at most the channels of a head ({head_dim})")
+        return None
+    if fraction is not None and by_fraction != turning:
+        rule = f"be the width that {fraction[0]} ({fraction[1]:g}) gives too ({by_fraction} of {head_dim})"
+        notes.find("error", "two-widths", *direct, rule, TWICE)
+        return None
+    notes.decide(*direct, f"{turning} of {head_dim} channels turn")
+    return turning
+
+
+def _latent(section: Section, rope: Section | None, latent: tuple[str, Any], family: Family, notes: Notes) -> Width | None:
+    """Return the widths of latent attention: the head is put together of a part that doesn't turn, and one that does."""
+    turning = whole(latent, notes, even=True)
+    still = section.given(("qk_nope_head_dim",))
+    beside = whole(still[0], notes) if still else 0
+    if turning is None or beside is None:
+        return None
+    fraction = section.given(spellings.FRACTION) + (rope.given(("partial_rotary_factor",)) if rope else [])
+    given = section.get("head_dim")
+    head_dim = turning + beside if still else given if family.trailing else turning
+    if type(head_dim) is not int or head_dim < turning:
+        notes.find("error", "bad-width", section.name("head_dim"), head_dim, f"be at least {latent[0]} ({turning})")
+        return None
+    for key, value in fraction:
+        if value not in (1, turning / head_dim) and (not is_number(given) or value != turning / given):
+            notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) is the width that turns", LATENT)
+    notes.decide(*latent, f"the last {turning} of {head_dim} channels turn")
+    return Width(head_dim, range(head_dim - turning, head_dim))

@@ -1,0 +1,199 @@
+"""A reading in words: what each kind of layers does, why, and what is wrong."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from refimpl.arrays import Array
+from refimpl.configuration.computing import factor_of, of
+from refimpl.configuration.differences import applying
+from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation
+from refimpl.errors import SpecificationError
+
+#: A style and a text.
+Line = tuple[str, str]
+STYLES = {"error": "bad", "warning": "head", "missing": "head"}
+LAYOUTS = {
+    "half": "pairs lie half of them apart",
+    "interleaved": "pairs are neighbours",
+    "interleaved_to_half": "pairs are read as neighbours and written half of them apart",
+}
+FEW = 8
+
+
+def lines(reading: Reading, kinds: Sequence[Kind], length: int | None, like: Array) -> Iterator[Line]:
+    """Yield what kinds of layers do, then on what libraries differ, then what is wrong."""
+    for group in alike(kinds):
+        yield "head", " and ".join(heading(kind) for kind in group)
+        yield from of_kind(group[0], length, like)
+    for key, difference in applying(reading):
+        yield "", f"differs     {key}: {difference.says} ({difference.link})"
+    for finding in every(reading, kinds):
+        yield STYLES[finding.level], f"{finding.level:<12}{finding.name}: {finding.text}"
+        if finding.link:
+            yield "quiet", f"            {finding.link}"
+
+
+def every(reading: Reading, kinds: Sequence[Kind]) -> tuple[Finding, ...]:
+    """Return the findings of the whole and of some kinds, each once, errors first."""
+    found = dict.fromkeys([*reading.findings, *(each for kind in kinds for each in kind.findings)])
+    return tuple(sorted(found, key=lambda finding: tuple(STYLES).index(finding.level)))
+
+
+def alike(kinds: Sequence[Kind]) -> list[list[Kind]]:
+    """Put kinds together that turn alike."""
+    groups: list[list[Kind]] = []
+    for kind in kinds:
+        same = next((group for group in groups if kind.rotation is not None and group[0].rotation == kind.rotation), None)
+        if same is None:
+            groups.append([kind])
+        else:
+            same.append(kind)
+    return groups
+
+
+def heading(kind: Kind) -> str:
+    """Name a kind and its layers."""
+    return kind.name if kind.layers is None else f"{kind.name} ({numbered(kind.layers)})"
+
+
+def numbered(layers: Sequence[int]) -> str:
+    """Say which layers: all in a row, in equal steps, or one by one."""
+    if len(layers) == 1:
+        return f"layer {layers[0]}"
+    steps = {second - first for first, second in pairwise(layers)}
+    if steps == {1}:
+        return f"layers {layers[0]} to {layers[-1]}"
+    told = ", ".join(map(str, layers[: FEW - 1]))
+    return f"layers {told}" if len(layers) < FEW else f"{len(layers)} layers: {told}, ... {layers[-1]}"
+
+
+def of_kind(kind: Kind, length: int | None, like: Array) -> Iterator[Line]:
+    """Yield what layers of a kind do, and why."""
+    if kind.rotation is not None:
+        yield from of_rotation(kind.rotation, length, like)
+    elif any(finding.level == "error" for finding in kind.findings):
+        yield "bad", "  turns     can't be said: see the errors"
+    else:
+        yield "", "  turns     nothing"
+    for decision in kind.decisions:
+        yield "quiet", reason(decision)
+
+
+def reason(decision: Decision) -> str:
+    """Say what a decision rests on."""
+    return f"  {'assumed' if decision.assumed else 'because':<10}{decision.key}: {decision.says}"
+
+
+def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator[Line]:
+    """Yield which channels turn, how fast, and what multiplies them."""
+    channels, base = rotation.channels, rotation.parameters["base"]
+    which = f"all {rotation.head_dim} channels" if len(channels) == rotation.head_dim else f"channels {channels[0]} to {channels[-1]}"
+    of_head = "of a head" if len(channels) == rotation.head_dim else f"of a head of {rotation.head_dim}"
+    yield "", f"  turns     {which} {of_head}; {LAYOUTS[rotation.layout]}"
+    yield "", f"  base      {base:,.10g}"
+    if rotation.sections:
+        yield "", f"  axes      {', '.join(map(str, rotation.sections))} pairs by an axis of the position each"
+    if rotation.operation is None:
+        yield "", f"  scaling   {rotation.rope_type}: posenc has no operation for it yet"
+        return
+    for words, tokens in lengths(rotation, length):
+        yield "", f"  scaling   {rotation.rope_type}{words}: {slowed(rotation, tokens, like)}"
+        yield "", f"  factor    {factor(rotation, tokens)}"
+    yield "", f"  computed  {rotation.operation}({', '.join(f'{name}={value}' for name, value in rotation.parameters.items())})"
+
+
+def lengths(rotation: Rotation, length: int | None) -> list[tuple[str, int | None]]:
+    """Return the lengths at which frequencies differ, in words."""
+    if rotation.factors is None:
+        return [("", length)]
+    original = rotation.parameters["original_length"]
+    if length is not None:
+        return [(f" at {length} positions", length)]
+    return [(f" up to {original} positions", original), (f" beyond {original} positions", original + 1)]
+
+
+def slowed(rotation: Rotation, length: int | None, like: Array) -> str:
+    """Say by how much which pairs are slowed, off the numbers themselves."""
+    try:
+        frequencies = [float(value) for value in of(rotation, length, like)]
+    except SpecificationError as error:
+        return f"can't be computed: {error}"
+    plain = [rotation.parameters["base"] ** (-2 * pair / len(rotation.channels)) for pair in range(len(frequencies))]
+    return bands([first / second for first, second in zip(plain, frequencies, strict=True)])
+
+
+def bands(ratios: Sequence[float]) -> str:
+    """Say which pairs are divided by what: equal neighbours together, what changes from pair to pair as a range."""
+    rounded = [float(f"{ratio:.6g}") for ratio in ratios]
+    if set(rounded) == {1.0}:
+        return "all pairs keep their frequency"
+    if len(set(rounded)) == 1:
+        return f"all pairs are divided by {rounded[0]:g}"
+    fast = next((pair for pair, ratio in enumerate(rounded) if ratio != rounded[0]), len(rounded))
+    slow = next((len(rounded) - pair for pair, ratio in enumerate(reversed(rounded)) if ratio != rounded[-1]), 0)
+    said = [divided(range(fast), rounded)] if fast > 1 or rounded[0] == 1.0 else []
+    between = range(fast if said else 0, slow if len(rounded) - slow > 1 else len(rounded))
+    said += [divided(between, rounded)] if between else []
+    said += [divided(range(between.stop, len(rounded)), rounded)] if between.stop < len(rounded) else []
+    return "; ".join(said)
+
+
+def divided(pairs: range, ratios: Sequence[float]) -> str:
+    """Say what some pairs are divided by."""
+    least, most = min(ratios[pair] for pair in pairs), max(ratios[pair] for pair in pairs)
+    one = len(pairs) == 1
+    which = f"pair {pairs[0]}" if one else f"pairs {pairs[0]} to {pairs[-1]}"
+    if least == most == 1.0:
+        return f"{which} {'keeps its' if one else 'keep their'} frequency"
+    amount = f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+    return f"{which} {'is' if one else 'are'} divided by {amount}"
+
+
+def factor(rotation: Rotation, length: int | None) -> str:
+    """Say what multiplies cosine and sine."""
+    try:
+        value = factor_of(rotation, length)
+    except SpecificationError as error:
+        return f"can't be computed: {error}"
+    return "attention factor 1" if value == 1.0 else f"attention factor {value:.10g}: logits grow by {value * value:.6g}"
+
+
+def document(reading: Reading, kinds: Sequence[Kind], length: int | None, like: Array) -> dict[str, Any]:
+    """Return the same as mappings and lists."""
+    return {
+        "format": 1,
+        "model_type": reading.model_type,
+        "kinds": [_kind(kind, length, like) for kind in kinds],
+        "differences": [{"key": key, "says": each.says, "link": each.link} for key, each in applying(reading)],
+        "findings": [_finding(each) for each in every(reading, kinds)],
+    }
+
+
+def _finding(each: Finding) -> dict[str, Any]:
+    return {"level": each.level, "name": each.name, "key": each.key, "text": each.text, "link": each.link or None}
+
+
+def _kind(kind: Kind, length: int | None, like: Array) -> dict[str, Any]:
+    decisions = [{"key": each.key, "says": each.says, "assumed": each.assumed} for each in kind.decisions]
+    rotation = None if kind.rotation is None else _rotation(kind.rotation, length, like)
+    return {"name": kind.name, "layers": None if kind.layers is None else [*kind.layers], "rotation": rotation, "decisions": decisions}
+
+
+def _rotation(rotation: Rotation, length: int | None, like: Array) -> Mapping[str, Any]:
+    said = {
+        "head_dim": rotation.head_dim,
+        "channels": [rotation.channels[0], rotation.channels[-1]],
+        "layout": rotation.layout,
+        "rope_type": rotation.rope_type,
+        "operation": rotation.operation,
+        "parameters": dict(rotation.parameters),
+        "sections": [*rotation.sections],
+    }
+    try:
+        computed = rotation.operation is not None
+        said["frequencies"] = [float(value) for value in of(rotation, length, like)] if computed else None
+        said["attention_factor"] = factor_of(rotation, length) if computed else None
+    except SpecificationError:
+        said["frequencies"] = said["attention_factor"] = None
+    return said

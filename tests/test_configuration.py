@@ -1,0 +1,122 @@
+"""Published configurations are read as their models' facts have them, and what is wrong with one has a name."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from refimpl import configuration as config
+from refimpl.configuration import Kind, Reading
+from refimpl.configuration.computing import factor_of
+from refimpl.errors import SpecificationError
+
+FOLDER = Path(__file__).parent / "configurations"
+RELEASED = yaml.safe_load((FOLDER / "released.yaml").read_text(encoding="utf-8"))
+LIKE = np.zeros(0)
+
+
+def published(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry's configuration, with the lists that repeat over the layers."""
+    whole: dict[str, Any] = copy.deepcopy(entry["configuration"])
+    for path, pattern in entry.get("cycled", {}).items():
+        section = whole
+        *way, key = path.split(".")
+        for step in way:
+            section = section[step]
+        section = section if way or "text_config" not in section else section["text_config"]
+        section[key] = [pattern[layer % len(pattern)] for layer in range(section["num_hidden_layers"])]
+    return whole
+
+
+def facts(kind: Kind) -> dict[str, Any]:
+    """Return what the facts' keys say of a kind as it was read."""
+    found: dict[str, Any] = {"operation": None, "layers": None if kind.layers is None else len(kind.layers)}
+    found["finding"] = next((finding.name for finding in kind.findings), None)
+    rotation = kind.rotation
+    if rotation is None:
+        return found
+    found |= {"operation": rotation.operation, "rope_type": rotation.rope_type, "layout": rotation.layout}
+    found |= {"head_dim": rotation.head_dim, "turning": len(rotation.channels), "first": rotation.channels[0]}
+    found |= {"base": rotation.parameters["base"], "parameters": rotation.parameters, "sections": [*rotation.sections]}
+    return found | {"attention_factor": factor_of(rotation, None)}
+
+
+@pytest.mark.parametrize("entry", RELEASED, ids=lambda entry: entry["id"])
+def test_a_released_model_is_read_as_its_facts_have_it(entry: dict[str, Any]) -> None:
+    reading = config.read(published(entry))
+    kinds = {kind.name: kind for kind in reading.kinds}
+
+    assert {*kinds} == {*entry["expected"]}
+    assert [finding.name for finding in reading.findings] == entry.get("findings", [])
+    for name, expected in entry["expected"].items():
+        found = facts(kinds[name])
+        parameters = {key: found.get("parameters", {}).get(key) for key in expected.get("parameters", {})}
+        told = {key: parameters if key == "parameters" else found.get(key) for key in expected}
+        assert told == {**expected, **({"attention_factor": told["attention_factor"]} if "attention_factor" in expected else {})}
+        assert told.get("attention_factor", 0) == pytest.approx(expected.get("attention_factor", 0), rel=1e-8)
+        assert found["finding"] == expected.get("finding")
+
+
+def test_there_are_sixty_released_models_and_each_has_a_source() -> None:
+    assert len({entry["id"] for entry in RELEASED}) >= 60
+    assert all(entry["source"] for entry in RELEASED)
+
+
+def test_every_decision_names_a_key_of_the_configuration_or_says_that_it_is_assumed() -> None:
+    for entry in RELEASED:
+        whole = published(entry)
+        for kind in config.read(whole).kinds:
+            for decision in kind.decisions:
+                assert decision.assumed or has(whole, decision.key), (entry["id"], decision)
+
+
+def has(whole: Any, key: str) -> bool:
+    """Whether a configuration has a key, under the way to it."""
+    for step in key.split("."):
+        if not isinstance(whole, dict) or step not in whole:
+            return False
+        whole = whole[step]
+    return True
+
+
+def of(reading: Reading) -> list[str]:
+    return [finding.name for finding in reading.every_finding]
+
+
+def test_llama_3_has_the_frequencies_that_are_published() -> None:
+    found = config.frequencies(published(RELEASED[0]), like=LIKE)
+    told = {29: 2.1665707635e-3, 32: 5.2484616099e-4, 34: 1.7850781277e-4, 35: 9.556212354e-5, 63: 3.0689259889e-7}
+
+    assert {pair: found[pair] for pair in told} == pytest.approx(told)
+
+
+BROKEN = yaml.safe_load((FOLDER / "broken.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("entry", BROKEN, ids=lambda entry: entry["id"])
+def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(entry: dict[str, Any]) -> None:
+    found = [finding for finding in config.read(entry["configuration"]).every_finding if finding.name == entry["finding"]]
+
+    assert entry["key"] in [finding.key for finding in found]
+    told = next(finding for finding in found if finding.key == entry["key"])
+    assert told.level == entry["level"]
+    if entry["level"] == "missing":
+        assert told.text.startswith(f"{entry['key']} is {entry['value']!r}: ")
+        assert told.text.endswith("; posenc has no operation for it yet")
+    else:
+        assert told.text.startswith(f"{entry['key']} must ")
+        assert told.text.endswith(f", got {entry['value']!r}")
+
+
+@pytest.mark.parametrize("entry", [entry for entry in BROKEN if entry["level"] == "error"], ids=lambda entry: entry["id"])
+def test_no_numbers_come_out_of_an_error(entry: dict[str, Any]) -> None:
+    with pytest.raises(SpecificationError, match=r" must .*, got "):
+        config.frequencies(entry["configuration"], length=1, like=LIKE)
+
+
+def test_there_are_forty_broken_configurations() -> None:
+    assert len({entry["id"] for entry in BROKEN}) >= 40
+    assert len({entry["thread"] for entry in BROKEN if entry["thread"]}) >= 30

@@ -1,0 +1,59 @@
+"""Frequencies read off configurations are those of transformers' own model classes, where they are installed."""
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+from test_configuration import LIKE, RELEASED, published
+
+from refimpl import configuration as config
+from refimpl.configuration import Kind
+from refimpl.configuration.computing import factor_of, of
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+#: Model types that came with their own code, or whose rotation isn't a class of its own.
+WITHOUT = {"kimi_k2", "mimo", "exaone4_5_text", "inkling", "kimi_linear", "nemotron_h", "jamba", "higgs_audio_v2", "qwen2_5_vl"}
+
+
+def language(whole: dict[str, Any]) -> dict[str, Any]:
+    section: dict[str, Any] = whole.get("thinker_config", whole)
+    return section.get("text_config", section)
+
+
+HAVE = [entry for entry in RELEASED if language(entry["configuration"])["model_type"] not in WITHOUT]
+
+
+def rotary(section: dict[str, Any]) -> Any:
+    """Return the module that transformers makes of a configuration for the angles of its language model."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    made = CONFIG_MAPPING[section["model_type"]](**{key: value for key, value in section.items() if key != "model_type"})
+    module = importlib.import_module(type(made).__module__.replace("configuration_", "modeling_"))
+    classes = {name: each for name, each in vars(module).items() if name.endswith("RotaryEmbedding") and each.__module__ == module.__name__}
+    names = [name for name in classes if "Vision" not in name and "Audio" not in name]
+    named = names if len(names) == 1 else [name for name in names if "Text" in name or "Thinker" in name]
+    return classes[named[0]](config=made)
+
+
+def theirs(module: Any, kind: Kind) -> tuple[Any, float] | None:
+    """Return the frequencies and the factor that a module has for a kind of layers."""
+    buffers = dict(module.named_buffers())
+    name = next((name for name in (f"{kind.name}_inv_freq", "inv_freq") if name in buffers), None)
+    return name and (buffers[name].double().numpy(), float(getattr(module, name.replace("inv_freq", "attention_scaling"))))
+
+
+@pytest.mark.parametrize("entry", HAVE, ids=lambda entry: entry["id"])
+def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]) -> None:
+    pytest.importorskip("transformers")
+    whole = published(entry)
+    module = rotary(language(whole))
+    compared = 0
+    for kind in config.read(whole).kinds:
+        if kind.rotation is None or kind.rotation.operation is None or (found := theirs(module, kind)) is None:
+            continue
+        np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=3e-6)
+        assert factor_of(kind.rotation, None) == pytest.approx(found[1], abs=1e-9)
+        compared += 1
+
+    assert compared

@@ -1,0 +1,115 @@
+"""``posenc explain``: what it prints, and its exit status."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_configuration import BROKEN, RELEASED, published
+
+from conformance import cli
+
+BY_ID = {entry["id"]: entry for entry in RELEASED}
+
+
+def written(folder: Path, configuration: object) -> str:
+    path = folder / "config.json"
+    path.write_text(json.dumps(configuration), encoding="utf-8")
+    return str(path)
+
+
+def model(folder: Path, name: str) -> str:
+    return written(folder, published(BY_ID[name]))
+
+
+def test_it_says_in_words_which_pairs_are_slowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["explain", model(tmp_path, "meta-llama/Llama-3.1-8B-Instruct")])
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert status == 0
+    assert "every layer (layers 0 to 31)" in out
+    assert "turns all 128 channels of a head; pairs lie half of them apart" in out
+    assert "base 500,000" in out
+    assert "pairs 0 to 28 keep their frequency; pairs 29 to 34 are divided by 1.207 to 5.257; pairs 35 to 63 are divided by 8" in out
+    assert "because rope_theta: the base is 500,000" in out
+    assert "assumed partial_rotary_factor: all 128 channels of a head turn" in out
+    assert "https://github.com/Blaizzy/mlx-vlm/pull/1710" in out
+
+
+@pytest.mark.parametrize("entry", RELEASED, ids=lambda entry: entry["id"])
+def test_every_model_fits_on_eighty_columns(entry: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["explain", written(tmp_path, published(entry))])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert status in (0, 5) or entry.get("findings")
+    assert [line for line in lines if len(line) > 80 and " " in line.strip()] == []
+
+
+def test_the_kinds_of_layers_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["explain", model(tmp_path, "google/gemma-3-27b")])
+    out = capsys.readouterr().out
+
+    assert "sliding_attention (52 layers: 0, 1, 2, 3, 4, 6, 7, ... 61)" in out
+    assert "linear: all pairs are divided by 8" in out
+
+
+def test_one_layer_is_explained_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = model(tmp_path, "google/gemma-3-27b")
+
+    assert cli.main(["explain", path, "--layer", "5"]) == 0
+    assert "sliding_attention (" not in capsys.readouterr().out
+    assert cli.main(["explain", path, "--layer", "62"]) == 2
+    assert "--layer must be from 0 to 61, got 62" in capsys.readouterr().err
+
+
+def test_json_has_the_frequencies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["explain", model(tmp_path, "openai/gpt-oss-20b"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    rotation = told["kinds"][0]["rotation"]
+
+    assert (status, told["exit_status"], told["format"]) == (0, 0, 1)
+    assert rotation["operation"] == "yarn.frequencies"
+    assert rotation["attention_factor"] == pytest.approx(1.34657359)
+    assert len(rotation["frequencies"]) == 32
+    assert [each["key"] for each in told["differences"]] == ["head_dim", "rope_scaling.truncate"]
+
+
+def test_what_depends_on_the_length_is_told_for_short_and_long_sequences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scaling = {"type": "su", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8}
+    phi = {"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 10000.0}
+    path = written(tmp_path, {**phi, "max_position_embeddings": 131072, "original_max_position_embeddings": 4096, "rope_scaling": scaling})
+    cli.main(["explain", path])
+    whole = capsys.readouterr().out
+    cli.main(["explain", path, "--length", "5000"])
+
+    assert "longrope up to 4096 positions: all pairs keep their frequency" in whole
+    assert "longrope beyond 4096 positions: all pairs are divided by 2" in whole
+    assert "longrope at 5000 positions: all pairs are divided by 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("entry", BROKEN, ids=lambda entry: entry["id"])
+def test_a_broken_configuration_ends_with_a_status_of_its_own(
+    entry: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = cli.main(["explain", written(tmp_path, entry["configuration"])])
+
+    assert status == {"error": 1, "warning": 1, "missing": 5}[entry["level"]]
+    assert f"{entry['level']:<12}{entry['finding']}: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "must be a JSON file"),
+        ("[1]", "must be a JSON object"),
+        ('{"rope_theta": 1, "rope_theta": 2}', "every key must stand once, got 'rope_theta' twice"),
+        ("\x00\xff", "must be a JSON file"),
+        ("[" * 100_000, "must be a JSON"),
+    ],
+)
+def test_what_cant_be_read_is_wrong_usage(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json"
+    path.write_bytes(text.encode("latin-1"))
+
+    assert cli.main(["explain", str(path)]) == 2
+    assert said in capsys.readouterr().err
