@@ -45,7 +45,7 @@ def theirs(module: Any, kind: Kind) -> tuple[Any, float] | None:
 
 @pytest.mark.parametrize("entry", HAVE, ids=lambda entry: entry["id"])
 def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]) -> None:
-    pytest.importorskip("transformers")
+    pytest.importorskip("transformers", minversion="5.23.0")
     whole = published(entry)
     module = rotary(language(whole))
     compared = 0
