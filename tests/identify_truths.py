@@ -294,5 +294,79 @@ def by_memory(x, positions):
     return halves(x.ravel(order="K").reshape(x.shape), positions[:, None] * frequencies(x.shape[-1]))
 
 
+def heads_last_by_shared_tables(x, cos, sin):
+    first, second = np.split(x, 2, axis=-1)
+    turned = np.concatenate([-second, first], axis=-1)
+    return (x * cos[None, :, None, :] + turned * sin[None, :, None, :]).astype(x.dtype)
+
+
+def tables_and_places(q, k, cos, sin, position_ids=None, unsqueeze_dim=1):
+    def turned(x):
+        first, second = np.split(x, 2, axis=-1)
+        crossed = np.concatenate([-second, first], axis=-1)
+        return (x * np.expand_dims(cos, unsqueeze_dim) + crossed * np.expand_dims(sin, unsqueeze_dim)).astype(x.dtype)
+
+    return turned(q), turned(k)
+
+
+def neighbours_in_memory(x, positions):
+    """Turn pairs that must lie side by side in memory, as numbers do that are viewed as complex ones."""
+    if x.strides[-1] != x.itemsize:
+        message = "the last axis must have stride 1"
+        raise ValueError(message)
+    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]))
+
+
+def rows_after_padding(positions):
+    """Look rows up behind a row of zeros, as fairseq does."""
+    table = np.arange(1026)[:, None] * 1e4 ** (-np.arange(16) / 15)
+    table = np.concatenate([np.sin(table), np.cos(table)], axis=1)
+    table[1] = 0.0
+    return table[positions + 2]
+
+
+def one_sequence(x, positions):
+    """Turn the vectors of one sequence, pair by pair, in place."""
+    turned = np.array(x)
+    for pair, rate in enumerate(frequencies(x.shape[-1])):
+        cos, sin = np.cos(positions * rate), np.sin(positions * rate)
+        turned[:, 2 * pair] = x[:, 2 * pair] * cos - x[:, 2 * pair + 1] * sin
+        turned[:, 2 * pair + 1] = x[:, 2 * pair] * sin + x[:, 2 * pair + 1] * cos
+    return turned
+
+
+def one_sequence_at(x, position_ids):
+    if position_ids.shape != (1, len(x)):
+        message = "there must be one row of positions"
+        raise ValueError(message)
+    return neighbours(x, position_ids[0][:, None] * frequencies(x.shape[-1]))
+
+
+def lists_of_factors(x, positions):
+    """Divide frequencies by one list of factors in short calls and by another in long ones, as LongRoPE does."""
+    factors = 1 + np.arange(8) / (2 if positions.max() >= 4096 else 8)
+    return halves(x, positions[:, None] * frequencies(16) / factors, 1.19)
+
+
+def list_of_slopes(num_heads):
+    return slopes_of(num_heads).tolist()
+
+
+def signed_buckets(relative_pos, bucket_size=32, max_position=128):
+    middle = bucket_size // 2
+    away = np.maximum(np.abs(relative_pos), middle)
+    steps = np.ceil(np.log(away / middle) / np.log((max_position - 1) / middle) * (middle - 1)) + middle
+    return np.where(np.abs(relative_pos) <= middle, relative_pos, np.sign(relative_pos) * steps).astype(np.int64)
+
+
+def normed(x):
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5)
+
+
+def first_channels(x, positions):
+    """Turn the first 16 channels of vectors of any width."""
+    return np.concatenate([halves(x[..., :16], positions[:, None] * frequencies(16)), x[..., 16:]], axis=-1)
+
+
 def sines_first(seq_len, dim):
     return neighbours_of_tables(seq_len, dim)[::-1]

@@ -145,7 +145,7 @@ def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strang
 
 
 ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "base": 10_000.0}
-PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim": 64}
+PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim": None}
 
 
 @pytest.mark.parametrize(

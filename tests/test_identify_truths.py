@@ -1,6 +1,7 @@
 """What ``posenc identify`` says of code in the styles of real code bases is true: known schemes are named, the rest is unknown."""
 
 import functools
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from test_identify import Here, pasted, verify
 from test_identify import found as elsewhere
 
+from conformance.adapt.selection import SelectionError
 from conformance.cli import main
 from conformance.identify import identify
 from conformance.identify.asking import OutOfTimeError
@@ -18,6 +20,7 @@ from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
 from conformance.identify.kinds import OTHER_ODD
 from conformance.identify.pasted import Checked, checked
+from conformance.identify.plans import said
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.in_process import assert_conforms
@@ -84,7 +87,6 @@ def test_code_in_the_style_of_a_code_base_is_recognised(name: str, expected: dic
         ("attention", "rope.attend", "layout half"),
         ("scores", "rope.weights", "layout half"),
         ("plain_attention", "none.attend", "causal False"),
-        ("dynamic", "rope.rotate", "its first positions are turned otherwise among 8192 tokens than beside position 1048575"),
     ],
 )
 def test_values_of_an_operation_that_cant_be_declared_are_named_without_an_adapter(name: str, operation: str, words: str) -> None:
@@ -112,7 +114,8 @@ def test_numbers_inside_of_a_bias_are_found_per_head() -> None:
         ("running_mean", "what comes out at a token depends on other tokens too"),
         ("waves_of_squares", "sines and cosines of angles that are no multiples of the position"),
         ("drawn_waves", "sines and cosines, but their frequencies are on no known ladder"),
-        ("unnamed", "unknown: the names of its arguments (stuff) don't say what they are"),
+        ("unnamed", "unknown: the names of its arguments (stuff) don't say how it is called"),
+        ("normed", "the result isn't linear in x"),
         ("masked_only", "a causal mask, and nothing else"),
         ("window", "it hides keys, and not those that come later than the query"),
     ],
@@ -173,7 +176,8 @@ def test_an_adapter_is_tried_before_it_is_printed(tmp_path: Path) -> None:
 PASTED = (
     "decoder_bias", "decoder_bias_masked", "tokens_first", "tokens_first_at", "tables_of_both", "waves_of_both", "one_of_tokens", "module",
     "steeper", "slopes_of", "to_the_end", "odd_base", "small_waves", "smaller_waves", "padded_waves",
-    "on_a_grid", "on_a_grid_tokens_first",
+    "on_a_grid", "on_a_grid_tokens_first", "rows_after_padding", "one_sequence", "one_sequence_at", "neighbours_in_memory",
+    "list_of_slopes",
 )  # fmt: skip
 
 
@@ -190,6 +194,8 @@ def test_the_adapter_that_is_printed_conforms(name: str) -> None:
     [
         ("heads_last", 'call="f(x, positions, theta=base)", axes="batch token head head_dim"'),
         ("heads_last_by_tables", 'rows="each", call="f(q, k, cos, sin)", axes="batch token head head_dim", tables="tiled"'),
+        ("heads_last_by_shared_tables", 'rows="shared", call="f(x, cos, sin)", axes="batch token head head_dim", tables="tiled"'),
+        ("tables_and_places", 'rows="each", call="f(q, k, cos, sin)", tables="tiled"'),
         ("neighbours_by_tables", 'call="f(x, sin=sin, cos=cos)", tables="repeated"'),
         ("waves_of_both", 'call="f(q, k, waves)", axes="batch token head head_dim"'),
         ("of_one_axis", 'rows="shared", call="f(x, positions)", axes="(batch head) token head_dim"'),
@@ -236,7 +242,9 @@ def test_odd_widths_of_another_rule_are_told_and_not_asked_for_and_convicted_whe
         assert_conforms(identify_truths.padded_waves, "sinusoidal.encode", odd="zero_column", dim=7, seed=1, **declared)
 
 
-@pytest.mark.parametrize(("name", "declared"), [("contiguous_only", True), ("by_memory", True), ("heads_last", False)])
+@pytest.mark.parametrize(
+    ("name", "declared"), [("contiguous_only", True), ("by_memory", True), ("neighbours_in_memory", True), ("heads_last", False)]
+)
 def test_code_that_takes_no_views_is_declared_so(name: str, declared: bool) -> None:  # noqa: FBT001  what is expected
     text = told(name).declaration()
 
@@ -278,3 +286,58 @@ def test_a_check_that_was_ended_by_the_time_is_told_as_that() -> None:
     seen = checked(str(text), Path(identify_truths.__file__).parent, late=lambda: True)
 
     assert seen == Checked(conforms=False, words="the adapter wasn't checked to its end: the time is over (--seconds)")
+
+
+@pytest.mark.parametrize("name", ["dynamic", "lists_of_factors"])
+def test_of_frequencies_that_change_with_the_call_nothing_is_told_that_holds_in_one_call_only(name: str) -> None:
+    seen = identity(name)
+
+    assert (seen.operation, seen.values_of, seen.seen) == (None, None, ())
+    assert seen.what.startswith("a rotation in pairs, but its first positions are turned otherwise ")
+    assert seen.parameters.keys() <= {"layout", "head_dim"}
+
+
+def test_positions_before_a_table_of_which_the_first_rows_are_none_are_declared_away() -> None:
+    assert "lowest=2," in str(told("rows_after_padding").declaration())
+
+
+def test_a_list_of_numbers_is_told_with_the_operation_that_it_would_be() -> None:
+    seen = identity("list_of_slopes")
+
+    assert seen.operation == "alibi.slopes"
+    assert seen.seen == ("it returns a list of 8 numbers: posenc takes one array",)
+    assert "return xp.asarray(list_of_slopes(num_heads))" in str(told("list_of_slopes").declaration())
+
+
+def test_buckets_with_a_sign_are_told_as_those_before_the_middle_is_added() -> None:
+    seen = identity("signed_buckets")
+
+    assert (seen.operation, seen.values_of) == (None, "t5.bucket")
+    assert {name: seen.parameters[name].value for name in ("convention", "num_buckets", "max_distance")} == {
+        "convention": "deberta", "num_buckets": 64, "max_distance": 128,
+    }  # fmt: skip
+    assert seen.what.endswith("64, both directions, to distance 128; as signed numbers of query minus key, without the 32 added")
+
+
+@pytest.mark.parametrize("name", ["normed", "decaying", "heads_last", "first_channels", "lists_of_factors"])
+def test_the_width_of_a_head_is_told_only_where_another_one_gives_something_else(name: str) -> None:
+    assert ("head_dim" in identity(name).parameters) is (name == "lists_of_factors")
+
+
+def test_arguments_are_named_in_a_call_as_signatures_name_them() -> None:
+    assert said("f(q, k, position_ids)").needs == ("q", "k", "positions")
+    assert said("f(hidden_states, position_ids=input_pos, rope_theta=theta)").needs == ("x", "positions", "base")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("f(q, k, key_table)", "--call can't ask for key_table: no function that takes it is looked for; write an adapter"),
+        ("f(scores)", "--call can't ask for scores: no function that takes it is looked for; write an adapter"),
+        ("f(x, cos_cache)", "--call can't ask for cos_cache: "),
+        ("f(bananas)", "--call must name "),
+    ],
+)
+def test_an_argument_that_cant_be_asked_for_is_refused_in_words(call: str, words: str) -> None:
+    with pytest.raises(SelectionError, match=re.escape(words)):
+        said(call)

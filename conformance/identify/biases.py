@@ -321,6 +321,9 @@ def bucket(probe: Probe) -> Identity:
         message = "it gives no whole number for every offset"
         raise Refused(message)
     found = buckets.identify(offsets, rows.astype(int), None)
+    raw = None if found is not None else buckets.signed(offsets, rows.astype(int))
+    if raw is not None:
+        return replace(raw, operation=None, values_of=sibling(str(raw.operation), "relative_positions"))
     if found is None:
         return Identity(None, "whole numbers of the offset that are no known buckets")
     operation = sibling(str(found.operation), "relative_positions")

@@ -5,6 +5,7 @@ forward decides one way only. Borders show the rest, the same for all distances 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from conformance.identify.rules import taking
 
 #: How near a logarithm must be to a whole number for rounding to decide.
 TIE = 1e-5
+#: Half of so many buckets with a sign are exact.
+POWERS = tuple(1 << power for power in range(1, 10))
+SIGNED = "an adapter: no operation has buckets with a sign; give the part that adds the middle and cuts"
 
 
 def identify(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity | None:
@@ -98,16 +102,42 @@ def _deberta(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identi
     away = np.abs(offsets)
 
     def fits(distance: int) -> bool:
-        with np.errstate(divide="ignore"):
-            level = np.log(np.maximum(away, 1) / exact) / np.log((distance - 1) / exact) * (exact - 1)
-        steps = [np.where(away <= exact, away, exact + np.ceil(level + shift)) for shift in (-TIE, TIE)]
-        low, high = (np.clip(2 * exact - np.sign(offsets) * step, 0, buckets - 1) for step in steps)
+        low, high = (np.clip(2 * exact - np.sign(offsets) * step, 0, buckets - 1) for step in _steps(away, exact, distance))
         return bool(np.all((rows == low) | (rows == high)))
 
     found = _chosen([distance for distance in range(exact + 2, _farthest(away, rows)) if fits(distance)])
     if found is None:
         return None
     return _found("deberta", {"bidirectional": Seen(value=True), "num_buckets": Seen(buckets), "max_distance": found})
+
+
+def _steps(away: np.ndarray, exact: int, distance: int) -> list[np.ndarray]:
+    """Return how far from the middle DeBERTa's buckets of distances are, on both sides of a tie."""
+    with np.errstate(divide="ignore"):
+        level = np.log(np.maximum(away, 1) / exact) / np.log((distance - 1) / exact) * (exact - 1)
+    return [np.where(away <= exact, away, exact + np.ceil(level + shift)) for shift in (-TIE, TIE)]
+
+
+def signed(offsets: np.ndarray, rows: np.ndarray) -> Identity | None:
+    """Return DeBERTa's rule where buckets have a sign, as they do before the middle is added and they are cut."""
+    sign = _row(offsets, rows, 1)
+    if sign not in (-1, 1) or not np.array_equal(rows, -rows[::-1]):
+        return None
+    borders = _borders(offsets, rows) & (offsets >= 0)
+    away, steps = offsets[borders], sign * rows[borders]
+
+    def fits(exact: int, distance: int) -> bool:
+        low, high = _steps(away, exact, distance)
+        return bool(np.all((steps == low) | (steps == high)))
+
+    for exact in POWERS:
+        distance = _chosen([distance for distance in range(exact + 2, _farthest(away, steps)) if fits(exact, distance)])
+        if distance is not None:
+            found = _found("deberta", {"bidirectional": Seen(value=True), "num_buckets": Seen(4 * exact), "max_distance": distance})
+            of = "query minus key" if sign > 0 else "key minus query"
+            what = f"{found.what}; as signed numbers of {of}, without the {2 * exact} added"
+            return replace(found, what=what, unseen=(*found.unseen, SIGNED))
+    return None
 
 
 def _farthest(away: np.ndarray, rows: np.ndarray) -> int:

@@ -10,7 +10,7 @@ from conformance.calls.takes import Takes
 from conformance.identify.additive import Encoding
 from conformance.identify.asking import Signature
 from conformance.identify.biases import Bias
-from conformance.identify.findings import Identity
+from conformance.identify.findings import LISTED, Identity
 from conformance.identify.following import role
 from conformance.identify.grids import Grid
 from conformance.identify.plans import Plan
@@ -72,7 +72,7 @@ def _usual(operation: Operation, signature: Signature, plan: Plan, passed: Colle
 def _laid(identity: Identity, operation: Operation) -> Words | None:
     """Return how arrays come and go, or ``None`` where something must be done to them that no declaration says."""
     view = identity.view
-    if "offset" in identity.parameters and "offset" not in operation.parameters:
+    if view == LISTED or ("offset" in identity.parameters and "offset" not in operation.parameters):
         return None
     if isinstance(view, Turns):
         return _turning(view, identity, operation)

@@ -1,5 +1,6 @@
 """Which calls a function takes, as its declaration says it."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -46,7 +47,7 @@ def _takes_rows(view: View) -> bool:
     """Whether each sequence of a batch may have positions of its own: rows that are alike are answered as one is."""
     if isinstance(view, Bias | Grid):
         return view.takes_rows()
-    if not isinstance(view, Turns) or view.probe.plan.given_tables:
+    if not isinstance(view, Turns) or view.probe.plan.given_tables or view.order == "token dim":
         return False
     x, positions = np.ones((2, 3, 4, view.width)), np.arange(4)
     try:
@@ -56,13 +57,21 @@ def _takes_rows(view: View) -> bool:
 
 
 def _breaks_on_views(view: View) -> bool:
-    """Whether arrays are refused, or read as others, whose numbers don't lie one after the other."""
-    vectors = 1 + np.arange(2 * 3 * 4 * getattr(view, "width", 1)).reshape(2, 3, 4, -1) % 7 / 4
-    places = np.arange(4)[:, None] * (1 + np.arange(view.count)) if isinstance(view, Grid) else np.arange(4)
+    """Whether arrays are refused, or read as others, whose heads and tokens, or the numbers of a vector, don't lie one after the other."""
+    return _breaks_at(view, (2, 3, 4)) or _breaks_at(view, (1, 1, 1))
+
+
+def _breaks_at(view: View, shape: tuple[int, int, int]) -> bool:
+    vectors = 1 + np.arange(math.prod(shape) * getattr(view, "width", 1)).reshape(*shape, -1) % 7 / 4
+    tokens = np.arange(shape[-1])
+    places = tokens[:, None] * (1 + np.arange(view.count)) if isinstance(view, Grid) else tokens
     given: tuple[np.ndarray, ...] = (vectors, places) if isinstance(view, Turns | Grid) else (places,)
     if isinstance(view, Bias):
         given = (places, places, *([table_of(3, view.rows)] if view.tabled else []))
-    plain = view(*given)
+    try:
+        plain = view(*given)
+    except Refused:
+        return False
     try:
         strided = replace(view, probe=replace(view.probe, strided=True))(*given)
     except Refused:
@@ -88,9 +97,9 @@ def _bounds(identity: Identity, view: View, positions: Positions) -> tuple[int |
     counted = positions == "from_zero"
     farthest = reach.FARTHEST if not counted else SQUARE if isinstance(view, Bias) else FARTHEST
     highest = reach.last(view.reach, farthest)
-    lowest = 0 if not counted and reach.from_zero(view.reach, highest) else None
-    if counted and isinstance(view, Bias) and view.square:
-        highest = SQUARE if highest is None else highest
     moved = identity.parameters.get("offset")
     start = 0 if moved is None else int(float(moved.value))
+    lowest = 0 if not counted and reach.from_zero(view.reach, highest, start) else None
+    if counted and isinstance(view, Bias) and view.square:
+        highest = SQUARE if highest is None else highest
     return None if lowest is None else lowest + start, None if highest is None else highest + start

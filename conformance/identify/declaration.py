@@ -9,7 +9,7 @@ from conformance.identify import called
 from conformance.identify.additive import Encoding
 from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
-from conformance.identify.findings import Identity
+from conformance.identify.findings import LISTED, Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.grids import Grid
 from conformance.identify.probe import Probe
@@ -144,6 +144,8 @@ class Declaration:
             places = "xp.broadcast_to(positions, (x.shape[0], *positions.shape[-2:]))" if view.rows else "positions"
             given = {"x": BEFORE.get(view.order, "{}").format("x"), "positions": places}
             return [f"return {AFTER.get(view.order, '{}').format(self.call(given), x='x')}"]
+        if view == LISTED:
+            return [f"return xp.asarray({self.call({})})"]
         return self._bias(view) if isinstance(view, Bias) else [f"return {self.call({})}"]
 
     def call(self, given: Mapping[str, str]) -> str:

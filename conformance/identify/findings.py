@@ -7,6 +7,9 @@ from typing import Any
 
 from conformance.diagnosis.search import shortest
 
+#: The view of a function that returns numbers where an array is asked for.
+LISTED = "a list of numbers"
+
 
 class Confidence(Enum):
     """How sure a finding is."""

@@ -48,24 +48,27 @@ def _several(probe: Probe) -> Identity | None:
 
 
 def _sized(identity: Identity, found: turns.Turns) -> Identity:
-    """Say how wide a head is, unless the function is told or is the same at another width."""
+    """Say how wide a head is, unless the function is told or is the same at another width: a wider one where some channels don't turn."""
     shown = replace(identity, view=found)
     partial = identity.parameters.get("rotary_dim")
     if found.probe.takes("width"):
         return shown
-    if partial is None and _same(identity, replace(found, width=found.width // 2)):
+    apart = partial is None or identity.operation is None or _has(identity, "rotary_dim")
+    if apart and _same(identity, replace(found, width=found.width // 2 if partial is None else 2 * found.width)):
         return shown
-    width = Seen(found.width) if partial is None or _has(identity, "rotary_dim") else partial
+    width = Seen(found.width) if apart or partial is None else partial
     return replace(shown, parameters={**identity.parameters, "head_dim": width})
 
 
-def _same(identity: Identity, narrower: turns.Turns) -> bool:
+def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
     try:
-        other = rotary.identify(narrower)
+        other = rotary.identify(elsewhere)
     except Refused:
         return False
-    base, again = identity.parameters.get("base"), other.parameters.get("base")
-    return other.operation == identity.operation and base is not None and again is not None and base.holds(again.value)
+    seen, again = identity.parameters, other.parameters
+    shown = {"base", "rotary_dim"} & {*seen, *again}
+    alike = all(name in seen and name in again and seen[name].holds(again[name].value) for name in shown)
+    return alike and other.operation == identity.operation
 
 
 def _added(found: turns.Turns) -> Identity:
@@ -198,7 +201,7 @@ def _numbers(probe: Probe) -> Identity:
     if not {"width", "num_heads", "factor", "original_length"} & set(probe.settings):
         message = "a function of none of width, num_heads, factor and original_length gives numbers that mean nothing"
         raise Refused(message)
-    return _every_count(numbers.identify(probe), probe, numbers.identify)
+    return numbers.told(_every_count(numbers.identify(probe), probe, numbers.identify), probe)
 
 
 def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Identity]) -> Identity:

@@ -1,13 +1,14 @@
 """Recover what a function without positions gives: frequencies of pairs, slopes of heads, or one factor."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from conformance.identify import rotary
 from conformance.identify.asking import Refused
-from conformance.identify.findings import Identity, Seen
+from conformance.identify.findings import LISTED, Identity, Seen
 from conformance.identify.ladders import Ladder, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -34,15 +35,33 @@ def identify(probe: Probe) -> Identity:
 def one(probe: Probe) -> np.ndarray:
     """Return the only result, without axes of one."""
     values = probe(**_factors(probe))
-    if len(values) != 1 or not np.all(np.isfinite(values[0])):
-        message = f"it gave {len(values)} results, or numbers that aren't finite"
+    value = np.stack(values) if _listed(values, probe) else values[0]
+    if len(values) != 1 and not _listed(values, probe):
+        message = f"it gave {len(values)} results"
         raise Refused(message)
-    return values[0].squeeze()
+    if not np.all(np.isfinite(value)):
+        message = "it gave numbers that aren't finite"
+        raise Refused(message)
+    return np.asarray(value.squeeze())
+
+
+def _listed(values: Sequence[np.ndarray], probe: Probe) -> bool:
+    """Whether there is a number for every head, or every pair, and not one array of them."""
+    asked = (probe.settings.get("num_heads"), int(probe.settings.get("width", 0)) // 2)
+    return len(values) > 1 and len(values) in asked and not any(value.ndim for value in values)
 
 
 def _factors(probe: Probe) -> dict[str, np.ndarray]:
     ones = np.ones(int(probe.settings.get("width", 64)) // 2)
     return {name: probe.settings.get(name, ones) for name in probe.plan.probed}
+
+
+def told(identity: Identity, probe: Probe) -> Identity:
+    """Return what a function is with what it returns, where that is a list of numbers."""
+    values = probe(**_factors(probe))
+    if not _listed(values, probe):
+        return identity
+    return replace(identity, view=LISTED, seen=(f"it returns a list of {len(values)} numbers: posenc takes one array", *identity.seen))
 
 
 def frequencies(value: np.ndarray, probe: Probe) -> Identity:

@@ -50,6 +50,6 @@ def _first(report: Report) -> str:
     """Return the mistake that was named, else the first check that is wrong, else why there is no verdict."""
     named = next((diagnosis for diagnosis in report.diagnoses.values() if diagnosis.named), None)
     if named is not None:
-        return f"it {named.does}"
+        return f"it {named.does}" + (f": {named.fix}" if named.kind == "convention" else "")
     wrong = next((result for result in report.results if result.convicts), None)
     return report.refused or report.status.words if wrong is None else f"{wrong.check}: {message(wrong.outcome)}"

@@ -2,13 +2,13 @@
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.adapt.selection import SelectionError
 from conformance.adapt.words import PROBED, SETTINGS, roles
-from conformance.calls.form import parsed
-from conformance.identify.asking import Signature
+from conformance.calls.form import MADE, parsed
+from conformance.identify.asking import Argument, Signature
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
@@ -115,11 +115,14 @@ def said(form: str) -> Plan:
     if call is None:
         message = f"--call must be like 'f(x, positions)', got {form!r}"
         raise SelectionError(message)
-    first = tuple(map(ast.unparse, call.args))
-    rest = {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
-    for role in (*first, *rest.values()):
-        _known(role)
-    return _verified(Plan(first, rest), form)
+    names = [ast.unparse(value) for value in (*call.args, *(keyword.value for keyword in call.keywords))]
+    keywords = [str(keyword.arg) for keyword in call.keywords]
+    for chosen in itertools.product(*map(_meant, names)):
+        plan = Plan(chosen[: len(call.args)], dict(zip(keywords, chosen[len(call.args) :], strict=True)))
+        if plan.kind is not None and len(set(chosen)) == len(chosen):
+            return plan
+    message = f"--call must take arrays that a positional encoding takes, got {form!r}"
+    raise SelectionError(message)
 
 
 def candidates(signature: Signature) -> Iterator[Plan]:
@@ -142,23 +145,30 @@ def contract(operation: str) -> Plan:
     return Plan(tuple(known.arrays), names)
 
 
-def _known(role: str) -> None:
-    if role not in {**PROBED, **SETTINGS}:
-        message = f"--call must name {', '.join(PROBED)} or a setting, got {role!r}"
+def _meant(name: str) -> tuple[str, ...]:
+    """Return the roles that a name in a call may have: the one of that name, else those that it has in signatures."""
+    meant = (name,) if name in {**PROBED, **SETTINGS} else roles(name)
+    if not meant and any(name in (*MADE, *known.arrays) for known in operations().values()):
+        message = f"--call can't ask for {name}: no function that takes it is looked for; write an adapter"
         raise SelectionError(message)
-
-
-def _verified(plan: Plan, form: str) -> Plan:
-    if plan.kind is None:
-        message = f"--call must take arrays that a positional encoding takes, got {form!r}"
+    if not meant:
+        message = f"--call must name {', '.join(PROBED)} or a setting, got {name!r}"
         raise SelectionError(message)
-    return plan
+    return meant
 
 
 def _named(signature: Signature) -> Iterator[Plan]:
-    """Yield what the names of the arguments say, each in every role that it may have."""
+    """Yield what the names of the arguments say, with places that may be left out and then without them."""
     turning = any({"x", "q"} & set(roles(argument.name)) for argument in signature.positional)
-    needed = [argument for argument in signature.positional if argument.required or _probed(argument.name, turning=turning)]
+    places = [argument for argument in signature.positional if not argument.required and _probed(argument.name, turning=turning)]
+    for count in range(len(places), -1, -1):
+        for given in itertools.combinations(places, count):
+            yield from _filled(signature, given)
+
+
+def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
+    """Yield what the names of the arguments say that must be given, or are, each in every role that it may have."""
+    needed = [argument for argument in signature.positional if argument.required or argument in given]
     keywords = [argument for argument in signature.keywords if argument.required]
     if signature.any_positional or not all(roles(argument.name) for argument in [*needed, *keywords]):
         return

@@ -21,9 +21,10 @@ def taken(reach: Reach, position: int) -> bool:
     return True
 
 
-def from_zero(reach: Reach, end: int | None) -> bool:
-    """Whether positions below 0 are refused, or read a table that has an end from there."""
-    return not taken(reach, -1) or (end is not None and all(map(np.array_equal, reach(-1), reach(end))))
+def from_zero(reach: Reach, end: int | None, start: int = 0) -> bool:
+    """Whether positions below 0 are refused, or read a table that has an end from there; 0 reads the row ``start`` of it."""
+    below = -1 - start
+    return not taken(reach, -1) or (end is not None and taken(reach, below) and all(map(np.array_equal, reach(below), reach(end))))
 
 
 def last(reach: Reach, farthest: int = FARTHEST) -> int | None:

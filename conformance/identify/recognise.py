@@ -76,7 +76,7 @@ def _refused_late(seen: Sequence[Exchange]) -> Exchange | None:
 def _unknown(signature: Signature) -> Identity:
     """Return what is to be said of a function that answers, but of which no name says what its arguments are."""
     names = ", ".join(argument.name for argument in (*signature.positional, *signature.keywords) if argument.required)
-    what = f"unknown: the names of its arguments ({names}) don't say what they are, and no call that was tried shows a known scheme"
+    what = f"unknown: the names of its arguments ({names}) don't say how it is called, and no call that was tried shows a known scheme"
     return Identity(None, what, unseen=("how it is called: say it with --call, as in --call 'f(x, positions)'",))
 
 

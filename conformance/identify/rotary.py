@@ -110,6 +110,9 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     parameters = _shape(turns, found)
     if measured is None:
         return Identity(None, "a rotation in pairs at position 0", parameters, (), (ONLY_ZERO,))
+    other = _other_calls(turns, measured, read)
+    if other is not None:
+        return Identity(None, f"a rotation in pairs, but {other}", parameters, unseen=(CHANGING,))
     offset = measured.offset
     if offset is None:
         return Identity(None, "a rotation in pairs, but position 0 is turned by angles that belong to no position", parameters)
@@ -129,15 +132,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     identity = next((each for each in every if each.operation is not None), every[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
     shown = {**parameters, **identity.parameters, **_start(turns, found, identity, sign)}
-    identity = replace(identity, parameters=shown, seen=(*seen, *identity.seen))
-    other = _other_calls(turns, measured, read)
-    return identity if other is None or identity.operation is None else _in_one_call(identity, other)
-
-
-def _in_one_call(identity: Identity, other: str) -> Identity:
-    """Return what a function is whose frequencies are others in another call."""
-    what = f"{identity.what}; but {other}"
-    return replace(identity, operation=None, values_of=identity.operation, what=what, unseen=(*identity.unseen, CHANGING))
+    return replace(identity, parameters=shown, seen=(*seen, *identity.seen))
 
 
 def _other_calls(turns: Turns, measured: Measured, read: Read) -> str | None:

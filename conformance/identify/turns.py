@@ -60,18 +60,15 @@ class Turns:
             return np.concatenate(rows).reshape(x.shape)
         shaped = arranged(x, self.order)
         values = self.probe(**self._arrays(shaped, positions, x.shape))
-        return self._back(values[0], shaped.shape, x.shape)
+        if values[0].shape != shaped.shape:
+            message = f"the result has shape {values[0].shape} where x has {shaped.shape}"
+            raise Refused(message)
+        return restored(values[0], self.order, x.shape)
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
         positions = np.arange(position + 1) if self.positions == "from_zero" else np.array([position])
         return [self.called(np.ones((1, 1, positions.size, self.width)), positions)]
-
-    def _back(self, value: np.ndarray, shaped: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-        if value.size != np.prod(shape) or value.shape[-1] != shaped[-1]:
-            message = f"the result has shape {value.shape} where x has {shaped}"
-            raise Refused(message)
-        return restored(value.reshape(shaped), self.order, shape)
 
     def _arrays(self, x: np.ndarray, positions: np.ndarray, shape: tuple[int, ...]) -> dict[str, object]:
         needs = self.probe.plan.probed
@@ -145,6 +142,8 @@ def _ways(probe: Probe) -> Iterator[Turns]:
     forms = FORMS if {"positions", "query_positions"} & set(probe.plan.probed) else FORMS[:2] if probe.plan.given_tables else ("token",)
     tables = TABLES if probe.takes("cos") else ("pair",)
     for dtype, order, form, table, width in itertools.product(DTYPES, ORDERS, forms, tables, _widths(probe)):
+        if order == "token dim" and form == "row token":
+            continue  # one sequence has one row
         yield Turns(probe.at(dtype), width, order, form, tables=table)
 
 
