@@ -14,7 +14,7 @@ from conformance.diagnosis.undeclared import Raised
 from conformance.mutants import MUTANTS
 from conformance.spec.vectors import Vector, load
 from refimpl.forms.rotary import QueryKey
-from refimpl.schemes import alibi, rope, t5
+from refimpl.schemes import alibi, rope, sinusoidal, t5
 from tests import wide_code
 from tests.test_diagnose import observe, only
 
@@ -237,6 +237,17 @@ def test_a_table_that_is_padded_with_zeros_does_not_wrap() -> None:
     found = explain("learned.encode", observe("learned.encode", wide_code.padded_table), "float32")
 
     assert "undeclared" not in "; ".join(() if found is None else found.description)
+
+
+def test_no_lowest_position_is_told_above_which_negative_ones_are_wrong() -> None:
+    def from_the_end(positions: np.ndarray, **parameters: Any) -> np.ndarray:
+        return np.asarray(sinusoidal.encode(np.where(positions < 0, 1.37 * positions + 11, positions), **parameters))
+
+    seen = observe("sinusoidal.encode", from_the_end)
+    far = next(one.vector for one in seen if one.vector.inputs["positions"].min() == -257)
+    found = explain("sinusoidal.encode", [one for one in seen if one.vector is not far], "float32", [(far, "IndexError: index -257")])
+
+    assert "lowest" not in "; ".join(() if found is None else (found.fix, *found.description))
 
 
 def test_exceptions_hide_no_wrong_values_that_nothing_explains() -> None:

@@ -68,7 +68,8 @@ def explain(
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
         found = _found(operation, everything)
-        why = undeclared(operation, [one.vector for one in observations] if answered is None else answered, raised)
+        taken_ = [one.vector for one in observations] if answered is None else answered
+        why = undeclared(operation, taken_, raised, [one.vector for one in everything if one.shows])
         named = _named(operation, found, everything)
         if named is not None or not any(one.shows for one in everything):
             named = joined(named, why)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from conformance.calls.outcomes import Diagnosis
-from conformance.checks.evidence.bounds import telling, written
+from conformance.checks.evidence.bounds import lowest, telling, written
 from conformance.mutants.building import declaring, shown
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
@@ -19,14 +19,16 @@ OFTEN = 3
 KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
-def undeclared(operation: str, answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:
-    """Return which parameters must be declared, or taken, where that is why calls raise."""
+def undeclared(
+    operation: str, answered: Sequence[Vector], raised: Sequence[Raised], wrong: Sequence[Vector] = ()
+) -> Diagnosis | None:
+    """Return which parameters must be declared, or taken, where that is why calls raise; of those answered some may be ``wrong``."""
     if not raised:
         return None
     if not answered:
         return _without_keyword(operation, raised)
     conventions = (_only(operation, chosen, answered, raised) for chosen in _choices(operation))
-    return next(filter(None, conventions), None) or _outside(operation, answered, raised) or _never(operation, answered, raised)
+    return next(filter(None, conventions), None) or _outside(operation, answered, raised, wrong) or _never(operation, answered, raised)
 
 
 def joined(one: Diagnosis | None, two: Diagnosis | None) -> Diagnosis | None:
@@ -68,9 +70,11 @@ TAKEN = {
 }
 
 
-def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:
-    """Return the declaration of positions under which every call is answered, if there is one."""
+def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised], wrong: Sequence[Vector]) -> Diagnosis | None:
+    """Return the declaration of positions under which every call is answered, but for a lowest one where negative ones are wrong."""
     for name, value in telling(answered, [vector for vector, _ in raised]).items():
+        if name == "lowest" and any(lowest(one) < 0 for one in wrong):
+            return None
         declared = f"{name}={written(value)}"
         fix = f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for"
         return _said(operation, {name: str(value)}, TAKEN[name].format(value), raised, fix)

@@ -10,13 +10,13 @@ from conformance.spec.vectors import Vector
 
 def telling(taken: Sequence[Vector], refused: Sequence[Vector]) -> dict[str, object]:
     """Return the declaration of positions that tells calls which were refused from those that were taken, or nothing."""
-    highest, lowest = max(map(_highest, taken), default=0.0), min(map(_lowest, taken), default=0.0)
+    last, first = max(map(_highest, taken), default=0.0), min(map(lowest, taken), default=0.0)
     if not any(map(_real, taken)) and all(map(_real, refused)):
         return {"positions": "whole"}
-    if all(_highest(one) > highest for one in refused):
-        return {"highest": int(highest)}
-    if all(_lowest(one) < lowest for one in refused):
-        return {"lowest": 0 if all(_lowest(one) < 0 <= lowest for one in refused) else int(lowest)}
+    if all(_highest(one) > last for one in refused):
+        return {"highest": int(last)}
+    if all(lowest(one) < first for one in refused):
+        return {"lowest": 0 if all(lowest(one) < 0 <= first for one in refused) else int(first)}
     return {}
 
 
@@ -39,5 +39,6 @@ def _highest(vector: Vector) -> float:
     return float(_places(vector).max(initial=-np.inf))
 
 
-def _lowest(vector: Vector) -> float:
+def lowest(vector: Vector) -> float:
+    """Return the lowest position of a call."""
     return float(_places(vector).min(initial=np.inf))
