@@ -48,7 +48,8 @@ def explain(context: click.Context, path: Path, *, layer: int | None, length: in
 def _loaded(path: Path) -> Mapping[str, Any]:
     """Return what a file holds; a key that is there twice would hide the first."""
     try:
-        text = path.read_bytes()[: MOST_BYTES + 1]
+        with path.open("rb") as file:
+            text = file.read(MOST_BYTES + 1)
         loaded = json.loads(text, object_pairs_hook=_once) if len(text) <= MOST_BYTES else None
     except (ValueError, RecursionError) as error:
         message = f"{path.name} must be a JSON file, got {type(error).__name__}: {error}"

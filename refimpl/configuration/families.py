@@ -29,6 +29,8 @@ class Family:
     without_every: int | None = None
     """Every so many layers one doesn't turn."""
     turns: bool = True
+    axial: bool = False
+    """Whether positions are places in an image, with an axis for each part of a head."""
     trailing: bool = False
     """Whether the last channels of a head turn, not the first."""
     attention_factor: float | None = None
@@ -44,16 +46,19 @@ INTERLEAVED = Family("interleaved")
 LATENT = Family("interleaved_to_half")
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=6)
 EXAONE4 = Family(pattern=4, unturned=FULL)
+MODERNBERT = Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True)
+IMAGE = Family(axial=True)
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
-        *("llama", "mistral", "ministral3", "mistral3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen3_vl"),
-        *("qwen3_vl_moe", "qwen3_omni_moe", "ministral", "dots3_note", "higgs_audio_v2"),
-        *("deepseek", "falcon", "falcon_h1", "gemma4", "granite", "granitemoe", "hunyuan_v1_dense", "hunyuan_v1_moe", "internlm2"),
-        *("internlm3", "lfm3", "mellum", "mimo", "mimo_v2_flash", "olmo", "olmo2", "olmoe", "seed_oss", "starcoder2", "yi", "baichuan"),
+        *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "diffllama", "doge", "dots1", "dots3_note", "eurobert", "falcon"),
+        *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
+        *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
+        *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen", "qwen2"),
+        *("qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "yi"),
     }
 )
 
@@ -66,28 +71,40 @@ FAMILIES = {
     "codegen": Family("interleaved", rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
+    "cosmos3_edge": Family(base=1e8),
+    "csm": Family(base=5e5),
     "cwm": Family(base=1e6),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": LATENT,
     "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
+    "dinov3_vit": Family(base=100.0, axial=True),
+    "emu3": Family(base=1e6),
+    "eomt_dinov3": Family(base=100.0, axial=True),
     "ernie4_5": Family("interleaved", base=5e5),
     "ernie4_5_moe": Family("interleaved", base=5e5),
+    "ernie4_5_vl_moe": Family("interleaved", base=5e5),
     "exaone4": EXAONE4,
     "exaone4_5": EXAONE4,
+    "exaone_moe": EXAONE4,
+    "flex_olmo": Family(base=5e5),
     "gemma": Family(head_dim=256),
     "gemma2": Family(head_dim=256),
     "gemma3": GEMMA3,
     "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=5),
+    "gemma4_vision": Family(base=100.0, axial=True),
     "glm": Family("interleaved", fraction=0.5),
     "glm4": Family("interleaved", fraction=0.5),
     "glm4_moe": Family(fraction=0.5),
     "glm4_moe_lite": LATENT,
+    "glm4v_moe": Family(fraction=0.5),
     "glm_moe_dsa": LATENT,
     "gpt_neox": Family(fraction=0.25),
     "gpt_oss": Family(base=150_000.0),
     "gptj": Family("interleaved", rotary_dim=64),
     "gte": Family(base=160_000.0),
+    "helium": Family("interleaved", base=1e5),
+    "hy_v3": Family(base=11_158_840.0),
     "inkling": WITHOUT,
     "inkling2": WITHOUT,
     "jamba": WITHOUT,
@@ -95,11 +112,15 @@ FAMILIES = {
     "kimi_k2": LATENT,
     "kimi_linear": WITHOUT,
     "lfm2": Family(base=1e6),
+    "lfm2_moe": Family(base=1e6),
     "llama4": LLAMA4,
+    "minimax": Family(base=1e6),
     "minimax_m2": Family(base=5e6),
     "mixtral": Family(base=1e6),
+    "mlcd_vision": IMAGE,
     "mllama": Family(base=5e5),
-    "modernbert": Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True),
+    "modernbert": MODERNBERT,
+    "modernbert_decoder": MODERNBERT,
     "moonshine": Family("interleaved", fraction=0.9),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": WITHOUT,
@@ -109,20 +130,33 @@ FAMILIES = {
     "phi": Family(fraction=0.5),
     "phi3": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
-    "qwen2_vl": Family(base=1e6),
+    "pixtral": IMAGE,
+    "qwen2_5_omni": Family(base=1e6),
     "qwen2_5_vl": Family(base=1e6),
+    "qwen2_vl": Family(base=1e6),
     "qwen3_5": Family(fraction=0.25),
     "qwen3_5_moe": Family(fraction=0.25),
     "qwen3_next": Family(fraction=0.25),
+    "qwen3_omni_moe": Family(base=1e6),
+    "qwen3_vl": Family(base=5e5),
+    "qwen3_vl_moe": Family(base=5e5),
     "recurrent_gemma": Family(fraction=0.5),
     "smollm3": Family(base=2e6, without_every=4),
+    "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),
+    "t5gemma2": GEMMA3,
+    "vjepa2": IMAGE,
 }
 
 
 def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
-    return FAMILIES.get(plain_name(model_type), Family())
+    return FAMILIES.get(plain_name(model_type), IMAGE if model_type.endswith("_vision") else Family())
+
+
+def is_known(model_type: str) -> bool:
+    """Whether the tables have a model type."""
+    return plain_name(model_type) in {*FAMILIES, *PLAIN} or model_type.endswith("_vision")
 
 
 def plain_name(model_type: str) -> str:

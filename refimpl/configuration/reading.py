@@ -5,9 +5,9 @@ from typing import Any
 
 from refimpl.configuration import scalings, spellings
 from refimpl.configuration.bases import base
-from refimpl.configuration.families import FAMILIES, PLAIN, Family, family, plain_name
+from refimpl.configuration.families import Family, family, is_known
 from refimpl.configuration.findings import Kind, Notes, Reading, Rotation
-from refimpl.configuration.layers import SLIDING, Layer, count, entries, listed
+from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, width
 from refimpl.errors import SpecificationError
@@ -34,7 +34,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         key, value = other
         notes.decide(key, value, f"{key} is {value}: nothing turns")
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
-    verify_rotary(section, model_type, notes)
+    verify_known(section, model_type, notes)
     rope = mapping(section, notes)
     verify_bases(section, notes)
     found = listed(section, count(section, notes), own, notes)
@@ -64,14 +64,14 @@ def other_positions(section: Section, model_type: str, notes: Notes) -> tuple[st
     return None
 
 
-def is_known(model_type: str) -> bool:
-    """Whether a model type turns."""
-    return plain_name(model_type) in {*FAMILIES, *PLAIN}
-
-
-def verify_rotary(section: Section, model_type: str, notes: Notes) -> None:
-    """Warn where neither a key nor the model type says that anything turns."""
-    if not section.given(ROTARY) and not is_known(model_type):
+def verify_known(section: Section, model_type: str, notes: Notes) -> None:
+    """Warn of a model type that isn't in the tables: it may turn in its own way, or not at all."""
+    if is_known(model_type):
+        return
+    if section.given(ROTARY):
+        rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
+        notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
+    else:
         rule = "be a known model type where no key concerns rotation: read as rope"
         notes.find("warning", "no-rotary-key", section.name("model_type"), model_type or None, rule)
 
@@ -98,6 +98,9 @@ def mapping(section: Section, notes: Notes) -> Section | None:
 def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object], notes: Notes) -> None:
     """Warn of what nobody reads in a mapping that is nested by the kinds of layers."""
     names = {layer.kind for layer in found}
+    if any(indices is None for indices in found.values()):
+        notes.find("warning", "no-layer-types", section.name("layer_types"), None, "say which layers are of each kind")
+        names = {*spellings.WITH_ATTENTION}
     bases = [value.get("rope_theta") for value in entries(rope.values).values()]
     for key, value in rope.values.items():
         if isinstance(value, Mapping) and key not in names:
@@ -109,8 +112,6 @@ def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object]
     for key, value in section.given(spellings.BASE):
         if not isinstance(value, list) and value not in bases and None not in bases:
             notes.find("warning", "outside-nested", key, value, f"be a base that {'.'.join(rope.path)} has: those count")
-    if any(indices is None for indices in found.values()):
-        notes.find("warning", "no-layer-types", section.name("layer_types"), None, "say which layers are of each kind")
 
 
 def kind(
@@ -119,22 +120,31 @@ def kind(
     """Return what layers of a kind do."""
     notes = Notes(list(before))
     turns = layer.turns and layer.kind not in spellings.WITHOUT_ATTENTION
+    if turns and not attends(layer.kind, rope):
+        rule = f"name kinds that posenc knows, such as {FULL}: these layers are read as attention"
+        notes.find("warning", "unknown-kind", section.name("layer_types"), layer.kind, rule)
     if turns and rope is not None and layer.kind in rope.values and rope.values[layer.kind] is None:
         notes.decide(rope.name(layer.kind), None, "null: these layers don't turn")
         turns = False
     if turns:
         rotation = _rotation(layer, section, rope, own, notes)
         return Kind(layer.kind, indices, rotation, notes.decided, tuple(notes.findings))
-    attends = layer.kind not in spellings.WITHOUT_ATTENTION
-    if not attends:
+    attending = layer.kind not in spellings.WITHOUT_ATTENTION
+    if not attending:
         notes.assume(layer.kind, None, "these layers have no attention")
     elif not own.turns or layer.kind in own.unturned:
         notes.assume("model_type", None, "these layers don't turn, as this model type")
     tuning = section.get("attn_temperature_tuning")
-    if attends and own.temperature and tuning not in (False, 0):
+    if attending and own.temperature and tuning not in (False, 0):
         notes.find("missing", "no-temperature", section.name("attn_temperature_tuning"), tuning, GROWING, TEMPERATURE)
-    name = f"{layer.kind} without rotation" if attends else layer.kind
+    name = f"{layer.kind} without rotation" if attending else layer.kind
     return Kind(name, indices, None, notes.decided, tuple(notes.findings))
+
+
+def attends(name: str, rope: Section | None) -> bool:
+    """Whether the name of a kind says that its layers have attention, or the mapping has a rotation for it."""
+    known = name.endswith("attention") or name in ("every layer", "main", "compress")
+    return known or (rope is not None and name in rope.values)
 
 
 def of_kind(layer: Layer, rope: Section | None, notes: Notes) -> tuple[Section | None, bool]:
@@ -199,7 +209,7 @@ def _scaled(
 
 def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
     """Note a rope type that posenc doesn't have."""
-    key, value = (rope.given(("rope_type", "type")) or section.given(("use_dynamic_ntk",)))[0]
+    key, value = (rope.given(("rope_type", "type")) or section.given(("use_dynamic_ntk", "model_type")) or [("model_type", None)])[0]
     notes.find("missing", f"no-{name}", key, value, scalings.WITHOUT[name])
 
 

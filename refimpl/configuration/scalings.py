@@ -77,7 +77,7 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
     """Return the rope type under the name that its rule has; of an unknown one nothing."""
     given = rope.given(("rope_type", "type")) if rope else []
     if rope is None or not given:
-        return _untyped(rope, notes)
+        return _untyped(rope, family, notes)
     wrong = next((pair for pair in given if not isinstance(pair[1], str)), None)
     if wrong is not None:
         notes.find("error", "unknown-type", *wrong, "be the name of a rope type")
@@ -99,14 +99,14 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
 
 def _meant(name: str, rope: Section, family: Family) -> str:
     """Return the rope type that a name means beside the other keys."""
-    if name == "mrope":
-        return "default"
+    if name in ("mrope", "default"):
+        return "axial" if family.axial else "default"
     if name == "yarn" and family.longrope_by_yarn and rope.get("long_factor") is not None:
         return "longrope"
     return "ntk_alpha" if name == "dynamic" and rope.get("alpha") is not None else name
 
 
-def _untyped(rope: Section | None, notes: Notes) -> str | None:
+def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
     """Return the type of a mapping that names none: default, unless it has the keys of a scaling."""
     scaled = [key for key in rope.values if key not in spellings.COMMON | spellings.POSITION_AXES] if rope else []
     if rope and scaled:
@@ -115,6 +115,9 @@ def _untyped(rope: Section | None, notes: Notes) -> str | None:
         rule = f"be given as rope_type or type beside {', '.join(scaled)}{hint}"
         notes.find("error", "no-type", rope.name("rope_type"), rope.get(close) if close else None, rule)
         return None
+    if family.axial:
+        notes.assume("rope_type", "axial", "the rope type is axial, as this model type")
+        return "axial"
     notes.assume("rope_type", "default", "the rope type is default: frequencies aren't scaled")
     return "default"
 
@@ -122,7 +125,7 @@ def _untyped(rope: Section | None, notes: Notes) -> str | None:
 def verify_keys(name: str, rope: Section, notes: Notes) -> None:
     """Warn of keys of the mapping that its rope type doesn't read."""
     rule = RULES.get(name)
-    known = spellings.COMMON | spellings.POSITION_AXES | (rule.reads() if rule else frozenset(rope.values))
+    known = spellings.COMMON | spellings.POSITION_AXES | (rule.reads() if rule else frozenset())
     every = {key for each in RULES.values() for key in each.reads()} | spellings.COMMON | spellings.POSITION_AXES
     for key, value in rope.values.items():
         if key in known or value is None or key == "llama_4_scaling_beta":
@@ -130,8 +133,8 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
         close = "" if key in every else near_miss(key, every, cutoff=0.75)
         if close:
             notes.find("warning", "misspelt-key", rope.name(key), value, f"be a key that {name} reads (did you mean {close}?)")
-        else:
-            reads = ", ".join(sorted(rule.reads())) if rule and rule.reads() else "none"
+        elif rule is not None:
+            reads = ", ".join(sorted(rule.reads())) or "none"
             notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
 
 
@@ -242,6 +245,9 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
     if scales := rope.given(("short_mscale", "long_mscale")):
         return _scales(scales, notes)
     if given := rope.given(("attention_factor",)):
+        if not is_number(given[0][1]) or not 0 < given[0][1] < float("inf"):
+            notes.find("error", "bad-value", *given[0], "be a positive number")
+            return None
         notes.decide(*given[0], f"cosine and sine are multiplied by {given[0][1]}")
         return AttentionFactor(given=(given[0][1], given[0][1]))
     original = next(iter(rope.given((ORIGINAL,)) + section.given((ORIGINAL,))), None)
@@ -259,7 +265,7 @@ def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFact
 
 
 def _scales(scales: list[tuple[str, Any]], notes: Notes) -> AttentionFactor | None:
-    if len(scales) != 2 or not all(is_number(value) and value > 0 for _, value in scales):
+    if len(scales) != 2 or not all(is_number(value) and 0 < value < float("inf") for _, value in scales):
         notes.find("error", "bad-value", scales[0][0], scales[0][1], "be a positive number, and short_mscale and long_mscale both")
         return None
     notes.decide(*scales[0], f"short sequences multiply cosine and sine by {scales[0][1]:g}, long ones by {scales[1][1]:g}")

@@ -29,6 +29,9 @@ WITHOUT_ATTENTION = frozenset(
     {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "linear", "mlp", "moe", "hybrid_linear", "kda", "gated_deltanet"}
 )
 
+#: Kinds of layers that have attention.
+WITH_ATTENTION = frozenset({"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "main", "compress"})
+
 #: Names of a rope type that mean another one.
 ALIASES = {"su": "longrope", "none": "default", "vanilla": "default", "original": "default"}
 
@@ -43,6 +46,7 @@ READ = frozenset(
         *(key for keys in (LAYERS, HIDDEN, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH, LAYER_TYPES, ROPE) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", "rope_interleave"),
+        *(key for path in SECTIONS for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk", "yarn_only_types"),

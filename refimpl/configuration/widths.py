@@ -126,8 +126,12 @@ def _latent(section: Section, rope: Section | None, latent: tuple[str, Any], fam
     if type(head_dim) is not int or head_dim < turning:
         notes.find("error", "bad-width", section.name("head_dim"), head_dim, f"be at least {latent[0]} ({turning})")
         return None
+    possible = [1, turning / head_dim, *([turning / given] if type(given) is int and given > 0 else [])]
+    if given is not None and given not in (turning, head_dim, head_dim - turning, section.get("v_head_dim")):
+        rule = f"be the channels of a part of a head, or of a whole one ({head_dim}), beside {latent[0]}"
+        notes.find("warning", "unread-width", section.name("head_dim"), given, rule)
     for key, value in fraction:
-        if value not in (1, turning / head_dim) and (not is_number(given) or value != turning / given):
+        if value not in possible:
             notes.find("warning", "unread-fraction", key, value, f"be left out: {latent[0]} ({turning}) is the width that turns", LATENT)
     notes.decide(*latent, f"the last {turning} of {head_dim} channels turn")
     return Width(head_dim, range(head_dim - turning, head_dim))

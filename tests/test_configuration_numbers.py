@@ -1,0 +1,278 @@
+"""Numbers that come out of a configuration, old spellings, and what no configuration can do to the reader."""
+
+import contextlib
+import copy
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from test_configuration import BROKEN, LIKE, RELEASED, published
+
+from refimpl import configuration as config
+from refimpl.configuration import words
+from refimpl.errors import SpecificationError
+from refimpl.schemes import llama3, longrope, partial_rope, rope, yarn
+
+LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 500000.0}
+PHI3 = {"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 10000.0}
+LENGTHS = {"max_position_embeddings": 131072, "original_max_position_embeddings": 4096}
+SHORT, LONG = [1.0 + pair / 16 for pair in range(8)], [2.0 + pair for pair in range(8)]
+LLAMA3 = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"}
+POSITIONS = np.asarray([0, 1, 5, 4097])
+
+
+def features(width: int) -> Any:
+    return np.random.default_rng(3).standard_normal((1, 2, len(POSITIONS), width))
+
+
+OLD: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "GPT-NeoX": (
+        {"model_type": "gpt_neox", "hidden_size": 6144, "num_attention_heads": 64, "rotary_emb_base": 10000, "rotary_pct": 0.25},
+        {"head_dim": 96, "turning": 24, "base": 1e4, "layout": "half"},
+    ),
+    "GPT-J": (
+        {"model_type": "gptj", "n_embd": 4096, "n_head": 16, "n_layer": 28, "rotary_dim": 64},
+        {"head_dim": 256, "turning": 64, "base": 1e4, "layout": "interleaved"},
+    ),
+    "Falcon": (
+        {"model_type": "falcon", "alibi": False, "hidden_size": 4544, "num_attention_heads": 71, "num_hidden_layers": 32},
+        {"head_dim": 64, "turning": 64, "base": 1e4, "layout": "half"},
+    ),
+    "ChatGLM3 for 32768 positions": (
+        {"model_type": "chatglm", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "num_layers": 28, "rope_ratio": 50},
+        {"head_dim": 128, "turning": 64, "base": 5e5, "layout": "interleaved"},
+    ),
+    "StableLM's first": (
+        {"model_type": "stablelm", "hidden_size": 2560, "num_attention_heads": 32, "num_hidden_layers": 32, "rope_pct": 0.25},
+        {"head_dim": 80, "turning": 20, "base": 1e4, "layout": "half"},
+    ),
+    "one base for each layer": (
+        {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_theta": [1e4, 1e4]},
+        {"head_dim": 64, "turning": 64, "base": 1e4, "layout": "half"},
+    ),
+    "a mapping that is empty": (
+        {"model_type": "llama", "head_dim": 64, "rope_theta": 1e6, "rope_scaling": {}},
+        {"head_dim": 64, "turning": 64, "base": 1e6, "layout": "half"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_an_old_spelling_is_read(name: str) -> None:
+    configuration, expected = OLD[name]
+    reading = config.read(configuration)
+    (kind,) = reading.kinds
+    rotation = kind.rotation
+    assert rotation is not None
+    found = {"head_dim": rotation.head_dim, "turning": len(rotation.channels), "base": rotation.parameters["base"]}
+
+    assert {**found, "layout": rotation.layout} == expected
+    assert reading.every_finding == ()
+
+
+def test_a_model_with_alibi_turns_nothing() -> None:
+    (kind,) = config.read({"model_type": "falcon", "alibi": True, "hidden_size": 64, "num_attention_heads": 4}).kinds
+
+    assert kind.rotation is None
+    assert [decision.key for decision in kind.decisions] == ["alibi"]
+
+
+def test_layers_with_bases_of_their_own_are_kinds_and_a_base_of_zero_turns_nothing() -> None:
+    listed = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 4, "layer_rope_theta": [1e4, 5e5, 1e4, 0]}
+
+    assert [(kind.layers, kind.rotation and kind.rotation.parameters["base"]) for kind in config.read(listed).kinds] == [
+        ((0, 2), 1e4),
+        ((1,), 5e5),
+        ((3,), None),
+    ]
+
+
+@pytest.mark.parametrize("spelled", [{"type": "su"}, {"rope_type": "longrope"}, {"type": "yarn"}])
+@pytest.mark.parametrize("length", [4096, 4097])
+def test_longrope_is_chosen_by_the_length_under_each_of_its_names(spelled: dict[str, str], length: int) -> None:
+    whole = {**PHI3, **LENGTHS, "rope_scaling": {**spelled, "short_factor": SHORT, "long_factor": LONG}}
+    lists = [np.asarray(each) for each in (SHORT, LONG)]
+
+    assert config.frequencies(whole, length=length, like=LIKE) == pytest.approx(
+        longrope.frequencies(*lists, head_dim=16, base=1e4, original_length=4096, length=length)
+    )
+    assert config.attention_factor(whole, length=length) == pytest.approx(1.1902380714)
+    with pytest.raises(SpecificationError, match="length must be given for longrope"):
+        config.frequencies(whole, like=LIKE)
+
+
+def test_longrope_with_two_scales_multiplies_by_that_of_the_length() -> None:
+    scaling = {"type": "longrope", "short_factor": SHORT, "long_factor": LONG, "short_mscale": 1.25, "long_mscale": 1.5}
+    whole = {**PHI3, **LENGTHS, "model_type": "phimoe", "rope_scaling": scaling}
+
+    assert [config.attention_factor(whole, length=length) for length in (4096, 4097)] == [1.25, 1.5]
+
+
+def test_hunyuans_alpha_gives_the_base_that_its_third_version_has() -> None:
+    scaling = {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}
+    whole = {"model_type": "hunyuan_v1_dense", "head_dim": 128, "rope_theta": 10000.0, "rope_scaling": scaling}
+
+    assert config.frequencies(whole, like=LIKE) == pytest.approx(rope.frequencies(head_dim=128, base=11_158_840.0, like=LIKE), rel=1e-7)
+
+
+def test_a_layer_turns_as_its_scheme_does() -> None:
+    x, whole = features(16), {**LLAMA, "rope_scaling": LLAMA3}
+    expected = llama3.rotate(x, POSITIONS, head_dim=16, base=5e5, layout="half")
+
+    np.testing.assert_allclose(config.rotate(whole, x, POSITIONS), expected)
+
+
+def test_only_the_channels_of_the_configuration_turn() -> None:
+    x, whole = features(16), {**LLAMA, "partial_rotary_factor": 0.5}
+    expected = partial_rope.rotate(x, POSITIONS, head_dim=16, rotary_dim=8, base=5e5, layout="half")
+
+    np.testing.assert_allclose(config.rotate(whole, x, POSITIONS), expected)
+
+
+def test_latent_attention_turns_the_last_channels_and_multiplies_them() -> None:
+    scaling = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}
+    latent = {"model_type": "deepseek_v2", "qk_nope_head_dim": 8, "qk_rope_head_dim": 16, "rope_theta": 1e4, "rope_scaling": scaling}
+    x = features(24)
+    turned = config.rotate(latent, x, POSITIONS)
+    expected = yarn.rotate(x[..., 8:], POSITIONS, head_dim=16, base=1e4, factor=4.0, original_length=4096, layout="interleaved")
+
+    np.testing.assert_array_equal(turned[..., :8], x[..., :8])
+    np.testing.assert_allclose(turned[..., 8:], expected)
+    assert config.attention_factor(latent) == pytest.approx(0.1 * math.log(4.0) + 1.0)
+
+
+def test_positions_may_have_a_batch() -> None:
+    x, batched = np.concatenate([features(16), features(16)]), np.stack([POSITIONS, POSITIONS + 1])
+
+    np.testing.assert_allclose(config.rotate(LLAMA, x, batched)[1:], config.rotate(LLAMA, x[1:], POSITIONS + 1))
+
+
+def test_a_layer_without_rotation_leaves_all_as_it_is() -> None:
+    whole, x = {**LLAMA, "no_rope_layers": [1, 0]}, features(16)
+
+    assert config.rotate(whole, x, POSITIONS, layer=1) is x
+    assert config.frequencies(whole, layer=1, like=LIKE).shape == (0,)
+    assert config.attention_factor(whole, layer=1) == 1.0
+    assert config.frequencies(whole, layer=0, like=LIKE).shape == (8,)
+
+
+def test_positions_with_axes_have_frequencies_and_no_rotation() -> None:
+    whole = {**LLAMA, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
+
+    assert config.frequencies(whole, like=LIKE) == pytest.approx(rope.frequencies(head_dim=16, base=5e5, like=LIKE))
+    with pytest.raises(SpecificationError, match=r"mrope_section must be left out.*no operation for it yet"):
+        config.rotate(whole, features(16), POSITIONS)
+
+
+def test_what_posenc_has_no_operation_for_gives_no_numbers() -> None:
+    whole = {**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2.0}}
+
+    with pytest.raises(SpecificationError, match="posenc has no operation for it yet"):
+        config.frequencies(whole, like=LIKE)
+
+
+def test_an_image_has_no_order_of_one_axis() -> None:
+    (kind,) = config.read({"model_type": "dinov3_vit", "hidden_size": 384, "num_attention_heads": 6, "rope_theta": 100.0}).kinds
+
+    assert kind.rotation is not None
+    assert kind.rotation.operation is None
+    assert [finding.name for finding in kind.findings] == ["no-axial"]
+
+
+def test_a_warning_is_a_warning_of_python_too() -> None:
+    whole = {**LLAMA, "rope_scaling": {**LLAMA3, "mscale": 1.0}}
+
+    with pytest.warns(config.ConfigurationWarning, match=r"ignored-key: rope_scaling.mscale must be .*, got 1.0"):
+        config.frequencies(whole, like=LIKE)
+
+
+@pytest.mark.parametrize(
+    ("layer", "said"), [(2, "layer must be from 0 to 1, got 2"), (-1, "layer must be from 0 to 1, got -1"), (None, "layer must be")]
+)
+def test_a_layer_that_isnt_there_is_refused(layer: Any, said: str) -> None:
+    with pytest.raises(SpecificationError, match=said):
+        config.frequencies(LLAMA, layer=layer, like=LIKE)
+
+
+def test_features_of_another_width_are_refused() -> None:
+    with pytest.raises(SpecificationError, match="axis 'head_dim' of x must be 16, as the configuration has it, got 32"):
+        config.rotate(LLAMA, features(32), POSITIONS)
+
+
+def test_what_is_no_mapping_is_refused() -> None:
+    with pytest.raises(SpecificationError, match="configuration must be a mapping, got list"):
+        config.read([])  # type: ignore[arg-type]
+
+
+JUNK: list[Any] = [None, True, False, 0, -1, 1, 7, 64, math.inf, math.nan, 0.5, 10**30, 1e300, "", "llama3", "yarn"]
+JUNK += [[], [1], [None], ["a"], [[1]], [0, 1, 1, 1] * 12]
+JUNK += [{}, {"a": 1}, {"full_attention": {}}, {"full_attention": None}, {"rope_theta": {}}]
+KEYS = ["rope_theta", "rope_scaling", "rope_parameters", "head_dim", "rotary_dim", "qk_rope_head_dim", "layer_types", "factor", "alpha"]
+KEYS += ["no_rope_layers", "partial_rotary_factor", "rope_type", "mrope_section", "long_factor", "compress_ratios", "num_hidden_layers"]
+KEYS += ["attention_factor", "short_mscale", "long_mscale", "text_config", "model_type", "rope_ratio", "max_position_embeddings"]
+
+
+def spoilt(whole: dict[str, Any], chance: random.Random) -> dict[str, Any]:
+    """Return a configuration in which some values are lost, or anything else."""
+    whole = copy.deepcopy(whole)
+    for _ in range(chance.randint(1, 3)):
+        section = whole
+        while (inner := [value for value in section.values() if isinstance(value, dict)]) and chance.random() < 0.5:
+            section = chance.choice(inner)
+        key = chance.choice([*section, *KEYS])
+        section[key] = copy.deepcopy(chance.choice(JUNK))
+    return whole
+
+
+@pytest.mark.filterwarnings("ignore::refimpl.configuration.ConfigurationWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_in_a_configuration_breaks_the_reader(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311  nothing secret
+    every = [published(entry) for entry in RELEASED] + [entry["configuration"] for entry in BROKEN]
+    for _ in range(100):
+        whole = spoilt(chance.choice(every), chance)
+        reading = config.read(whole)
+        list(words.lines(reading, reading.kinds, None, LIKE))
+        for layer in (0, 3):
+            with contextlib.suppress(SpecificationError):
+                assert np.all(config.frequencies(whole, layer=layer, length=5, like=LIKE) >= 0)
+
+
+POSITIONAL = ("rope", "rotary", "theta", "layer_types", "max_position")
+
+
+def misspelt(section: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every key that concerns positions and has a value, with the way to it, and as it is misspelt."""
+    for key, value in section.items():
+        if value is not None and (any(word in key for word in POSITIONAL) or "rope" in "".join(path)) and key != "indexer_rope_interleave":
+            yield (*path, key), key[: len(key) // 2] + key[len(key) // 2 + 1 :]
+        if isinstance(value, dict):
+            yield from misspelt(value, (*path, key))
+
+
+def respelt(whole: dict[str, Any], path: tuple[str, ...], word: str) -> dict[str, Any]:
+    """Return a configuration with one key under another word."""
+    key, *rest = path
+    if not rest:
+        return {word if name == key else name: value for name, value in whole.items()}
+    return {**whole, key: respelt(whole[key], tuple(rest), word)}
+
+
+@pytest.mark.parametrize("entry", RELEASED, ids=lambda entry: entry["id"])
+def test_no_misspelt_key_goes_unseen(entry: dict[str, Any]) -> None:
+    whole = published(entry)
+    before = {finding.text for finding in config.read(whole).every_finding}
+
+    for path, word in misspelt(whole):
+        assert {finding.text for finding in config.read(respelt(whole, path, word)).every_finding} - before, (path, word)
+
+
+def test_a_kind_without_rotation_has_an_error_or_a_reason() -> None:
+    for entry in RELEASED + BROKEN:
+        reading = config.read(published(entry))
+        for kind in reading.kinds:
+            wrong = any(finding.level == "error" for finding in (*reading.findings, *kind.findings))
+            assert kind.rotation is not None or wrong or kind.decisions, entry["id"]
