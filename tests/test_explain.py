@@ -113,3 +113,31 @@ def test_what_cant_be_read_is_wrong_usage(text: str, said: str, tmp_path: Path, 
 
     assert cli.main(["explain", str(path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_nothing_in_a_configuration_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    named = {"model_type": "\x1b[2Jllama", "head_dim": 64, "layer_types": ["\x1b[1A_attention"], "rope_theta\x1b[2J": 1, "rope_theta": 1e6}
+
+    assert cli.main(["explain", written(tmp_path, named)]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_file_of_more_keys_than_any_model_has_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = {f"k{number}": 0 for number in range(300_000)}
+
+    assert cli.main(["explain", written(tmp_path, {"model_type": "llama", "head_dim": 64, "rope_theta": 1e6, **keys})]) == 2
+    assert "an object must have at most 10000 keys, got 300003" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("base", [1e-320, 0.5, 1])
+def test_a_base_that_makes_frequencies_grow_is_an_error(base: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", written(tmp_path, {"model_type": "llama", "head_dim": 64, "rope_theta": base})]) == 1
+    assert f"no-base: rope_theta must be a finite number above 1, got {base!r}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("flag", ["use_logn_attn", "use_dynamic_ntk"])
+def test_switches_of_qwens_first_models_are_told_as_missing(flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = {"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "rotary_emb_base": 10000, flag: True}
+
+    assert cli.main(["explain", written(tmp_path, whole)]) == 5
+    assert f"{flag} is True: " in capsys.readouterr().out

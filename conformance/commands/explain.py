@@ -14,8 +14,8 @@ from conformance.commands.telling import tell
 if TYPE_CHECKING:
     from refimpl.configuration import Finding, Kind, Reading
 
-#: What a file may have, lest it fill the memory.
-MOST_BYTES = 16 << 20
+#: What a file may have, and an object in it: published ones have some hundred keys.
+MOST_BYTES, MOST_KEYS = 16 << 20, 10_000
 
 
 @click.command()
@@ -61,12 +61,16 @@ def _loaded(path: Path) -> Mapping[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    if len(pairs) > MOST_KEYS:
+        message = f"an object must have at most {MOST_KEYS} keys, got {len(pairs)}"
+        raise ValueError(message)
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
             message = f"every key must stand once, got {name!r} twice"
             raise ValueError(message)
-    return dict(pairs)
+        found[name] = value
+    return found
 
 
 def _of_layer(reading: "Reading", layer: int) -> "Kind":

@@ -191,7 +191,9 @@ def _scaled(
     common = {"head_dim": len(found.channels), "base": found_base}
     chosen_layout, axes = layout(section, own, notes), sections(section, rope, found, notes)
     if name in scalings.WITHOUT or section.get("use_dynamic_ntk") is True:
-        _without(name if name in scalings.WITHOUT else "dynamic", section, rope, notes)
+        name = name if name in scalings.WITHOUT else "dynamic"
+        _without(name, section, rope, notes)
+        _verify_beside(section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
     given = scalings.parameters(name, section, rope, notes)
     lists = scalings.factors(rope, len(found.channels) // 2, notes) if name == "longrope" else None
@@ -218,6 +220,9 @@ def _verify_beside(section: Section, rope: Section, notes: Notes) -> None:
     for key, value in rope.given(("llama_4_scaling_beta",)):
         if value:
             notes.find("missing", "no-temperature", key, value, GROWING, TEMPERATURE)
+    for key, value in section.given(("use_logn_attn",)):
+        if value:
+            notes.find("missing", "no-temperature", key, value, f"{GROWING}, beyond the trained length")
     for key, value in rope.given(("mscale_all_dim",)):
         if value and section.get("qk_rope_head_dim"):
             notes.find("missing", "no-softmax-factor", key, value, "the model's own code multiplies the logits besides", SOFTMAX)

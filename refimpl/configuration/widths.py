@@ -88,7 +88,7 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
     if direct is not None:
         return _direct(direct, fraction, by_fraction, head_dim, notes)
     if by_fraction is not None and fraction is not None:
-        notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn: the fraction, cut to an integer")
+        notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn")
         return whole((fraction[0], by_fraction), notes, even=True)
     assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else None)
     if assumed is not None:

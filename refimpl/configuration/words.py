@@ -156,7 +156,9 @@ def factor(rotation: Rotation, length: int | None) -> str:
         value = factor_of(rotation, length)
     except SpecificationError as error:
         return f"can't be computed: {error}"
-    return "attention factor 1" if value == 1.0 else f"attention factor {value:.10g}: logits grow by {value * value:.6g}"
+    if value == 1.0:
+        return "attention factor 1"
+    return f"attention factor {value:.10g}: what turned counts {value * value:.6g} times in logits"
 
 
 def document(reading: Reading, kinds: Sequence[Kind], length: int | None, like: Array) -> dict[str, Any]:
