@@ -341,3 +341,11 @@ def test_arguments_are_named_in_a_call_as_signatures_name_them() -> None:
 def test_an_argument_that_cant_be_asked_for_is_refused_in_words(call: str, words: str) -> None:
     with pytest.raises(SelectionError, match=re.escape(words)):
         said(call)
+
+
+def test_a_declaration_that_is_too_wide_is_told_with_what_makes_it_right() -> None:
+    text = re.sub(r',\s*rows="shared"', "", str(told("one_sequence").declaration()))
+
+    seen = checked(text, Path(identify_truths.__file__).parent)
+
+    assert 'add rows="shared" to implements("rope.rotate", ...)' in seen.words

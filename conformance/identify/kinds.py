@@ -39,7 +39,8 @@ def _rotary(probe: Probe) -> Identity:
         return several
     identity = rotary.identify(found)
     identity = _added(found) if identity.what == rotary.ADDED else _sized(identity, found)
-    return identity if identity.operation or identity.values_of else _several(probe) or identity
+    known = identity.operation or identity.values_of or rotary.CHANGING in identity.unseen
+    return identity if known else _several(probe) or identity
 
 
 def _several(probe: Probe) -> Identity | None:
