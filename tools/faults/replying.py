@@ -5,12 +5,12 @@ from tools.faults.fault import LASTING, PATIENT, Fault
 #: What a worker says next, instead of the truth: other fields beside the true ones, or a frame with other arrays.
 LIAR = """
     import json
-    from conformance.isolate import channel as wire, worker
+    from conformance.isolate import channel as wire, serving, worker
     told = []
-    honest = worker._send
+    honest = serving._send
     def send(channel, header, values):
         told.pop()(channel, header, values) if told else honest(channel, header, values)
-    worker._send = send
+    serving._send = send
     def field(**fields):
         told.append(lambda channel, header, values: honest(channel, {**header, **fields}, values))
     def frame(described, payload):
