@@ -114,10 +114,12 @@ def _repeated(asked: Sequence[Exchange], session: Strangers) -> bool:
 def _checked(target: str, told: Told, limits: Limits | None, strangers: Strangers) -> Checked | None:
     """Return how the adapter does that a person would paste."""
     text = told.declaration() if told.place is not None else None
+    if text is None:
+        return None
     strangers.close()  # some code allows one worker at a time
     place = target.rpartition(":")[0]
     folder = Path(place).resolve().parent if place.endswith(".py") else Path.cwd()
-    return None if text is None else checked(text, folder, limits, late=lambda: strangers.over)
+    return checked(text, folder, limits, late=lambda: strangers.over)
 
 
 def _place(target: str) -> Place | None:
