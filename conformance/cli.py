@@ -81,6 +81,7 @@ def _told(error: Exception) -> tuple[str, int]:
     """Say whose fault an exception is, and in which words."""
     from conformance.adapt.adapter import AdapterError
     from conformance.adapt.selection import SelectionError
+    from conformance.calls.limits import LimitError
     from conformance.isolate.targets import TargetError
     from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError
     from conformance.reports.lines import RecordError
@@ -89,7 +90,7 @@ def _told(error: Exception) -> tuple[str, int]:
     from conformance.spec.vectors import VectorError
 
     protocol = CommandError | ProgramEndedError | ProtocolError
-    ours = AdapterError | BaselineError | OutputError | RecordError | SelectionError | TargetError | protocol
+    ours = AdapterError | BaselineError | LimitError | OutputError | RecordError | SelectionError | TargetError | protocol
     if isinstance(error, ours):
         return str(error), Status.WRONG_USAGE
     if isinstance(error, VectorError):

@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from conformance.calls.limits import Limits
     from conformance.calls.outcomes import Diagnosis, Result
     from conformance.run.questions import Judge, Question
 
@@ -131,15 +132,28 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     items.extend(collected)
 
 
+def _limits(config: pytest.Config) -> Limits:
+    """Return what a worker may use, or raise ``UsageError``."""
+    from conformance.calls.limits import LimitError, Limits
+
+    examples = config.getoption("posenc_examples")
+    if examples < 1:
+        message = f"--posenc-examples must be at least 1, got {examples}"
+        raise pytest.UsageError(message)
+    try:
+        return Limits(*(config.getoption(f"posenc_{name}") for name in ("startup_seconds", "call_seconds", "memory", "processes")))
+    except LimitError as error:
+        message = f"--posenc-{error}"
+        raise pytest.UsageError(message) from error
+
+
 def _collected(session: pytest.Session, config: pytest.Config, target: str) -> list[pytest.Item]:
     """Return the tests of a target: where it can't be judged, one that fails and says so."""
-    from conformance.calls.limits import Limits
     from conformance.isolate.session import Session
     from conformance.isolate.targets import TargetError
     from conformance.run.questions import Judge
 
-    limits = Limits(*(config.getoption(f"posenc_{name}") for name in ("startup_seconds", "call_seconds", "memory", "processes")))
-    judge = Judge(Session(target, limits), examples=config.getoption("posenc_examples"), seed=config.getoption("posenc_seed"))
+    judge = Judge(Session(target, _limits(config)), examples=config.getoption("posenc_examples"), seed=config.getoption("posenc_seed"))
     config.stash[JUDGES].append(judge)
     collector = Target.from_parent(session, name=target, judge=judge)
     try:

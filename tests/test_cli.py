@@ -252,6 +252,23 @@ def test_init_writes_an_adapter_that_can_be_checked(
     assert "not connected yet" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["posenc", "json", "numpy.py", "a" * 300])
+def test_init_writes_no_file_that_hides_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert cli.main(["init", name]) == 2
+    assert capsys.readouterr().err.startswith("posenc: name must ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--call-seconds", "--startup-seconds"])
+def test_a_limit_that_is_no_number_is_wrong_usage(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert cli.main(["check", "numpy", "--case", "binary.encode/far", option, "nan"]) == 2
+    assert capsys.readouterr().err == f"posenc: {option[2:]} must be from 0.1 to 1,000,000, got nan\n"
+
+
 def test_init_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("precious", encoding="utf-8")

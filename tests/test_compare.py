@@ -284,6 +284,7 @@ def test_numpy_weighs_what_a_call_allocates() -> None:
         (["--lengths", "8,,9"], "lengths must be whole numbers from 1 to 8192 with commas between, got ''"),
         (["--lengths", "9999999"], "lengths must be whole numbers from 1 to 8192 with commas between, got '9999999'"),
         (["--lengths", "9" * 5_000], f"lengths must be whole numbers from 1 to 8192 with commas between, got '{'9' * 5_000}'"),
+        (["--phase", "backward"], "--phase backward must come with a backend that has gradients (torch, jax), got numpy"),
         (["--lengths", "²"], "lengths must be whole numbers from 1 to 8192 with commas between, got '²'"),
         (["--backend", "nunpy"], "backend must be one of numpy, torch, cupy, jax, got 'nunpy' (did you mean numpy?)"),
     ],

@@ -274,6 +274,25 @@ def test_a_file_that_no_import_can_name_gets_no_adapter_that_imports_it(
     assert "import f" not in told
 
 
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ("CALLS.append(1); assert len(CALLS) % 3", "at first binary.encode/"),
+        ("raise Unsupported('no kernel')", "refused, though its adapter declares it: no kernel"),
+    ],
+    ids=["an exception at times", "always refused"],
+)
+def test_precision_tells_of_calls_that_gave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], inside: str, words: str
+) -> None:
+    written(tmp_path, outside="from conformance import Unsupported\nCALLS = []\n", inside=inside)
+    monkeypatch.chdir(tmp_path)
+
+    main(["precision", "kept.py", "--operation", "binary.encode"])
+
+    assert words in " ".join(capsys.readouterr().out.split())
+
+
 def test_precision_tells_of_a_crash_that_passed_when_it_was_asked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,6 +146,14 @@ def test_an_answer_that_did_not_come_at_first_is_no_value_that_came_otherwise() 
     assert curve.measure(found, task(), depends=depends).met == "float32"
 
 
+def test_calls_that_are_refused_inside_the_declaration_are_told_with_the_reason() -> None:
+    def refuses(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+        reason = "no kernel"
+        raise CallRefusedError(reason)
+
+    assert next(answers.refusals(subject(refuses), vectors())).endswith(": refused, though its adapter declares it: no kernel")
+
+
 def test_imprecision_is_not_blamed_on_earlier_calls() -> None:
     made = subject(rotation(tables=BFLOAT16))
     found, depends = answers.settled(list(answers.ask(made, task(), vectors())), task(), lambda vector: answers.ask_one(made, vector))

@@ -288,6 +288,18 @@ def test_what_a_function_replaces_meets_no_code_of_ours_and_no_other_test() -> N
     assert np.geterr()["over"] == "warn"
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [("--posenc-call-seconds=nan", "--posenc-call-seconds must be"), ("--posenc-memory=-5", "--posenc-memory must be"),
+     ("--posenc-examples=0", "--posenc-examples must be")],
+)  # fmt: skip
+def test_limits_that_nothing_can_keep_are_wrong_usage(tmp_path: Path, option: str, words: str) -> None:
+    done = run(tmp_path, "--posenc", "numpy", option)
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert words in done.stderr
+
+
 def test_what_would_skip_or_end_the_test_is_an_exception_of_the_function() -> None:
     def slopes(*, num_heads: int, max_bias: float) -> np.ndarray:
         if num_heads > 1:

@@ -181,6 +181,14 @@ def read_or_refused(path: Path) -> str:
     return "read"
 
 
+def test_junit_tells_a_run_that_was_interrupted_as_an_error() -> None:
+    document = junit.text([replace(everything(), complete=False), Report("unreached.py", {}, (), complete=False)])
+
+    errors = ET.fromstring(document.split("\n", 1)[1]).iter("error")  # noqa: S314  our own document
+    told = [(error.get("type"), error.get("message")) for error in errors]
+    assert told.count(("Interrupted", "interrupted: what isn't here wasn't judged")) == 2
+
+
 def test_junit_counts_what_failed_erred_and_was_skipped() -> None:
     (suite,) = ET.fromstring(junit.text([everything()]).split("\n", 1)[1])  # noqa: S314  our own document
 

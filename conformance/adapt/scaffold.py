@@ -1,11 +1,13 @@
 """Write a first adapter for someone to fill in."""
 
+import importlib.metadata
 import os
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from conformance.adapt.adapter import FRAMEWORKS
+from conformance.adapt.adapter import FRAMEWORKS, LONGEST
 from conformance.adapt.selection import SelectionError, verify_names
 from conformance.calls import form
 from conformance.calls.takes import is_bias, sayings
@@ -15,6 +17,8 @@ from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter
 
 WIDTH = 80
+#: The modules of this project.
+OURS = ("posenc", "conformance", "refimpl")
 TEMPLATE = '''"""Connects {name} to posenc.
 
 {about}
@@ -106,6 +110,12 @@ def write(name: str, operation: str, framework: str, directory: Path) -> Path:
     stem = name.removesuffix(".py")
     if not stem.isidentifier():
         message = f"name must be a Python name, got {name!r}"
+        raise SelectionError(message)
+    if len(stem) > LONGEST:
+        message = f"name must have at most {LONGEST} letters, got {len(stem)}"
+        raise SelectionError(message)
+    if stem in {*sys.stdlib_module_names, *OURS, *importlib.metadata.packages_distributions()}:
+        message = f"name must not be that of a module which is imported, got {name!r}"
         raise SelectionError(message)
     path = directory / f"{stem}.py"
     text = source(stem, operation, framework)

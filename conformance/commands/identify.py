@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,9 @@ def identify(
     known: list[bool] = []
     documents: list[dict[str, object]] = []
     asked: dict[str, Any] = {"call": call, "given": dict(map(_setting, given)), "framework": framework, "only": only}
+    if seconds is not None and math.isnan(seconds):
+        message = "--seconds must be a number, got nan"
+        raise click.BadParameter(message)
     asked |= {} if seconds is None else {"seconds": seconds}
     warnings.simplefilter("ignore", RuntimeWarning)  # of what NaN and infinities of others come to
     try:

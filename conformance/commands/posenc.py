@@ -211,10 +211,11 @@ def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], bac
         from conformance.pictures.files import verify
 
         verify(plot)
+    asked = compare.phases(phases, library)
     progress = terminal.Progress("compare")
     measured: list[compare.Table] = []
     try:
-        for table in compare.tables(chosen, counts, phases or tuple(compare.PHASES), library, progress):
+        for table in compare.tables(chosen, counts, asked, library, progress):
             measured.append(table)  # noqa: PERF402  an interruption leaves those before it
     finally:
         progress.clear()

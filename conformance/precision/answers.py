@@ -72,6 +72,18 @@ def ask_one(subject: Subject, vector: Vector) -> Answer | None:
         return Answer(vector, fault=f"{vector.id}: {message(failure.outcome)}", fatal=isinstance(failure.outcome, FATAL))
 
 
+def refusals(subject: Subject, vectors: Sequence[Vector]) -> Iterator[str]:
+    """Yield which vectors inside of its declaration an implementation refuses, and why."""
+    for vector in vectors:
+        try:
+            subject.call(tuple(vector.inputs.values()), vector.parameters)
+        except CallRefusedError as refusal:
+            if not refusal.declared:
+                yield f"{vector.id}: refused, though its adapter declares it: {refusal}"
+        except CallFailedError:
+            return
+
+
 def settled(answers: Sequence[Answer], task: Task, alone: Alone) -> tuple[list[Answer], bool]:
     """Return the answers without the marks of earlier calls, and whether values had any: one wrong answer is the probe."""
     wrong = [answer for answer in answers if answer.wrong(task)]

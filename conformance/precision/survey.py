@@ -73,11 +73,13 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
         asked = list(answers.ask(subject, task, own))
         found, depends = answers.settled(asked, task, _alone(session, task))
         measured = curve.measure(found, task, depends=depends)
-        if not answers.futile(asked):
+        if not answers.futile(asked) and not depends:
             measured = replace(measured, wide=wide.measure(reference, subject, task, own, head_dim))
+        if not measured.points and not measured.faults:
+            measured = replace(measured, faults=tuple(answers.refusals(subject, own))[:1])
         kept = {id(each) for each in found}
-        ended = dict.fromkeys(str(each.fault) for each in asked if each.fatal and id(each) not in kept)
-        yield replace(measured, left=(*session.aftermath(task.descriptor.index, task.dtype), *ended))
+        failed = dict.fromkeys(f"at first {each.fault}" for each in asked if each.fault is not None and id(each) not in kept)
+        yield replace(measured, left=(*session.aftermath(task.descriptor.index, task.dtype), *failed))
 
 
 def _alone(session: Session, task: Task) -> answers.Alone:

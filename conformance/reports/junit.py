@@ -21,7 +21,9 @@ def text(reports: Sequence[Report]) -> str:
     root = Element("testsuites", name="posenc")
     for report in reports:
         if report.refused:
-            _refused(root, report)
+            _unjudged(root, report.target, report.refused, "Refused")
+        elif not report.complete:
+            _unjudged(root, report.target, "interrupted: what isn't here wasn't judged", "Interrupted")
         evidence = {_name(report, each): each for each in (*report.evidence, *report.lacking)}
         for name, results in _suites(report):
             _suite(root, report, name, results, evidence.get(name))
@@ -29,11 +31,11 @@ def text(reports: Sequence[Report]) -> str:
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _refused(root: Element, report: Report) -> None:
-    """Add a suite of one case for a target that can't be judged, which is an error."""
-    name, counts = _safe(report.target), {"tests": "1", "failures": "0", "errors": "1", "skipped": "0"}
+def _unjudged(root: Element, target: str, why: str, kind: str) -> None:
+    """Add a suite of one case for a target that can't be judged, or wasn't to its end, which is an error."""
+    name, counts = _safe(target), {"tests": "1", "failures": "0", "errors": "1", "skipped": "0"}
     case = SubElement(SubElement(root, "testsuite", {"name": name, "time": "0.000", **counts}), "testcase", classname="target", name=name)
-    SubElement(case, "error", message=_safe(report.refused), type="Refused")
+    SubElement(case, "error", message=_safe(why), type=kind)
 
 
 def _name(report: Report, of: Result | Evidence) -> str:

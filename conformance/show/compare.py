@@ -1,5 +1,6 @@
 """Time and memory of schemes in attention, as ratios to no encoding in the same run (the ALiBi paper's figure 2, for the reference)."""
 
+import itertools
 import math
 import platform
 import statistics
@@ -124,6 +125,14 @@ def verified(schemes: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([BASELINE, *(schemes or usual())]))
 
 
+def phases(chosen: Sequence[str], library: Backend) -> tuple[str, ...]:
+    """Return the phases that were chosen, or all that a library has; it must differentiate where the backward pass is chosen."""
+    if BACKWARD in chosen and library.gradients is None:
+        message = f"--phase backward must come with a backend that has gradients (torch, jax), got {library.name}"
+        raise SelectionError(message)
+    return tuple(chosen) or tuple(phase for phase in PHASES if phase != BACKWARD or library.gradients is not None)
+
+
 def tables(
     schemes: Sequence[str],
     tokens: Sequence[int],
@@ -131,8 +140,8 @@ def tables(
     library: Backend,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Iterator[Table]:
-    """Yield what all schemes take, one length and phase after the other; no backward pass where nothing differentiates."""
-    wanted = [(length, phase) for length in tokens for phase in phases if phase != BACKWARD or library.gradients is not None]
+    """Yield what all schemes take, one length and phase after the other."""
+    wanted = list(itertools.product(tokens, phases))
     for done, (length, phase) in enumerate(wanted):
         if progress is not None:
             progress(done, len(wanted), f"{length} tokens, {phase}")
