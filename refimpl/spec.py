@@ -109,6 +109,8 @@ class Law(Enum):
     PERIODIC = "channel k repeats after 2^(k + 1) positions, and not before"
     BINARY_VALUE = "the sum of channel k times 2^k is the position"
     OUTSIDE = "a position outside the table is refused"
+    ADDS = "two inputs at the same positions differ by as much afterwards, times what embeddings are multiplied by"
+    ALIKE = "tokens at the same position get the same added, in every row of a batch"
     PERMUTATION = "reordering keys together with their values changes nothing, reordering queries reorders the result"
 
 

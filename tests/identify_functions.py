@@ -218,6 +218,20 @@ def added(x):
     return x + paper_table(x.shape[1], x.shape[2])
 
 
+def scaled_sum(x, positions):
+    angle = angles(positions, x.shape[-1])
+    return x * np.sqrt(x.shape[-1]) + np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+def tokens_first_sum(x):
+    return x + paper_table(x.shape[0], x.shape[2])[:, None]
+
+
+def moved_sum(x, positions):
+    angle = angles(positions + 2, x.shape[-1])
+    return x + np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+
+
 def moved_by_two(positions):
     angle = angles(positions + 2, 32)
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)

@@ -144,6 +144,10 @@ def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strang
     assert [line for item in known[part::PARTS] or known for line in disagreements(strangers, item)] == []
 
 
+SUM = {
+    "operation": "sinusoidal.add", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper", "odd": "error",
+    "embedding_scale": "none",
+}  # fmt: skip
 ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "base": 10_000.0}
 PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim": None}
 
@@ -183,10 +187,10 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
                 "odd": "error",
             },
         ),
-        (
-            "added",
-            {"operation": "sinusoidal.encode", "layout": "interleaved", "scale": 1.0, "base": 10_000.0, "spacing": "paper", "odd": "error"},
-        ),
+        ("added", SUM),
+        ("scaled_sum", {**SUM, "layout": "halves", "embedding_scale": "sqrt_dim"}),
+        ("tokens_first_sum", SUM),
+        ("moved_sum", {**SUM, "layout": "halves", "offset": 2.0}),
         (
             "moved_by_two",
             {
@@ -326,8 +330,8 @@ def test_a_scheme_that_fills_a_form_is_identified_without_a_line_of_its_own(toy:
 PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
-    "cosine_first", "added", "moved_by_two", "looked_up", "waves_of_a_table", "alibi", "alibi_with_mask", "first_rows", "short_table",
-    "bias",
+    "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
+    "alibi_with_mask", "first_rows", "short_table", "bias",
 )  # fmt: skip
 
 

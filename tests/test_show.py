@@ -96,8 +96,8 @@ def test_it_is_said_where_a_row_constant_is_free() -> None:
 
 
 def test_a_scheme_without_conventions_shows_no_empty_section() -> None:
-    assert not SCHEMES["binary"].conventions
-    assert "conventions on which correct code differs" not in printed(show.describe("binary"))
+    assert not SCHEMES["none"].conventions
+    assert "conventions on which correct code differs" not in printed(show.describe("none"))
 
 
 def number(rule: Number, default: float | None = None) -> Parameter:

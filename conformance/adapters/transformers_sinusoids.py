@@ -8,6 +8,7 @@ import torch
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.musicgen.modeling_musicgen import MusicgenSinusoidalPositionalEmbedding
+from transformers.models.speecht5.modeling_speecht5 import SpeechT5ScaledPositionalEncoding
 from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
 
 from conformance.adapters.transformers_adapter import adapter
@@ -66,3 +67,19 @@ offers(label="m2m-100", layout="halves", spacing="endpoint", when=_two_pairs, hi
 offers(label="musicgen", layout="halves_cosine_first", spacing="endpoint", when=_two_pairs, highest=FAST)(
     functools.partial(encode, musicgen)
 )
+
+
+@adapter.implements(
+    "sinusoidal.add", label="speecht5", positions="from_zero", highest=SLOW, dtypes=("float32",), layout="interleaved", spacing="paper",
+    odd="error", base=10_000.0, embedding_scale="none", when=_even,
+)  # fmt: skip
+def speecht5(x: torch.Tensor, positions: torch.Tensor, *, scale: float, **_: object) -> torch.Tensor:
+    """Return SpeechT5's embeddings plus its table times the number that it learns."""
+    module = _speecht5(x.shape[-1], 1 << max(6, (positions.shape[-1] - 1).bit_length()))
+    module.alpha.data.fill_(scale)
+    return module(x)
+
+
+@functools.lru_cache(maxsize=32)
+def _speecht5(dim: int, length: int) -> torch.nn.Module:
+    return SpeechT5ScaledPositionalEncoding(0.0, dim, length).requires_grad_(requires_grad=False)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
-from transformers import BertConfig, RobertaConfig
+from transformers import BertConfig, CLIPTextConfig, RobertaConfig
 from transformers.models.bart.modeling_bart import BartLearnedPositionalEmbedding
 from transformers.models.bert.modeling_bert import BertEmbeddings
+from transformers.models.clip.modeling_clip import CLIPTextEmbeddings
 from transformers.models.opt.modeling_opt import OPTLearnedPositionalEmbedding
 from transformers.models.roberta.modeling_roberta import RobertaEmbeddings
 
@@ -62,3 +63,12 @@ def roberta_rows(positions: torch.Tensor, table: torch.Tensor, *, offset: int, *
     shape = {"hidden_size": table.shape[1], "max_position_embeddings": len(table)}
     configuration = RobertaConfig(vocab_size=offset + 1, pad_token_id=padding, **shape)
     return holding(RobertaEmbeddings(configuration).position_embeddings, table)(ids[0, positions])
+
+
+@adapter.implements("learned.add", label="clip", outside="raise", offset=0, embedding_scale="none", lowest=0, rows="shared")
+def clip(x: torch.Tensor, positions: torch.Tensor, table: torch.Tensor, **_: object) -> torch.Tensor:
+    """Return the embeddings plus the rows of their positions, as the text side of CLIP adds them."""
+    configuration = CLIPTextConfig(vocab_size=1, hidden_size=table.shape[1], max_position_embeddings=len(table), num_attention_heads=1)
+    module = CLIPTextEmbeddings(configuration)
+    holding(module.position_embedding, table)
+    return module(position_ids=positions[None], inputs_embeds=x)

@@ -86,10 +86,16 @@ def _laid(identity: Identity, operation: Operation) -> Words | None:
 def _turning(view: Turns, identity: Identity, operation: Operation) -> Words | None:
     padded = "rotary_dim" in identity.parameters and "rotary_dim" not in operation.parameters
     added = any(axes.startswith("token ") for axes in operation.results.values())
-    if padded or added or view.order not in AXES or view.form not in ("token", "row token"):
+    known = AXES if with_heads(operation) else {"row token dim": "", "token row dim": f"token batch {operation.arrays['x'].split()[-1]}"}
+    if padded or added or view.order not in known or view.form not in ("token", "row token"):
         return None
     tables = view.tables if view.tables != "pair" else ""
-    return _words(axes=AXES[view.order], tables=tables, rows="each" if view.form == "row token" else "")
+    return _words(axes=known[view.order], tables=tables, rows="each" if view.form == "row token" else "")
+
+
+def with_heads(operation: Operation) -> bool:
+    """Whether the vectors of an operation have heads; embeddings have them side by side."""
+    return operation.arrays.get("x", "batch head").startswith("batch head")
 
 
 def _encoding(view: Encoding, identity: Identity) -> Words | None:

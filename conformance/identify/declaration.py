@@ -127,7 +127,8 @@ class Declaration:
 
     def _added(self, parameter: str) -> bool:
         """Whether a width is needed for the zeros to which an encoding is added."""
-        return parameter == "dim" and isinstance(self.identity.view, Turns)
+        contract = operations()[str(self.identity.operation)]
+        return parameter == "dim" and isinstance(self.identity.view, Turns) and "x" not in contract.arrays
 
     def _passed(self, parameter: str) -> bool:
         """Whether a parameter is handed on to the function."""
@@ -224,6 +225,9 @@ class _Turning:
         return [*lines, f"return {self._one('x', 'positions', 0)}{end}"]
 
     def _one(self, x: str, positions: str, index: int) -> str:
+        if not called.with_heads(operations()[str(self.declaration.identity.operation)]):
+            turned = "{}.swapaxes(0, 1)" if self.view.order == "token row dim" else "{}"
+            return turned.format(self._call(turned.format(x), positions, x))
         vector = BEFORE.get(self.view.order, "{}").format(x)
         pick = f"[{index}]" if "q" in self.declaration.probe.plan.probed else ""
         return AFTER.get(self.view.order, "{}").format(self._call(vector, positions, x) + pick, x=x)
@@ -246,7 +250,7 @@ class _Turning:
         positions = positions if moved is None else f"({positions} - {moved.value:g})"
         match self.view.form:
             case "row token":
-                return f"xp.broadcast_to({positions}, ({x}.shape[0], {x}.shape[2]))"
+                return f"xp.broadcast_to({positions}, ({x}.shape[0], {x}.shape[-2]))"
             case "one token":
                 return f"{positions}[None]"
             case "batch head token":

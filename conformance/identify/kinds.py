@@ -1,6 +1,8 @@
 """From the arrays that a function takes to what looks at it."""
 
+import contextlib
 import functools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -19,6 +21,10 @@ UNEVEN_HEADS = 12
 ODD = 33
 #: Said where odd widths are taken and belong to no convention, as where exponents are those of the pairs that fit.
 OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has; the adapter asks for none"
+#: How near a sum must come to what it is taken for.
+SAME = 1e-5
+#: Orders of axes without heads.
+EMBEDDED = ("row token dim", "token row dim")
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
@@ -74,11 +80,12 @@ def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
 
 def _added(found: turns.Turns) -> Identity:
     """Return what is added to x, if it is the same whatever x is."""
-    ones = np.ones((1, 1, 3, found.width))
-    if np.abs(found(ones, np.arange(3)) - ones - found(0 * ones, np.arange(3))).max() > 1e-5:
+    narrower = replace(found, width=found.width // 2)
+    free = found.probe.takes("width") or _taken(narrower)
+    scalings = {_scaling(found), *((_scaling(narrower),) if free and not found.probe.takes("width") else ())}
+    scaling = scalings.pop() if len(scalings) == 1 else None
+    if scaling is None:
         return Identity(None, "neither linear in x nor something added to x")
-
-    free = found.probe.takes("width") or _taken(replace(found, width=found.width // 2))
 
     def encoding(width: int) -> additive.Encoding:
         return additive.Encoding(found.probe, found.positions != "any", functools.partial(_rows, replace(found, width=width)))
@@ -89,7 +96,30 @@ def _added(found: turns.Turns) -> Identity:
     identity = encoded(found.width)
     width = _odd(identity, found.probe, encoded) if free else {"dim": Seen(found.width)}
     identity = replace(identity, unseen=(*identity.unseen, *_untold(width)))
-    return replace(identity, what=f"added to x: {identity.what}", view=found, parameters={**identity.parameters, **width})
+    shown, added = {**identity.parameters, **width}, f"added to x{'' if scaling == 'none' else ' times sqrt(dim)'}: {identity.what}"
+    whole, sums = _three_axes(found), sibling(str(identity.operation), "x", "positions")
+    if whole is None or sums is None:
+        return replace(identity, what=added, view=found, parameters=shown)
+    return replace(identity, operation=sums, what=added, view=whole, parameters={**shown, "embedding_scale": Seen(scaling)})
+
+
+def _scaling(found: turns.Turns) -> str | None:
+    """Return what x is multiplied by before something is added to it, which is the same whatever x is."""
+    x = 1 + np.arange(3 * found.width).reshape(1, 1, 3, -1) % 7 / 4
+    grown, alone = found(x, np.arange(3)), found(0 * x, np.arange(3))
+    scales = {"none": 1.0, "sqrt_dim": math.sqrt(found.width)}
+    return next((name for name, scale in scales.items() if not np.abs(grown - scale * x - alone).max() > SAME * scale), None)
+
+
+def _three_axes(found: turns.Turns) -> turns.Turns | None:
+    """Return the function as one of embeddings, whose heads are side by side, where it takes them so."""
+    x = 1 + np.arange(2 * 3 * found.width).reshape(2, 1, 3, -1) % 7 / 4
+    for order in (found.order, "row token dim", "token row dim"):
+        other = replace(found, order=order)
+        with contextlib.suppress(Refused):
+            if order in EMBEDDED and np.allclose(other(x, np.arange(3)), found(x, np.arange(3)), rtol=SAME):
+                return other
+    return None
 
 
 def _rows(found: turns.Turns, positions: np.ndarray) -> list[np.ndarray]:

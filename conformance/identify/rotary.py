@@ -100,6 +100,8 @@ CHANGING = "an adapter: frequencies that change with the call belong to no opera
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
 MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
 NOT_FINITE = "not linear in x: finite numbers give NaN or infinity"
+#: The axes of vectors that turn.
+HEADS = "batch head token head_dim"
 #: Said of a function that gives numbers for x = 0, which an additive encoding does.
 ADDED = "not linear in x: x = 0 doesn't give 0"
 
@@ -122,7 +124,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
     ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
-    candidates = [known for known in taking("x", "positions", *turns.factors()) if known.arrays["positions"] == "[batch] token"]
+    candidates = [known for known in taking("x", "positions", *turns.factors()) if {*known.arrays.values()} >= {"[batch] token", HEADS}]
     parts = [known for known in candidates if PART in known.parameters]
     whole = [known for known in candidates if PART not in known.parameters]
     told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}

@@ -15,6 +15,7 @@ from conformance.laws import (
     learned,
     longrope,
     stepwise,
+    sums,
     tables,
     transformer_xl,
     turning,
@@ -29,7 +30,7 @@ __all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "c
 
 #: What falsifies every law of most operations.
 GENERAL: Mapping[Law, Checker] = {
-    **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS,
+    **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS, **sums.LAWS,
 }
 
 #: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.

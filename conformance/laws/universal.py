@@ -197,7 +197,8 @@ def history_independence(trial: Trial) -> Iterator[Sides]:
 def interlude(trial: Trial) -> Arguments:
     """Return a call of the same width with other parameters and longer inputs."""
     call, drawn = trial.arguments, trial.example.parameters
-    kept = {name: value for name, value in call.parameters.items() if name in SIZES}
+    sized = {*SIZES, *" ".join(trial.operation.arrays.values()).split()}
+    kept = {name: value for name, value in call.parameters.items() if name in sized}
     parameters = {**drawn, **kept}
     arrays = {name: _longer(trial, name, array) for name, array in call.arrays.items()}
     chosen = parameters if agree(parameters) else call.parameters

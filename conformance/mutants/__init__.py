@@ -1,6 +1,7 @@
 """Known mistakes, runnable: what a suite must convict, and what a diagnosis can name."""
 
 from conformance.mutants import (
+    additive,
     alibi,
     axial_rope,
     binary,
@@ -50,6 +51,7 @@ FAMILIES = (
     shaw,
     binary,
     learned,
+    additive,
     none,
 )
 

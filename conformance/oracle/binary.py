@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from functools import cache
 
+from flint import arb
+
+from conformance.oracle.additive import adding
 from conformance.oracle.arithmetic import Exact
-from conformance.oracle.tensor import Inputs, over
+from conformance.oracle.tensor import Inputs, Results, over
 
 Digits = tuple[tuple[int, ...], Sequence[tuple[int, ...]]]
 
@@ -27,3 +30,12 @@ def encode(a: Exact, inputs: Inputs, *, bits: int) -> dict[str, Digits]:
     positions = inputs["positions"].values
     code = cache(lambda position: digits(int(position), bits))
     return {"result": over((len(positions), bits), lambda token, channel: (code(positions[token])[channel],))}
+
+
+def real(a: Exact, inputs: Inputs, *, bits: int) -> Results:
+    """Return the digits as real numbers."""
+    shape, digit = encode(a, inputs, bits=bits)["result"]
+    return {"result": (shape, [arb(*each) for each in digit])}
+
+
+add = adding(real)

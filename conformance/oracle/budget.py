@@ -233,6 +233,13 @@ ROWS: Mapping[str, Row] = {
         argument="one rounding",
         needs="transformers 5.23.0: x * cos + rotate_half(x) * sin",
     ),
+    "embedding scale": Row(
+        Stage.ARITHMETIC,
+        2,
+        covers="sqrt(d) that embeddings are multiplied by, as root or as power, kept in their format",
+        argument="a root or a power, and the rounding to the format",
+        needs="jax 0.10.2: a Python float becomes bfloat16 in `embeddings * scale`",
+    ),
     "bias": Row(
         Stage.ARITHMETIC,
         1,

@@ -2,6 +2,7 @@
 
 from flint import arb
 
+from conformance.oracle.additive import adding
 from conformance.oracle.arithmetic import Exact
 from conformance.oracle.tensor import Inputs, Results, over
 
@@ -23,3 +24,6 @@ def encode(a: Exact, inputs: Inputs, *, offset: int, outside: str) -> Results:
     length, width = table.shape
     rows = [row(int(position) + offset, length, outside) for position in positions]
     return {"result": over((len(positions), width), lambda token, channel: arb(table.at(rows[token], channel)))}
+
+
+add = adding(encode)

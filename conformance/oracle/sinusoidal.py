@@ -6,6 +6,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from conformance.oracle.additive import adding
 from conformance.oracle.arithmetic import Ball, Exact
 from conformance.oracle.rotary import entry, turn
 from conformance.oracle.tensor import Inputs, Lazy, Number, Results, over
@@ -47,6 +48,9 @@ def encode(a: Exact, inputs: Inputs, *, dim: int, base: float, layout: str, spac
         return arb(0) if channel == 2 * len(omega) else a.product(grown, at(positions.at(token))[channel])
 
     return {"result": over((*positions.shape, dim), scaled)}
+
+
+add = adding(encode)
 
 
 def shift_matrix(a: Exact, inputs: Inputs, *, dim: int, base: float, spacing: str, **_: Any) -> Results:

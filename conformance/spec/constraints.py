@@ -49,7 +49,7 @@ def inside_of_the_table(_: Mapping[str, str], arrays: Arrays, parameters: Parame
     if parameters["outside"] == "raise" and positions.max() >= room:
         free = min(int(positions.min()), FREE)
         positions, room = free + within(positions - free, room), room + free
-    return {"positions": positions, "table": np.resize(table, (room + int(parameters["offset"]), table.shape[1]))}
+    return {**arrays, "positions": positions, "table": np.resize(table, (room + int(parameters["offset"]), table.shape[1]))}
 
 
 def within(positions: np.ndarray, room: int) -> np.ndarray:

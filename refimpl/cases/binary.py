@@ -1,8 +1,10 @@
 """The cases of the binary code: every power of two that a shift, a byte or a float may stop at, and positions on both sides of it."""
 
+from refimpl.cases import sums
+from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
-CASES = (
+ENCODINGS = (
     Case("encode/first-positions", exposes="the most significant digit first; positions counted from one", bits=4, positions=[0, 1, 2, 9]),
     Case("encode/every-code", exposes="a reflected (Gray) code", bits=3, positions=[0, 1, 2, 3, 4, 5, 6, 7]),
     Case("encode/one-bit", exposes="a quotient that isn't reduced modulo 2", bits=1, positions=[0, 1, 1, 0]),
@@ -34,3 +36,7 @@ CASES = (
     Case("encode/batched-positions", exposes="an axis that nobody declared", bits=4, positions=[[0, 1]],
          error="positions must have axes (token), got shape (1, 2)"),
 )
+
+#: The cases of the encoding that show in a sum what no other does.
+SHARED = ("far", "beyond-int32", "widest", "past-the-end")
+CASES = (*ENCODINGS, *sums.of(ENCODINGS, SHARED, bits=3), *narrowed(named("add"), {"x": (1, 2, 3)}, bits=3, positions=[0, 5]))

@@ -1,12 +1,13 @@
 """The cases of learned positions: offsets of released models, the first and the last row, and what lies outside under every hazard."""
 
+from refimpl.cases import sums
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
 
 FOUR = {"length": 4, "dim": 3}
 SIX = {"length": 6, "dim": 2}
 
-CASES = (
+ENCODINGS = (
     Case("encode/first-positions", exposes="rows counted from one", sizes=FOUR, positions=[0, 1, 2]),
     Case("encode/last-row", exposes="the last row out of reach", sizes=FOUR, positions=[3, 0]),
     Case("encode/whole-table", exposes="rows in reverse", sizes={"length": 10, "dim": 4}, positions=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
@@ -63,4 +64,12 @@ CASES = (
          error="positions must be integers, got float64"),
     Case("encode/batched-positions", exposes="an axis that nobody declared", sizes=FOUR, positions=[[0, 1]],
          error="positions must have axes (token), got shape (1, 2)"),
+)
+
+#: The cases of the encoding that show in a sum what no other does.
+SHARED = ("square-table", "opt-offset", "clamped-offset", "wrapped-far", "past-the-end")
+CASES = (
+    *ENCODINGS,
+    *sums.of(ENCODINGS, SHARED, sizes={"length": 6, "dim": 3}),
+    *narrowed(named("add"), {"x": (1, 2, 4), "table": (3, 4)}, positions=[0, 2]),
 )

@@ -7,6 +7,7 @@ from refimpl.arrays import Array, array_namespace
 from refimpl.attention import Layer
 from refimpl.cases.binary import CASES
 from refimpl.errors import SpecificationError
+from refimpl.forms import additive
 from refimpl.spec import INTEGER, Law, Number, Scheme, Source, operation
 
 WIDEST = 62
@@ -36,6 +37,11 @@ def _refuse_outside(xp: Array, positions: Array, bits: int) -> None:
         raise SpecificationError(message)
 
 
+add = additive.Additive(encode).operation(
+    "Return ``x`` plus its digit in every channel, ``x`` times the root of ``bits`` where asked for, in its dtype."
+)
+
+
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return the code added to the input, one digit per channel: nothing is learned."""
     del like
@@ -51,19 +57,21 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="binary",
-    operations=(encode,),
+    operations=(encode, add),
     source=Source(
         "Kazemnejad 2019, Transformer Architecture: The Positional Encoding (a tutorial; no paper proposes it)",
         "https://kazemnejad.com/blog/transformer_architecture_positional_encoding/",
         equations="the section on intuition",
     ),
-    laws={"encode": (Law.UNIQUE, Law.PERIODIC, Law.BINARY_VALUE, Law.STEPWISE)},
+    laws={"encode": (Law.UNIQUE, Law.PERIODIC, Law.BINARY_VALUE, Law.STEPWISE), "add": additive.LAWS},
     cases=CASES,
     summary="Write the position in base 2: channel k toggles every 2^k positions.",
     meanings={
+        **additive.MEANINGS,
         "positions": "the place of every token, counted from 0; below `2^bits`",
         "bits": f"how many digits the code has, so how many channels; at most {WIDEST}, so that every power fits a signed 64-bit integer",
     },
+    conventions=additive.CONVENTIONS,
     notes=(
         (
             "It is an illustration, not an encoding that models use: digits jump where sinusoids turn smoothly. Digit k and the "

@@ -7,6 +7,7 @@ from refimpl.arrays import Array, arange, array_namespace
 from refimpl.attention import Layer
 from refimpl.cases.learned import CASES
 from refimpl.errors import SpecificationError
+from refimpl.forms import additive
 from refimpl.spec import INTEGER, Law, Number, Scheme, Source, operation
 
 Outside = Literal["raise", "clamp", "wrap"]
@@ -48,6 +49,11 @@ def _refuse_outside(xp: Array, rows: Array, offset: int, length: int) -> None:
             raise SpecificationError(message)
 
 
+add = additive.Additive(encode).operation(
+    "Return ``x_p + P[p + offset]``, ``x`` times ``sqrt(dim)`` where asked for, in its dtype (section 3.1)."
+)
+
+
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     """Return a table of 512 rows, as BERT has, added to the input; all its numbers are learned."""
     width = num_heads * head_dim
@@ -59,22 +65,24 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="learned",
-    operations=(encode,),
+    operations=(encode, add),
     source=Source(
         "Gehring et al. 2017, Convolutional Sequence to Sequence Learning; used by BERT, GPT-2, OPT and BART",
         "https://arxiv.org/abs/1705.03122",
         equations="section 3.1",
     ),
-    laws={"encode": (Law.LOOKUP, Law.LINEAR, Law.OUTSIDE, Law.STEPWISE)},
+    laws={"encode": (Law.LOOKUP, Law.LINEAR, Law.OUTSIDE, Law.STEPWISE), "add": additive.LAWS},
     cases=CASES,
     summary="One trained row per position, looked up and added to the input.",
     meanings={
+        **additive.MEANINGS,
         "positions": "the place of every token, counted from 0 (before the offset)",
         "table": "one learned row per position, with `offset` rows before the first that belong to no position (padding)",
         "offset": "how many rows stand before the row of position 0",
         "outside": "what happens to a position that has no row",
     },
     conventions={
+        **additive.CONVENTIONS,
         "outside=raise": "the specification: position below 0 or past the end is an error; torch's embedding raises `IndexError`",
         "outside=clamp": "a hazard: the nearest row is read; JAX indexing past the end, `np.take(mode='clip')`",
         "outside=wrap": "a hazard: rows count modulo the length; NumPy and JAX indexing below 0, `np.take(mode='wrap')`",

@@ -8,8 +8,10 @@ from typing import Annotated, Literal
 from refimpl.adding import added
 from refimpl.arrays import Array, arange, array_namespace, outer
 from refimpl.attention import Layer
-from refimpl.cases import ladder
+from refimpl.cases import ladder, sums
+from refimpl.cases.digits import named, narrowed
 from refimpl.errors import SpecificationError
+from refimpl.forms import additive
 from refimpl.spec import NUMBER, Case, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
 Layout = Literal["interleaved", "halves", "halves_cosine_first"]
@@ -56,6 +58,11 @@ def encode(
     angles = outer(positions, frequencies(dim, base, spacing, like=positions))
     values = scale * arrange(xp.sin(angles), xp.cos(angles), layout)
     return xp.concat([values, xp.zeros_like(values[:, : dim % 2])], axis=-1)
+
+
+add = additive.Additive(encode).operation(
+    "Return ``x + encode(p)``, ``x`` times ``sqrt(dim)`` where asked for, in its dtype (sections 3.4 and 3.5)."
+)
 
 
 @operation
@@ -161,17 +168,26 @@ CASES = (
          error="base must be greater than 0, got -1.0"),
 )
 
+#: The cases of the encoding that show in a sum what no other does.
+SHARED = (
+    "by-position-endpoint-cosine-first", "far", "inexact-base", "inexact-reals", "negative-reals", "odd-width", "scaled",
+    "zero-column-three",
+)  # fmt: skip
+SUMS = (*sums.of(CASES, SHARED, dim=6), *narrowed(named("add"), {"x": (1, 2, 4)}, dim=4, positions=[0, 0]))
+
 SCHEME = Scheme(
     name="sinusoidal",
-    operations=(encode, shift_matrix),
+    operations=(encode, add, shift_matrix),
     source=Source("Vaswani et al. 2017, Attention Is All You Need", "https://arxiv.org/abs/1706.03762", equations="section 3.5"),
     laws={
         "encode": (Law.SHIFT_MATRIX, Law.CONSTANT_NORM, Law.DOT_PRODUCT, Law.BOUNDED, Law.UNIQUE, Law.STEPWISE),
+        "add": additive.LAWS,
         "shift_matrix": (Law.ORTHOGONAL, Law.COMPOSITION, Law.IDENTITY_AT_ORIGIN, Law.STEPWISE),
     },
-    cases=CASES,
+    cases=(*CASES, *SUMS),
     summary="Write the position as sines and cosines of geometrically decreasing frequencies.",
     meanings={
+        **additive.MEANINGS,
         "positions": "the place of every token, counted from 0; integer or real, in tokens",
         "offsets": "by how many tokens an encoding is moved; integer or real",
         "dim": "how many channels an encoding has, two per frequency",
@@ -182,6 +198,7 @@ SCHEME = Scheme(
         "scale": "what every value is multiplied by (not the angle)",
     },
     conventions={
+        **additive.CONVENTIONS,
         "layout=interleaved": "sine and cosine of a pair side by side, as in the paper; XLM, DistilBERT, KerasHub",
         "layout=halves": "all sines, then all cosines; tensor2tensor, fairseq, M2M100, Whisper, Marian, RoFormer, Transformer-XL, MAE",
         "layout=halves_cosine_first": "all cosines, then all sines; MusicGen, and diffusers with `flip_sin_to_cos`",

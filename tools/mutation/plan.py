@@ -10,13 +10,13 @@ from tools.mutation.sites import Site, read
 from tools.mutation.specimen import Specimen, reached, run_by
 
 #: What makes numbers: a mutation here is put to each operation by itself.
-FORMS = ("rotary", "parted", "bias", "attention")
+FORMS = ("rotary", "parted", "bias", "attention", "additive")
 NUMERIC = ("refimpl.attention", *(f"refimpl.forms.{name}" for name in FORMS), *(f"refimpl.schemes.{name}" for name in SCHEMES))
 #: What every operation shares: a mutation here is put to all of them together.
 SHARED = ("refimpl.arrays", "refimpl.spec")
 EVERYTHING = "shared"
 #: Operations made of others of their scheme: what another one runs is put to that one, whose result shows it as it is.
-DERIVED = ("weights", "attend")
+DERIVED = ("add", "weights", "attend")
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ Written by `make mutation`. Every function that an operation runs is changed in 
 comparison, branch, argument, parameter, slice, axis, order and call, degrees for radians, checks of input left out, and each intermediate
 value rounded to float32, float16 or bfloat16. Nobody picks the changes, and the generator (`tools/mutation/operators.py`, `precision.py`)
 does not know the vectors. Each mutant is put to every operation that runs the function, and that operation's own vectors and laws at level
-core must convict it; what `refimpl.arrays` and `refimpl.spec` share is put to all operations together. `weights` and `attend` are asked for
-what they add: a function that another operation of the scheme runs, such as a bias or a rotation, is put to that one alone.
+core must convict it; what `refimpl.arrays` and `refimpl.spec` share is put to all operations together. `add`, `weights` and `attend`
+are asked for what they add: a function that another operation of the scheme runs, such as a bias or a rotation, is put to that one alone.
 
 - **no mistake**: it gives no result for any vector (nobody could ship it), or it rounds what is no number, or a whole one that float32
   holds.
