@@ -35,6 +35,8 @@ from refimpl.spec import EvenCount, Operation, Positive, describe
 FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores and a matrix are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
+#: Sums with bits, or with the rows of a table that is given: no call of these is tried yet.
+UNTRIED = {"binary.add", "learned.add"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already: the code takes any.
@@ -138,7 +140,8 @@ def disagreements(strangers: Strangers, known: Signature) -> Iterator[str]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strangers: Strangers, part: int) -> None:
-    known = [item for item in strangers.functions if item.declared and item.declared[0].split(".")[1] not in OUT_OF_SCOPE]
+    declared = [(item, item.declared[0]) for item in strangers.functions if item.declared]
+    known = [item for item, name in declared if name.split(".")[1] not in OUT_OF_SCOPE and name not in UNTRIED]
     assert known
 
     assert [line for item in known[part::PARTS] or known for line in disagreements(strangers, item)] == []
