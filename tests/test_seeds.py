@@ -28,8 +28,8 @@ def test_what_is_right_is_convicted_under_no_seed() -> None:
 def test_a_law_that_convicts_is_told_with_operation_and_dtype() -> None:
     _, convicted = seeds.what_is_drawn(session(altered(SLOPES, result=np.negative)), 7, laws=True)
 
-    assert "mine: alibi.slopes in float64: slopes in unit interval" in convicted
-    assert "mine: alibi.slopes in float64: alibi.slopes/drawn-1" in convicted
+    assert "mine: alibi.slopes in float64: slopes in unit interval: breaks a law" in convicted
+    assert "mine: alibi.slopes in float64: alibi.slopes/drawn-1: wrong value" in convicted
 
 
 def test_seeds_draw_other_examples() -> None:

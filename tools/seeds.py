@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from conformance import run
-from conformance.calls.outcomes import Evidence, Report, Result
+from conformance.calls.outcomes import Evidence, Failed, Report, Result
 from conformance.checks import golden_checks, law_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.checks.vector_checks import Checked
@@ -24,8 +24,9 @@ from conformance.run.orchestrator import Selection
 
 
 def conviction(result: Result) -> str:
-    """Return who is convicted of what."""
-    return f"{result.implementation}: {result.operation} in {result.dtype}: {result.check}"
+    """Return who is convicted of what; a time-out on a busy machine is told from a wrong value."""
+    why = result.outcome.reason.value if isinstance(result.outcome, Failed) else type(result.outcome).__name__
+    return f"{result.implementation}: {result.operation} in {result.dtype}: {result.check}: {why}"
 
 
 def convictions(report: Report) -> list[str]:
