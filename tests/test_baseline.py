@@ -171,6 +171,15 @@ def test_an_update_keeps_words_drops_what_passes_and_adds_what_fails() -> None:
     assert "outcome: crashed\n  reason: to be explained" in text
 
 
+def test_an_update_keeps_what_the_run_says_nothing_of() -> None:
+    elsewhere = Deviation("mine:rope.rotate/near:float32", "failed", "there", when={"torch": "<1"})
+    left_out = Deviation("other:rope.rotate/far:float32", "failed", "not run")
+    told = a_report(right("rope.rotate/near"))
+
+    assert baseline.updated([told], [elsewhere, left_out], whole=False).count("match:") == 2
+    assert baseline.updated([told], [elsewhere, left_out]).count("match:") == 1
+
+
 def test_the_command_writes_the_file_and_then_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "deviations.yaml"
 

@@ -164,15 +164,24 @@ def _why_stale(entry: Deviation, covered: Sequence[Result], today: dt.date) -> s
     return f"the known deviation must end in {entry.outcome}, got {', '.join(others)}"
 
 
-def updated(reports: Sequence[Report], known: Sequence[Deviation]) -> str:
-    """Return the file that expects exactly what failed: entries that still excuse something are kept, failures without one are added."""
+def updated(reports: Sequence[Report], known: Sequence[Deviation], *, whole: bool = True) -> str:
+    """Return the file that expects exactly what failed: entries that still excuse something are kept, failures without one are added.
+
+    Entries for other circumstances are kept, and, unless nothing of the targets was left out, those of checks that weren't run.
+    """
     every = [result for report in reports for result in report.results if result.kind != "baseline"]
     failures = [result for result in every if isinstance(result.outcome, (*CONVICTIONS, Waived))]
-    kept = [entry for entry in known if any(_expected(entry, result) for result in failures)]
+    kept = [entry for entry in known if any(_expected(entry, result) for result in failures) or _unasked(entry, reports, whole=whole)]
     missing = [result for result in failures if not any(_expected(entry, result) for entry in kept)]
     names = dict.fromkeys((_literal(identity(result)), kind(result.outcome)) for result in missing)
     entries = [_plain(entry) for entry in (*kept, *(Deviation(match, came, UNEXPLAINED) for match, came in names))]
     return yaml.safe_dump({"format": FORMAT, "deviations": entries}, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _unasked(entry: Deviation, reports: Sequence[Report], *, whole: bool) -> bool:
+    """Whether a run says nothing of what an entry speaks of."""
+    spoken = [report for report in reports if entry.holds(report.header)]
+    return not spoken or not (whole or any(entry.covers(result) for report in spoken for result in report.results))
 
 
 def _expected(entry: Deviation, result: Result) -> bool:
@@ -216,5 +225,5 @@ class Baseline:
         """Write the file that expects exactly what failed, if that was asked for and everything ran."""
         wanted = self.update and all(report.complete and not report.refused for report in self.reports)
         if wanted:
-            files.write(self.path, updated(self.reports, self.known))
+            files.write(self.path, updated(self.reports, self.known, whole=self.whole))
         return wanted
