@@ -229,7 +229,7 @@ def test_identify_says_that_a_refused_call_is_answered_in_a_fresh_worker(tmp_pat
 
     told = identified(tmp_path, capsys, source, status=2)
 
-    assert "a call that was refused is answered in a fresh worker" in told
+    assert "a call that was refused after others is answered when it is asked alone, in a fresh worker" in told
 
 
 def test_identify_takes_no_call_that_ended_its_process_once_for_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,6 @@ from conformance.spec.shown import shown
 MIB = 1 << 20
 #: The bytes that the arrays of one call, or of one answer, may have.
 LARGEST_PAYLOAD = 1 << 30
-
-
 #: Seconds that a limit has at least and at most.
 SHORTEST, LONGEST = 0.1, 1e6
 

@@ -136,8 +136,8 @@ CONVICTIONS = (Failed, Errored, *FATAL)
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
 UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError):|broadcast|shape|dimension")
-#: What they say of code that runs whatever it is given.
-RUNS = re.compile(r"^(?!NameError|UnboundLocalError|ImportError|ModuleNotFoundError)")
+#: What they say of code that can't run whatever it is given.
+UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
 
 
@@ -150,7 +150,7 @@ def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
         return None
     if faults:
         return faults[0]
-    hint = f"; {KNOBS}" if RUNS.search(raised[0].message) else ""
+    hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {KNOBS}"
     return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{hint}")
 
 

@@ -26,7 +26,7 @@ from conformance.isolate.targets import TargetError
 FEW = 3
 HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
-AFTER_OTHERS = "a call that was refused is answered in a fresh worker: what comes depends on what was called before"
+AFTER_OTHERS = "a call that was refused after others is answered when it is asked alone, in a fresh worker"
 DIFFERS = "answers differ from one fresh worker to the next"
 #: What an exception names where arrays of one library came to code for another.
 ARRAYS = ("ndarray", "Tensor", "torch")
