@@ -76,6 +76,7 @@ def _tells(conviction: Conviction, *words: str) -> bool:
 EXAMPLES = (
     Example(str(HERE / "numpy_right.py"), "conforms", conforms),
     Example(str(HERE / "numpy_wrong.py"), "pairs neighbours in its tables and halves in its rotation", named_as_repeated_tables),
+    Example(f"config:{HERE / 'llama-3.1-8b.json'}:{HERE / 'numpy_configured.py'}", "conforms", conforms),
     Example("numpy", "conforms", conforms),
     Example("array_api_strict", "conforms", conforms),
     Example("ggml", "conforms", conforms),
@@ -128,7 +129,7 @@ def main() -> int:
     examples = chosen(sys.argv[1:])
     rows = [judge(example) for example in examples]
     terminal.write(table(rows, examples), sys.stdout)
-    needed = rows if sys.argv[1:] else rows[:3]
+    needed = rows if sys.argv[1:] else rows[:4]
     return 0 if all(row.as_stated is not False for row in rows) and all(row.as_stated for row in needed) else 1
 
 

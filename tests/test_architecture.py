@@ -55,8 +55,8 @@ def test_nobody_imports_the_tools(path: Path) -> None:
     assert "tools" not in tops(imported(path))
 
 
-#: They show the reference and judge nobody.
-SHOWING = {"compare", "explain", "lengths"}
+#: They show the reference and judge nobody; the last has it read a configuration, and calls no scheme's function.
+SHOWING = {"compare", "explain", "lengths", "configured"}
 DECLARATIONS = {"refimpl", "refimpl.schemes", "refimpl.spec", "refimpl.errors"}
 
 
@@ -98,9 +98,12 @@ except AssertionError:
 """
 
 
-@pytest.mark.parametrize(("example", "status"), [("numpy_right.py", 0), ("numpy_wrong.py", 1)])
+CONFIGURED = "config:{0}/llama-3.1-8b.json:{0}/numpy_configured.py"
+
+
+@pytest.mark.parametrize(("example", "status"), [("{0}/numpy_right.py", 0), ("{0}/numpy_wrong.py", 1), (CONFIGURED, 0)])
 def test_vectors_and_laws_judge_even_where_every_reference_function_raises(example: str, status: int) -> None:
-    program = WITHOUT_A_REFERENCE.replace("EXAMPLE", repr(str(ROOT / "examples" / example))).replace("STATUS", str(status))
+    program = WITHOUT_A_REFERENCE.replace("EXAMPLE", repr(example.format(ROOT / "examples"))).replace("STATUS", str(status))
 
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
 

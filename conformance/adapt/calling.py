@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.adapt import grid
 from conformance.adapt.adapter import Implementation
-from conformance.adapt.arrays import MisfitError, NumPy
+from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.form import COUNTS, MADE, SIDES, SIZES, Form, order, parsed, roles
@@ -25,6 +25,9 @@ UNFIT = re.compile(r"\) (takes|got|missing) .*argument|\) expected at most \d+ a
 FOREIGN = "numpy.ndarray"
 #: Which tables the rows of a cache hold.
 CACHES = {"cos_cache": ("cos",), "sin_cache": ("sin",), "cos_sin_cache": ("cos", "sin")}
+
+#: The axis along which channels of a head lie, and what those hold that don't turn.
+HEAD_DIM, BESIDE = "head_dim", 0.5
 
 Named = Mapping[str, np.ndarray]
 
@@ -98,7 +101,7 @@ class Calling:
 
     def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return a result with the axes of the operation; one that has others is left for the judge."""
-        value = self._straight(self.operation.results[name], value, sizes)
+        value = self._narrowed(self.operation.results[name], self._straight(self.operation.results[name], value, sizes))
         if name in ("cos", "sin"):
             value = self._paired(name, value)
         axes = self.operation.results[name]
@@ -107,18 +110,18 @@ class Calling:
 
     def feature(self, name: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return the gradient in an array with the axes that the operation has."""
-        return self._straight(self.operation.arrays[name], values, sizes)
+        return self._turning(self.operation.arrays[name], self._straight(self.operation.arrays[name], values, sizes))
 
     def cotangent(self, name: str, values: np.ndarray) -> np.ndarray:
         """Return what is multiplied with a result, as the function lays that out."""
-        return self._laid(self.operation.results[name], values)
+        return self._laid(self.operation.results[name], self._widened(self.operation.results[name], values, 0.0))
 
     def sizes(self, arrays: Named) -> dict[str, int]:
         """Return how long every axis of the arrays is."""
         found: dict[str, int] = {}
         for name, values in arrays.items():
             found.update(zip(axis_names(self.operation.arrays[name], values.ndim) or (), values.shape, strict=False))
-        return found
+        return found | ({HEAD_DIM: found[HEAD_DIM] + sum(self.form.beside)} if HEAD_DIM in found else {})
 
     def role(self, name: str) -> str:
         """Return under which name the function is given an array."""
@@ -176,7 +179,7 @@ class Calling:
             tables = [self._columns(arrays[name]) for name in CACHES[role]]
             return np.concatenate([table.reshape(-1, table.shape[-1])[::-1] for table in tables], axis=-1)
         if role in self.operation.arrays:
-            value = self._laid(self.operation.arrays[role], arrays[role])
+            value = self._laid(self.operation.arrays[role], self._widened(self.operation.arrays[role], arrays[role]))
             return self._columns(value) if role in ("cos", "sin") else value
         return self._derived(role, arrays)
 
@@ -210,6 +213,26 @@ class Calling:
             message = f"{name} must hold each column twice, {self.form.tables}, as its adapter declares, got columns that differ"
             raise MisfitError(message)
         return once
+
+    def _widened(self, axes: str, values: np.ndarray, beside: float = BESIDE) -> np.ndarray:
+        """Return an array with the channels that don't turn beside those that do."""
+        if not any(self.form.beside) or not axes.endswith(HEAD_DIM):
+            return values
+        return np.pad(values, [*[(0, 0)] * (values.ndim - 1), self.form.beside], constant_values=beside)
+
+    def _turning(self, axes: str, values: np.ndarray) -> np.ndarray:
+        """Return the channels that turn."""
+        before, after = self.form.beside
+        return values[..., before : values.shape[-1] - after] if axes.endswith(HEAD_DIM) and values.ndim else values
+
+    def _narrowed(self, axes: str, values: np.ndarray) -> np.ndarray:
+        """Return the channels that turn; the others must have stayed as they were."""
+        turning = self._turning(axes, values)
+        if any(self.form.beside) and axes.endswith(HEAD_DIM) and not np.array_equal(values, self._widened(axes, turning)):
+            before, after = self.form.beside
+            message = f"channels that don't turn ({before} before, {after} after those that do) must stay as they are, got others"
+            raise MalformedError(message)
+        return turning
 
     def _laid(self, axes: str, values: np.ndarray) -> np.ndarray:
         """Return an array with its axes as the code has them."""

@@ -3,6 +3,7 @@
 from conformance.adapters import (
     transformers_axial,
     transformers_biases,
+    transformers_configured,
     transformers_gptj,
     transformers_llama3,
     transformers_longrope,
@@ -22,6 +23,7 @@ __all__ = [
     "adapter",
     "transformers_axial",
     "transformers_biases",
+    "transformers_configured",
     "transformers_gptj",
     "transformers_llama3",
     "transformers_longrope",

@@ -49,13 +49,15 @@ GROUP = re.compile(r"\(([^()]*)\)|([^\s()]+)")
 class Form:
     """What an adapter declares of the call: ``call`` as one writes it, ``axes`` in their order, ``tables`` as they are laid out.
 
-    ``side`` says of code that takes queries and keys in one call as which of them it is judged.
+    ``side`` says of code that takes queries and keys in one call as which of them it is judged; ``beside`` how many channels of a head
+    lie before and after those that turn, and must stay as they are.
     """
 
     call: str | None = None
     axes: str | None = None
     tables: str = "pair"
     side: str = ""
+    beside: tuple[int, int] = (0, 0)
 
     @property
     def judged(self) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET...]")
 @click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the line protocol (docs/protocol.md).")
+@click.option("--config", "configurations", multiple=True, metavar="FILE", help="Judge by a model's config.json (docs/configurations.md).")
 @click.option("--scheme", "schemes", multiple=True, help="Only this scheme; may be repeated.")
 @click.option("--operation", "operations", multiple=True, help="Only this operation; may be repeated.")
 @click.option("--case", "cases", multiple=True, metavar="ID", help="Only this case; may be repeated.")
@@ -43,6 +44,7 @@ def check(
     *,
     targets: tuple[str, ...],
     commands: tuple[str, ...],
+    configurations: tuple[str, ...],
     baseline: Path | None,
     update: bool,
     folder: Path | None,
@@ -54,9 +56,12 @@ def check(
     from conformance.isolate import allocation
 
     allocation.collect_rarely()  # what is imported next lasts, too
-    from conformance.isolate.targets import COMMAND
+    from conformance.isolate.targets import COMMAND, CONFIGURATION
 
     every = (*targets, *(COMMAND + command for command in commands))
+    if configurations:
+        _verify_json(configurations)
+        every = tuple(f"{CONFIGURATION}{path}:{target}" for path in configurations for target in every)
     if not every:
         message = "check must get a TARGET or a --command, got neither"
         raise click.UsageError(message)
@@ -70,6 +75,13 @@ def check(
     if deviations is not None and deviations.write():
         click.echo(f"wrote {baseline}", err=True)
     context.exit(worst(report.status for report in reports))
+
+
+def _verify_json(paths: Sequence[str]) -> None:
+    for path in paths:
+        if not path.endswith(".json") or not Path(path).is_file():
+            message = f"--config must be a file that exists and is called *.json, got {path!r}"
+            raise click.UsageError(message)
 
 
 def _judge(

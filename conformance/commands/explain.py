@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,9 @@ from conformance.calls.status import Status
 from conformance.commands.telling import tell
 
 if TYPE_CHECKING:
-    from refimpl.configuration import Finding, Kind, Reading
+    from collections.abc import Mapping
 
-#: What a file may have, and an object in it: published ones have some hundred keys.
-MOST_BYTES, MOST_KEYS = 16 << 20, 10_000
+    from refimpl.configuration import Finding, Kind, Reading
 
 
 @click.command()
@@ -45,32 +43,13 @@ def explain(context: click.Context, path: Path, *, layer: int | None, length: in
     context.exit(_status(findings))
 
 
-def _loaded(path: Path) -> Mapping[str, Any]:
-    """Return what a file holds; a key that is there twice would hide the first."""
+def _loaded(path: Path) -> "Mapping[str, Any]":
+    from conformance.adapt.configured import ConfigurationError, loaded
+
     try:
-        with path.open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
-        loaded = json.loads(text, object_pairs_hook=_once) if len(text) <= MOST_BYTES else None
-    except (ValueError, RecursionError) as error:
-        message = f"{path.name} must be a JSON file, got {type(error).__name__}: {error}"
-        raise click.UsageError(message) from error
-    if not isinstance(loaded, Mapping):
-        message = f"{path.name} must be a JSON object of at most {MOST_BYTES} bytes, got {type(loaded).__name__}"
-        raise click.UsageError(message)
-    return loaded
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(pairs) > MOST_KEYS:
-        message = f"an object must have at most {MOST_KEYS} keys, got {len(pairs)}"
-        raise ValueError(message)
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            message = f"every key must stand once, got {name!r} twice"
-            raise ValueError(message)
-        found[name] = value
-    return found
+        return loaded(path)
+    except ConfigurationError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _of_layer(reading: "Reading", layer: int) -> "Kind":

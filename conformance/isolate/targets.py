@@ -5,6 +5,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,6 +38,8 @@ LARGEST_SIZE = 1 << 16
 
 #: What a target that is a program starts with.
 COMMAND = "command:"
+#: What a target starts with that is judged by a configuration: ``config:FILE.json:TARGET``.
+CONFIGURATION = "config:"
 
 
 class TargetError(Exception):
@@ -49,12 +52,38 @@ class LibraryMissing(TargetError):  # noqa: N818  a circumstance, not a mistake
 
 def load(target: str) -> Adapter:
     """Return the adapter that the target names, checked against the operations that exist."""
-    adapter = _adapter(target)
+    path, plain = configured(target)
+    adapter = _adapter(plain)
     if not adapter.implementations:
         message = f"{target} must offer at least one operation, got an adapter without implementations"
         raise TargetError(message)
+    adapter = _without_configuration(adapter, plain) if path is None else _by_configuration(adapter, path)
     verify(adapter)
     return adapter
+
+
+def configured(target: str) -> tuple[Path | None, str]:
+    """Return the configuration by which a target is judged, if there is one, and the target."""
+    path, ending, plain = target.removeprefix(CONFIGURATION).partition(".json:")
+    return (Path(f"{path}.json"), plain) if target.startswith(CONFIGURATION) and ending else (None, target)
+
+
+def _by_configuration(adapter: Adapter, path: Path) -> Adapter:
+    from conformance.adapt.configured import ConfigurationError, by_configuration
+
+    try:
+        return by_configuration(adapter, path)
+    except ConfigurationError as error:
+        raise TargetError(str(error)) from error
+
+
+def _without_configuration(adapter: Adapter, target: str) -> Adapter:
+    """Return an adapter without what only a configuration can judge."""
+    found = [one for one in adapter.implementations if not str(one.operation).startswith("config.")]
+    if not found:
+        message = f"{target} must be judged by a configuration, `posenc check {target} --config CONFIG.json`, got none"
+        raise TargetError(message)
+    return adapter if len(found) == len(adapter.implementations) else replace(adapter, implementations=found)
 
 
 def verify(adapter: Adapter) -> None:

@@ -306,6 +306,6 @@ def _versions(adapter: Adapter) -> dict[str, str | None]:
 
 def main(descriptor: int, target: str) -> None:
     """Serve on an inherited socket."""
-    if target not in targets.BUNDLED:
+    if targets.configured(target)[1] not in targets.BUNDLED:
         audit.watch()
     serving.main(descriptor, target, declared)

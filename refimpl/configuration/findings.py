@@ -92,6 +92,11 @@ class Rotation:
     attention: AttentionFactor = AttentionFactor()
     sections: tuple[int, ...] = ()
 
+    @property
+    def scheme(self) -> str:
+        """The scheme that turns: plain rope's operations take what posenc has none for."""
+        return self.operation.partition(".")[0] if self.operation else "rope"
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -106,11 +111,12 @@ class Kind:
 
 @dataclass(frozen=True)
 class Reading:
-    """A configuration, as it was understood."""
+    """A configuration, as it was understood; ``longest`` is how many positions it says that the model has."""
 
     model_type: str
     kinds: tuple[Kind, ...]
     findings: tuple[Finding, ...]
+    longest: int | None = None
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:

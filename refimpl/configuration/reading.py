@@ -41,7 +41,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
     kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
-    return Reading(model_type, kinds, tuple(notes.findings))
+    longest = next((value for _, value in section.given(spellings.MAX_LENGTH) if type(value) is int and value > 0), None)
+    return Reading(model_type, kinds, tuple(notes.findings), longest)
 
 
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.

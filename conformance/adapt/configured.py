@@ -1,0 +1,191 @@
+"""Functions that read a model's configuration: what each kind of its layers is judged as."""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.adapt.adapter import Adapter, Implementation, Unsupported
+from conformance.adapt.signatures import VARIADIC, parameters, place
+from conformance.calls.takes import Takes
+from conformance.spec.declarations import operations
+from refimpl.configuration import Kind, Reading, Rotation, read
+from refimpl.spec import Operation
+
+#: What such functions offer, and the arrays that each is given.
+OFFERED: Mapping[str, tuple[str, ...]] = {"config.rotate": ("x", "positions"), "config.frequencies": (), "config.attention_factor": ()}
+#: What each may take by keyword.
+KEYWORDS = ("configuration", "layer", "length")
+#: What a file may have, and an object in it: published ones have some hundred keys.
+MOST_BYTES, MOST_KEYS = 16 << 20, 10_000
+#: How many names a message shows.
+SHOWN = 3
+#: The lists of factors that an operation takes as arrays, and a configuration as lists.
+FACTORS = ("short", "long")
+
+
+class ConfigurationError(ValueError):
+    """A configuration can't be read, or says what can't be judged."""
+
+
+def loaded(path: Path) -> Mapping[str, Any]:
+    """Return what a file holds; a key that is there twice would hide the first."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(MOST_BYTES + 1)
+        found = json.loads(text, object_pairs_hook=_once) if len(text) <= MOST_BYTES else None
+    except OSError as error:
+        message = f"{path.name} must be a file that can be read, got {error.strerror}"
+        raise ConfigurationError(message) from error
+    except (ValueError, RecursionError) as error:
+        message = f"{path.name} must be a JSON file, got {type(error).__name__}: {error}"
+        raise ConfigurationError(message) from error
+    if not isinstance(found, Mapping):
+        message = f"{path.name} must be a JSON object of at most {MOST_BYTES} bytes, got {type(found).__name__}"
+        raise ConfigurationError(message)
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MOST_KEYS:
+        message = f"an object must have at most {MOST_KEYS} keys, got {len(pairs)}"
+        raise ValueError(message)
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            message = f"every key must stand once, got {name!r} twice"
+            raise ValueError(message)
+        found[name] = value
+    return found
+
+
+def by_configuration(adapter: Adapter, path: Path) -> Adapter:
+    """Return an adapter with what its functions of a configuration are judged as: for each kind of layers, an operation of ours."""
+    configuration = loaded(path)
+    reading = _right(read(configuration), path)
+    offered = [one for one in adapter.implementations if one.operation in OFFERED]
+    if not offered:
+        names = sorted({one.operation for one in adapter.implementations})
+        got = f"{', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''}"
+        message = f"{adapter.name} must offer {', '.join(OFFERED)} to be judged by a configuration, got {got}"
+        raise ConfigurationError(message)
+    for one in offered:
+        _verify(one)
+    found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading.longest)]
+    if not found:
+        message = f"{path.name} must have layers that turn, to be judged, got none"
+        raise ConfigurationError(message)
+    return replace(adapter, implementations=found)
+
+
+def _right(reading: Reading, path: Path) -> Reading:
+    wrong = [finding.text for finding in reading.every_finding if finding.level == "error"]
+    if wrong:
+        message = f"{path.name}: {wrong[0]}"
+        raise ConfigurationError(message)
+    return reading
+
+
+def _verify(one: Implementation) -> None:
+    """Raise where a function can't be called with what functions of a configuration are given."""
+    found, arrays = parameters(one.function), OFFERED[one.operation]
+    if one.form.call is not None:
+        message = f"{one.operation} must be called as it is, without call=..., got {one.form.call!r}"
+        raise ConfigurationError(message)
+    if found is None:
+        return
+    required = {each.name for each in found[len(arrays) :] if each.default is inspect.Parameter.empty and each.kind not in VARIADIC}
+    by_position = [each for each in found if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)]
+    variadic = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in found)
+    if required - {*KEYWORDS} or (len(by_position) < len(arrays) and not variadic):
+        wanted = f"{', '.join(arrays)} with the keywords" if arrays else "the keywords"
+        got = ", ".join(each.name for each in found) or "none"
+        message = f"{place(one.function)} must be a function of {wanted} {', '.join(KEYWORDS)}, as many of these as it needs, got {got}"
+        raise ConfigurationError(message)
+
+
+def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], longest: int | None) -> list[Implementation]:
+    """Return what a function is judged as in one kind of layers; nothing where these don't turn, or have no such number."""
+    rotation = kind.rotation
+    if rotation is None:
+        return []
+    operation = operations().get(f"{rotation.scheme}.{one.operation.partition('.')[2]}")
+    if operation is None:
+        return []
+    function = _Configured(one.function, operation, configuration, kind, rotation)
+    restrictions = {name: value for name, value in {**_pinned(rotation), **one.restrictions}.items() if name in operation.parameters}
+    takes = _within(one.takes, rotation, longest) if "positions" in operation.arrays else one.takes
+    form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
+    label = f"{one.label}, {kind.name}"
+    return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
+
+
+def _within(takes: Takes, rotation: Rotation, longest: int | None) -> Takes:
+    """Return what a function takes of positions: those that its model may have, unless it declares others."""
+    scaled = rotation.parameters.get("original_length", 0) * rotation.parameters.get("factor", 1)
+    highest = None if longest is None else max(longest, round(scaled)) - 1
+    lowest = 0 if takes.lowest is None else takes.lowest
+    return replace(takes, lowest=lowest, highest=highest if takes.highest is None else takes.highest)
+
+
+def _pinned(rotation: Rotation) -> dict[str, object]:
+    """Return every parameter that a configuration settles."""
+    unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
+    return {"layout": rotation.layout, "direction": "positive", **unset, **rotation.attention.parameters, **rotation.parameters}
+
+
+@dataclass(frozen=True)
+class _Configured:
+    """A function of a configuration, called as the operation that one kind of its layers computes."""
+
+    function: Callable[..., Any]
+    operation: Operation
+    configuration: Mapping[str, Any]
+    kind: Kind
+    rotation: Rotation
+
+    @property
+    def __name__(self) -> str:
+        """Return the function's own name, which messages show."""
+        return str(getattr(self.function, "__qualname__", type(self.function).__name__))
+
+    @property
+    def __code__(self) -> Any:
+        """Return the function's own code, whose line messages show."""
+        return getattr(self.function, "__code__", None)
+
+    def __call__(self, *arrays: Any, **given: Any) -> Any:
+        """Give the configuration in place of parameters; factors that are drawn stand in it."""
+        if self._unjudged:
+            raise Unsupported(self._unjudged)
+        configuration = deepcopy(dict(self.configuration))
+        if self.rotation.factors is not None and self.operation.arrays:
+            _fill(configuration, {f"{name}_factor": list(map(float, values)) for name, values in zip(FACTORS, arrays[-2:], strict=True)})
+            arrays = arrays[:-2]
+        layer = self.kind.layers[0] if self.kind.layers else 0
+        known = {"configuration": configuration, "layer": layer, "length": given.get("length")}
+        return self.function(*arrays, **{name: value for name, value in known.items() if self._takes(name)})
+
+    @property
+    def _unjudged(self) -> str:
+        """What of the rotation no operation of ours computes, in words."""
+        if self.rotation.operation is None:
+            return next(finding.text for finding in self.kind.findings if finding.level == "missing")
+        given = self.rotation.attention.given
+        return f"a given attention factor can't be judged yet, got {given[0]:g} and {given[1]:g}" if given != (1.0, 1.0) else ""
+
+    def _takes(self, name: str) -> bool:
+        found = parameters(self.function)
+        return found is None or any(each.name == name or each.kind is inspect.Parameter.VAR_KEYWORD for each in found)
+
+
+def _fill(configuration: Any, values: Mapping[str, list[float]]) -> None:
+    """Replace the values of keys wherever they stand in a configuration."""
+    for name, value in configuration.items() if isinstance(configuration, dict) else ():
+        if name in values:
+            configuration[name] = values[name]
+        else:
+            _fill(value, values)

@@ -1,0 +1,134 @@
+"""What the models of transformers make of a configuration: their own rotary module, and the function that turns queries and keys by it."""
+
+import functools
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+from conformance.adapt.adapter import Unsupported
+from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_rotary import batched
+from refimpl.configuration.findings import Notes
+from refimpl.configuration.sections import language
+
+
+class Layers:
+    """The rotary module of a model, and what its attention does with it; raises ``Unsupported`` where there is no such module."""
+
+    def __init__(self, section: Mapping[str, Any]) -> None:
+        """Make the module as its model does."""
+        model_type = str(section.get("model_type"))
+        if model_type not in CONFIG_MAPPING:
+            message = f"the library has no model type {model_type!r}"
+            raise Unsupported(message)
+        self.configuration = CONFIG_MAPPING[model_type](**{name: value for name, value in section.items() if name != "model_type"})
+        self.modeling = importlib.import_module(type(self.configuration).__module__.replace("configuration_", "modeling_"))
+        self.module = self._rotary()(config=self.configuration)
+
+    def _rotary(self) -> Any:
+        every = {name: each for name, each in vars(self.modeling).items() if name.endswith("RotaryEmbedding")}
+        own = [name for name in every if every[name].__module__ == self.modeling.__name__ and not {"Vision", "Audio"} & set(_words(name))]
+        chosen = own if len(own) == 1 else [name for name in own if {"Text", "Thinker"} & set(_words(name))]
+        if not chosen:
+            message = f"{self.modeling.__name__} has no rotary module of its own"
+            raise Unsupported(message)
+        return every[chosen[0]]
+
+    def kind(self, layer: int) -> str | None:
+        """Return the name of a layer's kind, where the module tells kinds apart."""
+        if "layer_type" not in inspect.signature(self.module.forward).parameters:
+            return None
+        return str((self.configuration.layer_types or ["full_attention"])[layer])
+
+    def buffer(self, layer: int, name: str) -> Any:
+        """Return what the module holds for a layer."""
+        own = f"{self.kind(layer)}_{name}"
+        return getattr(self.module, own) if hasattr(self.module, own) else getattr(self.module, name)
+
+    def tables(self, x: torch.Tensor, rows: torch.Tensor, layer: int) -> tuple[torch.Tensor, ...]:
+        """Return cosines and sines, or both as one complex table."""
+        kind = self.kind(layer)
+        found = self.module(x, rows, **({} if kind is None else {"layer_type": kind}))
+        return tuple(found) if isinstance(found, tuple) else (found,)
+
+    def turn(self, x: torch.Tensor, tables: tuple[torch.Tensor, ...]) -> torch.Tensor:
+        """Turn queries as the model's attention does; where its function takes no wider head, attention hands it the part that turns."""
+        if len(tables) == 1:
+            return self._complex(x, tables[0])
+        wanted = "apply_rotary_pos_emb_interleave" if getattr(self.configuration, "rope_interleave", False) else "apply_rotary_pos_emb"
+        only = next((name for name in vars(self.modeling) if name.startswith("apply_rotary_pos_emb")), wanted)
+        function = getattr(self.modeling, wanted, getattr(self.modeling, only))
+        latent = getattr(self.configuration, "qk_rope_head_dim", None)
+        if latent and latent < x.shape[-1]:
+            return torch.cat((x[..., :-latent], _applied(function, x[..., -latent:], tables)), dim=-1)
+        try:
+            return _applied(function, x, tables)
+        except RuntimeError:
+            width = tables[0].shape[-1]
+            return torch.cat((_applied(function, x[..., :width], tables), x[..., width:]), dim=-1)
+
+    def _complex(self, x: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        function, width = self.modeling.apply_rotary_emb, 2 * table.shape[-1]
+        part = x[..., -width:]
+        if self.modeling.__name__.endswith("llama4"):
+            turned = function(part.transpose(1, 2), part.transpose(1, 2), table)[0].transpose(1, 2)
+        else:
+            turned = function(part, part, table)[0]
+        return torch.cat((x[..., :-width], turned), dim=-1)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a class's name."""
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in name).split()
+
+
+def _applied(function: Callable[..., Any], x: torch.Tensor, tables: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    single = next(iter(inspect.signature(function).parameters)) == "x"
+    turned: torch.Tensor = function(x, *tables) if single else function(x, x, *tables)[0]
+    return turned
+
+
+@functools.lru_cache(maxsize=8)
+def _layers(section: str) -> Layers:
+    return Layers(json.loads(section))
+
+
+def layers(configuration: Mapping[str, Any]) -> Layers:
+    """Return the layers of a configuration's language model, made once as a model makes them."""
+    section = language(configuration, Notes())
+    return _layers(json.dumps({"model_type": configuration.get("model_type"), **section.values}))
+
+
+@adapter.implements("config.frequencies", dtypes=("float32",))
+def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | None) -> torch.Tensor:
+    """Return the frequencies that the module holds, or goes over to for a length."""
+    found = layers(configuration)
+    if length is not None:
+        found.tables(torch.zeros(1), torch.tensor([[length - 1]]), layer)
+    return torch.as_tensor(found.buffer(layer, "inv_freq")).clone()
+
+
+@adapter.implements("config.attention_factor", dtypes=("float32",))
+def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
+    """Return what the module multiplies cosines and sines by."""
+    return float(layers(configuration).buffer(layer, "attention_scaling"))
+
+
+@adapter.implements("config.rotate", dtypes=("float32",))
+def rotate(
+    x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None
+) -> torch.Tensor:
+    """Turn ``x`` by the module's tables; the largest position plus 1 is the length to it."""
+    found, rows = layers(configuration), batched(positions)
+    if length is None:
+        return found.turn(x, found.tables(x, rows, layer))
+    if length <= int(positions.max()):
+        message = "the module takes the largest position plus 1 for the length"
+        raise Unsupported(message)
+    whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
+    return found.turn(x, tuple(table[:, :-1] for table in found.tables(x, whole, layer)))

@@ -1,0 +1,196 @@
+"""Functions that read a configuration are judged by it: for each kind of layers, as the operation that these compute."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import run
+from conformance.adapt.configured import ConfigurationError, loaded
+from conformance.calls.outcomes import Report
+from conformance.calls.status import Status
+from conformance.isolate.targets import TargetError, configured
+
+LLAMA = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+BASIC = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 131072}
+STRETCHED = {**BASIC, "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, **LLAMA}}
+LINEAR = {**BASIC, "rope_theta": 1e6, "partial_rotary_factor": 0.5, "rope_scaling": {"type": "linear", "factor": 4.0}}
+PHI = {
+    **BASIC,
+    "model_type": "phi3",
+    "partial_rotary_factor": 0.75,
+    "rope_theta": 10000.0,
+    "original_max_position_embeddings": 4096,
+    "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1, 1, 1, 1, 1], "long_factor": [1.0, 1.5, 2, 3, 5, 9]},
+}
+GEMMA = {
+    **BASIC,
+    "model_type": "gemma3_text",
+    "head_dim": 16,
+    "num_hidden_layers": 6,
+    "rope_theta": 1e6,
+    "rope_local_base_freq": 10000.0,
+    "rope_scaling": {"rope_type": "linear", "factor": 8.0},
+    "layer_types": ["sliding_attention"] * 5 + ["full_attention"],
+}
+#: Right for plain, linear and Llama 3's scaling, in the half layout, with channels that don't turn.
+READER = """
+import numpy as np
+from posenc import Adapter
+
+adapter = Adapter("mine")
+
+
+def frequencies(configuration, base):
+    c = configuration
+    width = int((c.get("head_dim") or c["hidden_size"] // c["num_attention_heads"]) * c.get("partial_rotary_factor", 1))
+    plain, scaling = base ** (-np.arange(0, width, 2) / width), c["rope_scaling"]
+    if scaling.get("type", scaling.get("rope_type")) == "linear":
+        return plain / scaling["factor"]
+    turns = scaling["original_max_position_embeddings"] * plain / (2 * np.pi)
+    low, high = scaling["low_freq_factor"], scaling["high_freq_factor"]
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return plain * (kept + (1 - kept) / scaling["factor"])
+
+
+def turned(x, positions, f, size=1.0):
+    angles = positions[..., None] * np.asarray(f, dtype=np.float64)
+    angles = angles if positions.ndim == 1 else angles[:, None]
+    cos, sin, n = size * np.cos(angles), size * np.sin(angles), len(f)
+    a, b, rest = x[..., :n], x[..., n : 2 * n], x[..., 2 * n :]
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos, rest], axis=-1).astype(x.dtype)
+"""
+ROTATE = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration):
+    return turned(x, positions, frequencies(configuration, configuration["rope_theta"]))
+"""
+BY_LAYER = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, layer):
+    full = configuration["layer_types"][layer] == "full_attention"
+    local = {**configuration, "rope_scaling": {"type": "linear", "factor": 1.0}}
+    return turned(x, positions, frequencies(*((configuration, configuration["rope_theta"]) if full else (local, 10000.0))))
+"""
+BY_LENGTH = """
+
+@adapter.implements("config.frequencies")
+def chosen(*, configuration, length):
+    scaling = configuration["rope_scaling"]
+    long = length > configuration["original_max_position_embeddings"]
+    factors = np.array(scaling["long_factor" if long else "short_factor"], dtype=np.float64)
+    width = 2 * len(factors)
+    return (configuration["rope_theta"] ** (-np.arange(0, width, 2) / width) / factors).astype(np.float32)
+
+
+@adapter.implements("config.attention_factor")
+def factor(*, configuration):
+    trained = configuration["original_max_position_embeddings"]
+    return (1 + np.log(configuration["max_position_embeddings"] / trained) / np.log(trained)) ** 0.5
+
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, length):
+    f = chosen(configuration=configuration, length=length).astype(np.float64)
+    return turned(x, positions, f, factor(configuration=configuration))
+"""
+
+
+def judged(folder: Path, code: str, configuration: Mapping[str, Any]) -> Report:
+    (folder / "mine.py").write_text(READER + code)
+    (folder / "config.json").write_text(json.dumps(configuration))
+    return run.check(f"config:{folder / 'config.json'}:{folder / 'mine.py'}", level="smoke", seed=0)
+
+
+@pytest.mark.parametrize(
+    ("code", "configuration", "operations"),
+    [
+        (ROTATE, STRETCHED, {"llama3.rotate"}),
+        (ROTATE, LINEAR, {"position_interpolation.rotate"}),
+        (BY_LAYER, GEMMA, {"position_interpolation.rotate", "rope.rotate"}),
+        (BY_LENGTH, PHI, {"longrope.rotate", "longrope.frequencies", "longrope.attention_factor"}),
+    ],
+)
+def test_code_that_reads_a_configuration_rightly_conforms(
+    tmp_path: Path, code: str, configuration: Mapping[str, Any], operations: set[str]
+) -> None:
+    report = judged(tmp_path, code, configuration)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == operations
+
+
+@pytest.mark.parametrize(
+    ("code", "configuration", "operation"),
+    [
+        (ROTATE.replace('configuration["rope_theta"]', "10000.0"), STRETCHED, "llama3.rotate"),
+        (ROTATE.replace("frequencies(configuration,", "frequencies({**configuration, 'partial_rotary_factor': 1},"), LINEAR, None),
+        (BY_LAYER.replace("else (local, 10000.0)", "else (local, 1000000.0)"), GEMMA, "rope.rotate"),
+        (BY_LAYER.replace("else (local, 10000.0)", "else (configuration, 10000.0)"), GEMMA, "rope.rotate"),
+        (BY_LENGTH.replace("if long else", "if False else"), PHI, "longrope.frequencies"),
+    ],
+)
+def test_code_that_misreads_a_configuration_is_convicted(
+    tmp_path: Path, code: str, configuration: Mapping[str, Any], operation: str | None
+) -> None:
+    report = judged(tmp_path, code, configuration)
+    convicted = {result.operation for result in report.results if result.convicts}
+    assert report.status is Status.DIFFERS
+    assert operation is None or operation in convicted
+
+
+def test_only_the_wrong_kind_of_layers_is_convicted(tmp_path: Path) -> None:
+    report = judged(tmp_path, BY_LAYER.replace("else (local, 10000.0)", "else (local, 1000000.0)"), GEMMA)
+    assert {result.implementation for result in report.results if result.convicts} == {"mine, sliding_attention"}
+
+
+def test_channels_that_must_not_turn_convict_where_they_change(tmp_path: Path) -> None:
+    changed = ROTATE.replace("return turned(", "return changed(turned(").replace('"]))', '"])))')
+    report = judged(tmp_path, changed + "\n\ndef changed(y):\n    y[..., -1] += 1\n    return y\n", LINEAR)
+    assert report.status is Status.DIFFERS
+    assert all("channels that don't turn" in str(result.outcome) for result in report.results if result.convicts)
+
+
+def test_what_posenc_has_no_operation_for_gets_no_verdict(tmp_path: Path) -> None:
+    report = judged(tmp_path, ROTATE, {**BASIC, "rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 2.0}})
+    assert report.status is Status.NOT_JUDGED
+    assert any("posenc has no operation for it yet" in str(result.outcome) for result in report.results)
+
+
+@pytest.mark.parametrize(
+    ("code", "configuration", "message"),
+    [
+        (ROTATE, {**STRETCHED, "rope_scaling": {"rope_type": "lama3"}}, r"config.json: rope_scaling.rope_type must be .* got 'lama3'"),
+        (ROTATE.replace("configuration):", "config):"), STRETCHED, r"rotate \(mine.py:\d+\) must be a function of x, positions with the"),
+        (ROTATE.replace("x, positions, *", "*"), STRETCHED, "must be a function of x, positions with the keywords"),
+        (ROTATE.replace('"config.rotate"', '"config.turn"'), STRETCHED, "must offer config.rotate, .* got config.turn"),
+        (ROTATE.replace('"config.rotate"', '"config.rotate", call="f(x, positions)"'), STRETCHED, "config.rotate must be called as it is"),
+        (ROTATE, {**STRETCHED, "rope_scaling": {"rope_type": "default"}, "position_embedding_type": "alibi", "model_type": "x"}, "rope"),
+    ],
+)
+def test_what_cannot_be_judged_by_a_configuration_says_why(
+    tmp_path: Path, code: str, configuration: Mapping[str, Any], message: str
+) -> None:
+    with pytest.raises(TargetError, match=message):
+        judged(tmp_path, code, configuration)
+
+
+def test_without_a_configuration_the_command_is_told(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(READER + ROTATE)
+    with pytest.raises(TargetError, match=r"must be judged by a configuration, `posenc check \S*mine.py --config CONFIG.json`, got none"):
+        run.check(str(tmp_path / "mine.py"))
+
+
+def test_a_target_names_its_configuration() -> None:
+    assert configured("config:a.json:b.py:c") == (Path("a.json"), "b.py:c")
+    assert configured("b.py") == (None, "b.py")
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text('{"rope_theta": 1, "rope_theta": 2}')
+    with pytest.raises(ConfigurationError, match="every key must stand once, got 'rope_theta' twice"):
+        loaded(path)
