@@ -26,8 +26,9 @@ class Layers:
         if model_type not in CONFIG_MAPPING:
             message = f"the library has no model type {model_type!r}"
             raise Unsupported(message)
-        self.configuration = CONFIG_MAPPING[model_type](**{name: value for name, value in section.items() if name != "model_type"})
-        self.modeling = importlib.import_module(type(self.configuration).__module__.replace("configuration_", "modeling_"))
+        whole = CONFIG_MAPPING[model_type](**{name: value for name, value in section.items() if name != "model_type"})
+        self.configuration = whole.get_text_config()
+        self.modeling = importlib.import_module(type(whole).__module__.replace("configuration_", "modeling_"))
         self.module = self._rotary()(config=self.configuration)
 
     def _rotary(self) -> Any:
@@ -40,10 +41,11 @@ class Layers:
         return every[chosen[0]]
 
     def kind(self, layer: int) -> str | None:
-        """Return the name of a layer's kind, where the module tells kinds apart."""
+        """Return the name of a layer's kind, where the module tells kinds apart; DeepSeek-V4's has two names for its own."""
         if "layer_type" not in inspect.signature(self.module.forward).parameters:
             return None
-        return str((self.configuration.layer_types or ["full_attention"])[layer])
+        name = str((self.configuration.layer_types or ["full_attention"])[layer])
+        return name if hasattr(self.module, f"{name}_inv_freq") else "main" if name == "sliding_attention" else "compress"
 
     def buffer(self, layer: int, name: str) -> Any:
         """Return what the module holds for a layer."""
@@ -60,9 +62,9 @@ class Layers:
         """Turn queries as the model's attention does; where its function takes no wider head, attention hands it the part that turns."""
         if len(tables) == 1:
             return self._complex(x, tables[0])
-        wanted = "apply_rotary_pos_emb_interleave" if getattr(self.configuration, "rope_interleave", False) else "apply_rotary_pos_emb"
-        only = next((name for name in vars(self.modeling) if name.startswith("apply_rotary_pos_emb")), wanted)
-        function = getattr(self.modeling, wanted, getattr(self.modeling, only))
+        plain: Any = getattr(self.modeling, "apply_rotary_pos_emb", None)
+        neighbours = getattr(self.configuration, "rope_interleave", True)
+        function = getattr(self.modeling, "apply_rotary_pos_emb_interleave", plain) if neighbours else plain
         latent = getattr(self.configuration, "qk_rope_head_dim", None)
         if latent and latent < x.shape[-1]:
             return torch.cat((x[..., :-latent], _applied(function, x[..., -latent:], tables)), dim=-1)

@@ -1,0 +1,39 @@
+"""What transformers makes of released configurations is judged by them; the models take every way in which its attention turns."""
+
+import json
+from pathlib import Path
+
+import pytest
+from test_configuration import RELEASED, published
+
+from conformance import run
+from conformance.calls.status import Status
+
+#: One table for both sides, a part of the head, neighbours, two kinds of layers, tables of half a head, a section for the language model.
+CHOSEN = {
+    "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate"},
+    "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
+    "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
+    "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
+    "Qwen/Qwen2.5-VL-7B-Instruct": {"rope.frequencies", "rope.rotate"},
+}
+ENTRIES = {entry["id"]: entry for entry in RELEASED}
+
+
+@pytest.mark.parametrize("model", CHOSEN)
+def test_transformers_conforms_to_the_configuration_of_a_released_model(tmp_path: Path, model: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(published(ENTRIES[model])))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == CHOSEN[model]
+
+
+def test_transformers_is_convicted_where_the_configuration_says_another_base(tmp_path: Path) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    configuration = published(ENTRIES["microsoft/phi-1"])
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**configuration, "rotary_emb_base": 777.0, "rope_theta": None}))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0, operations=["rope.frequencies"])
+    assert report.status is Status.DIFFERS
