@@ -54,7 +54,7 @@ DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "comp
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
-        *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "diffllama", "doge", "dots1", "dots3_note", "eurobert", "falcon"),
+        *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "diffllama", "doge", "dots1", "eurobert", "falcon"),
         *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
         *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
         *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen", "qwen2"),
@@ -77,6 +77,7 @@ FAMILIES = {
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": LATENT,
+    "dots3_note": Family("interleaved_to_half", trailing=True),
     "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
     "dinov3_vit": Family(base=100.0, axial=True),
     "emu3": Family(base=1e6),

@@ -31,7 +31,10 @@ def width(section: Section, rope: Section | None, layer: Layer, family: Family, 
     if head_dim is None:
         return None
     turning = rotary(section, rope, layer, head_dim, family, notes)
-    return None if turning is None else Width(head_dim, range(turning))
+    if turning is None:
+        return None
+    first = head_dim - turning if family.trailing else 0
+    return Width(head_dim, range(first, first + turning))
 
 
 def whole(pair: tuple[str, Any], notes: Notes, *, even: bool = False) -> int | None:
