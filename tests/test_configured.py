@@ -160,6 +160,13 @@ def test_what_posenc_has_no_operation_for_gets_no_verdict(tmp_path: Path) -> Non
     assert any("posenc has no operation for it yet" in str(result.outcome) for result in report.results)
 
 
+def test_kinds_of_which_no_key_says_the_layers_get_no_verdict(tmp_path: Path) -> None:
+    bases = {name: {"rope_type": "default", "rope_theta": base} for name, base in (("full_attention", 5e5), ("sliding_attention", 1e4))}
+    report = judged(tmp_path, ROTATE, {**BASIC, "model_type": "mellum", "rope_parameters": bases})
+    assert report.status is Status.NOT_JUDGED
+    assert any("must say which layers are of the kind sliding_attention" in str(result.outcome) for result in report.results)
+
+
 @pytest.mark.parametrize(
     ("code", "configuration", "message"),
     [

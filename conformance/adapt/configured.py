@@ -74,7 +74,7 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
         raise ConfigurationError(message)
     for one in offered:
         _verify(one)
-    found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading.longest)]
+    found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading)]
     if not found:
         message = f"{path.name} must have layers that turn, to be judged, got none"
         raise ConfigurationError(message)
@@ -107,7 +107,7 @@ def _verify(one: Implementation) -> None:
         raise ConfigurationError(message)
 
 
-def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], longest: int | None) -> list[Implementation]:
+def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading) -> list[Implementation]:
     """Return what a function is judged as in one kind of layers; nothing where these don't turn, or have no such number."""
     rotation = kind.rotation
     if rotation is None:
@@ -115,9 +115,9 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], l
     operation = operations().get(f"{rotation.scheme}.{one.operation.partition('.')[2]}")
     if operation is None:
         return []
-    function = _Configured(one.function, operation, configuration, kind, rotation)
+    function = _Configured(one.function, operation, configuration, kind, rotation, alone=len(reading.kinds) == 1)
     restrictions = {name: value for name, value in {**_pinned(rotation), **one.restrictions}.items() if name in operation.parameters}
-    takes = _within(one.takes, rotation, longest) if "positions" in operation.arrays else one.takes
+    takes = _within(one.takes, rotation, reading.longest) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
@@ -146,6 +146,7 @@ class _Configured:
     configuration: Mapping[str, Any]
     kind: Kind
     rotation: Rotation
+    alone: bool
 
     @property
     def __name__(self) -> str:
@@ -174,6 +175,8 @@ class _Configured:
         """What of the rotation no operation of ours computes, in words."""
         if self.rotation.operation is None:
             return next(finding.text for finding in self.kind.findings if finding.level == "missing")
+        if not (self.kind.layers or self.alone):
+            return f"the configuration must say which layers are of the kind {self.kind.name}, got no layer_types"
         given = self.rotation.attention.given
         return f"a given attention factor can't be judged yet, got {given[0]:g} and {given[1]:g}" if given != (1.0, 1.0) else ""
 
