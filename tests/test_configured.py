@@ -11,6 +11,7 @@ from conformance import run
 from conformance.adapt.configured import ConfigurationError, loaded
 from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
+from conformance.cli import main
 from conformance.isolate.targets import TargetError, configured
 
 LLAMA = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
@@ -165,6 +166,14 @@ def test_kinds_of_which_no_key_says_the_layers_get_no_verdict(tmp_path: Path) ->
     report = judged(tmp_path, ROTATE, {**BASIC, "model_type": "mellum", "rope_parameters": bases})
     assert report.status is Status.NOT_JUDGED
     assert any("must say which layers are of the kind sliding_attention" in str(result.outcome) for result in report.results)
+
+
+def test_layers_that_do_not_turn_are_told_as_not_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text(READER + ROTATE)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**STRETCHED, "model_type": "smollm3", "num_hidden_layers": 4, "no_rope_layer_interval": 4}))
+    main(["check", str(tmp_path / "mine.py"), "--config", str(path), "--level", "smoke", "--seed", "0"])
+    assert "posenc: config.json: not judged yet: every layer without rotation" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

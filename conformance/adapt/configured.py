@@ -81,6 +81,11 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
     return replace(adapter, implementations=found)
 
 
+def unjudged(path: Path) -> list[str]:
+    """Return which kinds of layers attend without a rotation: what leaves queries and keys as they are isn't judged yet."""
+    return [kind.name for kind in read(loaded(path)).kinds if kind.name.endswith("without rotation")]
+
+
 def _right(reading: Reading, path: Path) -> Reading:
     wrong = [finding.text for finding in reading.every_finding if finding.level == "error"]
     if wrong:
