@@ -5,7 +5,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds mutation mutation-sixth narrow narrow-twentieth peers wheel-check clean help
+.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released mutation mutation-sixth narrow narrow-twentieth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -100,6 +100,9 @@ accuracy-tenth: $(VENV)/.test ## a tenth of it, without a record
 seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters under 50 Hypothesis seeds and list every conviction
 	$(RUN) -m tools.seeds --count 50 numpy array_api_strict ggml equinox transformers
 	.venvs/transformers4/bin/python -m tools.seeds --count 50 transformers4
+
+released: $(VENV)/.peers ## judge what transformers makes of released models' configurations, and write docs/released.md
+	$(RUN) -m tools.released transformers
 
 peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
 

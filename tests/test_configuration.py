@@ -1,6 +1,5 @@
 """Published configurations are read as their models' facts have them, and what is wrong with one has a name."""
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +11,10 @@ from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading
 from refimpl.configuration.computing import factor_of
 from refimpl.errors import SpecificationError
+from tools.released import RELEASED, published
 
 FOLDER = Path(__file__).parent / "configurations"
-RELEASED = yaml.safe_load((FOLDER / "released.yaml").read_text(encoding="utf-8"))
 LIKE = np.zeros(0)
-
-
-def published(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry's configuration, with the lists that repeat over the layers."""
-    whole: dict[str, Any] = copy.deepcopy(entry["configuration"])
-    for path, pattern in entry.get("cycled", {}).items():
-        section = whole
-        *way, key = path.split(".")
-        for step in way:
-            section = section[step]
-        section = section if way or "text_config" not in section else section["text_config"]
-        section[key] = [pattern[layer % len(pattern)] for layer in range(section["num_hidden_layers"])]
-    return whole
 
 
 def facts(kind: Kind) -> dict[str, Any]:

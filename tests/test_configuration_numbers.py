@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_configuration import BROKEN, LIKE, RELEASED, published
+from test_configuration import BROKEN, LIKE
 
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.errors import SpecificationError
 from refimpl.schemes import llama3, longrope, partial_rope, rope, yarn
+from tools.released import RELEASED, published
 
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 500000.0}
 PHI3 = {"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 10000.0}

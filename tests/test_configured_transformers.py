@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from test_configuration import RELEASED, published
 
 from conformance import run
 from conformance.calls.status import Status
+from tools.released import RELEASED, published
 
 #: One table for both sides, a part of the head, neighbours, two kinds of layers, tables of half a head, a section for the language model.
 CHOSEN = {

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_configuration import BROKEN, RELEASED, published
+from test_configuration import BROKEN
 
 from conformance import cli
+from tools.released import RELEASED, published
 
 BY_ID = {entry["id"]: entry for entry in RELEASED}
 

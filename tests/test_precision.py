@@ -11,11 +11,12 @@ from precision_made import BFLOAT16, FLOAT16, FLOAT32, Round, kept, measured, ro
 
 from conformance import cli
 from conformance.adapt.selection import SelectionError
+from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed
 from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.pictures import PictureError
 from conformance.pictures import precision as picture
-from conformance.precision import answers, curve, record, screen, slices, survey
+from conformance.precision import answers, curve, logits, record, screen, slices, survey
 from conformance.precision.curve import Curve, Point
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
@@ -289,3 +290,21 @@ def test_the_command_refuses_what_the_target_lacks(tmp_path: Path, capsys: pytes
 
     assert cli.main(["precision", str(target)]) == 2
     assert capsys.readouterr().err.endswith("must offer a rotation, a code or a bias, got none of it\n")
+
+
+def test_of_code_that_remembers_no_logits_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = survey.load
+    monkeypatch.setattr(survey, "load", lambda names: [each for each in load(names) if logits.LADDER in each.id][:2])
+    path = tmp_path / "remembers.py"
+    path.write_text(
+        "from conformance import Adapter\n"
+        "from refimpl.schemes import rope\n"
+        "adapter, calls = Adapter('remembers', dtypes='float64'), []\n"
+        "@adapter.implements('rope.rotate')\n"
+        "def rotate(x, positions, **parameters):\n"
+        "    calls.append(1)\n"
+        "    return rope.rotate(x, positions + (len(calls) > 1), **parameters)\n"
+    )
+    (found,) = survey.curves(str(path), chosen=["rope.rotate"], head_dim=128, limits=Limits())
+    assert found.depends
+    assert found.wide is None

@@ -1,0 +1,105 @@
+"""Judge what a library makes of the configurations of released models: ``python -m tools.released`` writes docs/released.md."""
+
+import argparse
+import copy
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance import run
+from conformance.calls.outcomes import Report, Unsupported
+from conformance.calls.status import Status
+from conformance.isolate.session import Session
+from conformance.isolate.targets import CONFIGURATION, TargetError
+from conformance.version import __version__
+from tools import documents
+
+ROOT = Path(__file__).parents[1]
+RELEASED = yaml.safe_load((ROOT / "tests" / "configurations" / "released.yaml").read_text(encoding="utf-8"))
+DOCUMENT = ROOT / "docs" / "released.md"
+LEVEL, SEED = "smoke", 0
+HEAD = f"""# Released models, from configuration to rotation
+
+Each configuration of `tests/configurations/released.yaml` is handed to a library as it was published, and what the library makes of it is
+judged for every kind of layers that turns: frequencies, attention factor and rotated vectors
+([how](configurations.md#judging-code-that-reads-a-configuration)). Golden values are proven for the parameters that posenc reads off the
+configuration; that it reads them rightly is tested by facts that were written down by hand (`tests/test_configuration.py`).
+*Not judged* gives the reason: the library has no such model, or posenc no such operation. Layers that don't turn aren't judged.
+
+Written by `python -m tools.released TARGET`, at level {LEVEL} with seed {SEED}.
+"""
+
+
+def published(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry's configuration, with the lists that repeat over the layers."""
+    whole: dict[str, Any] = copy.deepcopy(entry["configuration"])
+    for path, pattern in entry.get("cycled", {}).items():
+        section = whole
+        *way, key = path.split(".")
+        for step in way:
+            section = section[step]
+        section = section if way or "text_config" not in section else section["text_config"]
+        section[key] = [pattern[layer % len(pattern)] for layer in range(section["num_hidden_layers"])]
+    return whole
+
+
+def judged(entry: Mapping[str, Any], target: str, folder: Path) -> tuple[str, str, str]:
+    """Return a model, the operations that its layers were judged as, and the verdict."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(published(entry)), encoding="utf-8")
+    try:
+        report = run.check(f"{CONFIGURATION}{path}:{target}", level=LEVEL, seed=SEED)
+    except TargetError as error:
+        return entry["id"], "", f"not judged: {str(error).replace(path.name, 'the configuration')}"
+    kinds = sorted({(result.implementation.partition(", ")[2], result.operation) for result in report.results})
+    rotations = [f"{kind}: `{operation}`" for kind, operation in kinds if operation.endswith(".rotate")]
+    return entry["id"], "; ".join(rotations), _words(report)
+
+
+def _words(report: Report) -> str:
+    if report.status is not Status.NOT_JUDGED:
+        return report.status.words
+    reasons = dict.fromkeys(
+        result.outcome.reason for result in report.results if isinstance(result.outcome, Unsupported) and result.kind == "drawn"
+    )
+    return f"not judged: {'; '.join(reasons)}"
+
+
+def lines(rows: Sequence[tuple[str, str, str]], target: str, versions: str) -> Iterator[str]:
+    """Yield the lines of the document."""
+    conform = sum(words.startswith("conforms") for _, _, words in rows)
+    unjudged = sum(words.startswith("not judged") for _, _, words in rows)
+    yield HEAD
+    yield f"posenc {__version__}, {versions}."
+    differ = len(rows) - conform - unjudged
+    yield f"Of {len(rows)} configurations `{target}` conforms to {conform}, {unjudged} are not judged, {differ} differ."
+    yield ""
+    yield from ("| model | judged as | verdict |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Judge a target by every configuration; return 1 where one differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", nargs="?", default="transformers", help="what is judged (default: transformers)")
+    target = parser.parse_args(arguments).target
+    rows = list[tuple[str, str, str]]()
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in RELEASED:
+            rows.append(judged(entry, target, Path(folder)))
+            print(f"{len(rows)} of {len(RELEASED)}: {rows[-1][0]}: {rows[-1][2]}", file=sys.stderr, flush=True)
+    documents.write(DOCUMENT.parent, {DOCUMENT.name: "\n".join(lines(rows, target, _versions(target))) + "\n"})
+    return int(any(not words.startswith(("conforms", "not judged")) for _, _, words in rows))
+
+
+def _versions(target: str) -> str:
+    with Session(target) as session:
+        return ", ".join(f"{name} {version}" for name, version in session.about["versions"].items())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
