@@ -171,8 +171,15 @@ def test_a_target_in_no_package_that_exists_is_told_so_and_nothing_is_to_be_inst
 
 
 def test_an_absent_library_is_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(LibraryMissing, match=r"needs nosuchlibrary: pip install nosuchlibrary$"):
+    with pytest.raises(LibraryMissing, match=r"needs the module nosuchlibrary, which isn't installed$"):
         targets.load(written(tmp_path, "import nosuchlibrary\n"))
+
+
+def test_a_distribution_is_named_only_where_it_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "paddle", None)
+
+    with pytest.raises(LibraryMissing, match=r"needs paddle: pip install paddlepaddle$"):
+        targets.load(written(tmp_path, "import paddle\n"))
 
 
 def test_an_absent_framework_is_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

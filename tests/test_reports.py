@@ -316,10 +316,11 @@ def test_drawn_cases_are_compared_by_operation_since_every_run_draws_its_own() -
     [
         ((), "no evidence any more"),
         ((enough(right(), golden=0, missing=("all refused",)),), "24 golden cases -> none"),
+        ((enough(right(), golden=5),), "24 golden cases -> 5"),
         ((enough(right(), missing=("9 of 24 refused",)),), "enough evidence -> 9 of 24 refused"),
         ((enough(right(), excluded=("degrees",), not_excluded=("not-turned",)),), "not excluded any more: not-turned"),
     ],
-    ids=["gone", "none", "not-enough", "a-mistake"],
+    ids=["gone", "none", "few", "not-enough", "a-mistake"],
 )
 def test_less_evidence_is_worse(evidence: tuple[Evidence, ...], words: str) -> None:
     found = changes.between([a_report(right())], [a_report(right(), evidence=evidence)])
@@ -331,6 +332,10 @@ def test_less_evidence_is_worse(evidence: tuple[Evidence, ...], words: str) -> N
 
 def test_more_evidence_is_no_change() -> None:
     assert not changes.between([a_report(right())], [a_report(right(), evidence=(enough(right(), golden=99, excluded=()),))]).worse
+
+
+def test_a_draw_of_somewhat_fewer_golden_cases_is_no_change() -> None:
+    assert not changes.between([a_report(right())], [a_report(right(), evidence=(enough(right(), golden=6),))]).worse
 
 
 def test_an_incomplete_record_is_compared_with_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

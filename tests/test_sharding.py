@@ -75,6 +75,11 @@ def test_what_is_no_part_is_refused(text: str) -> None:
         parse(text)
 
 
+def test_more_parts_than_can_be_are_told_the_bound() -> None:
+    with pytest.raises(SelectionError, match=r"1 <= NUMBER <= COUNT <= 9999, got '1/99999'$"):
+        parse("1/99999")
+
+
 def test_an_interruption_of_parts_side_by_side_leaves_an_incomplete_report(tmp_path: Path) -> None:
     program = "import sys; from conformance.cli import main; sys.exit(main())"
     arguments = ["check", "numpy", "--jobs", "2", "--level", "full", "--report", str(tmp_path)]

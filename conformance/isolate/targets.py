@@ -187,7 +187,11 @@ def _imported(target: str, action: Callable[[], ModuleType]) -> ModuleType:
 def _needs(who: str, error: ModuleNotFoundError) -> str:
     missing = (error.name or who).split(".", 1)[0]
     beside = near_miss(missing, [path.stem for path in Path(who).parent.glob("*.py")]) if Path(who).is_file() else ""
-    return f"{who} needs {missing}{beside or f': pip install {DISTRIBUTIONS.get(missing, missing)}'}"
+    if beside:
+        return f"{who} needs {missing}{beside}"
+    if who in BUNDLED or missing in FRAMEWORKS:
+        return f"{who} needs {missing}: pip install {DISTRIBUTIONS.get(missing, missing)}"
+    return f"{who} needs the module {missing}, which isn't installed"
 
 
 def _broken(target: str, error: BaseException) -> str:

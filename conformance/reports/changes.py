@@ -15,6 +15,8 @@ Key = tuple[str, str, str, str, str]
 #: What is no failure, and worse than to pass.
 LOST = (Unsupported, NotJudged, HarnessError)
 NAMED = 3
+#: Every run draws other cases: golden cases are less evidence where there are fewer than one in so many of before.
+FEWER = 4
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ def _less(old: Sequence[Report], new: Sequence[Report]) -> Iterator[str]:
 
 
 def _lost(was: Evidence, now: Evidence) -> str:
-    if was.golden and not now.golden:
-        return f"{counted(was.golden, 'golden case', 'golden cases')} -> none"
+    if now.golden * FEWER < was.golden:
+        return f"{counted(was.golden, 'golden case', 'golden cases')} -> {now.golden or 'none'}"
     if now.missing and not was.missing:
         return f"enough evidence -> {'; '.join(now.missing)}"
     names = [name for name in now.not_excluded if name in was.excluded]

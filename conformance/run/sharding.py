@@ -55,7 +55,7 @@ def parse(text: str) -> Shard:
     found = re.fullmatch(r"([0-9]{1,4})/([0-9]{1,4})", text)
     shard = Shard(*map(int, found.groups())) if found else Shard(0, 0)
     if not 1 <= shard.number <= shard.of:
-        message = f"shard must be NUMBER/COUNT with 1 <= NUMBER <= COUNT, got {text!r}"
+        message = f"shard must be NUMBER/COUNT with 1 <= NUMBER <= COUNT <= 9999, got {text!r}"
         raise SelectionError(message)
     return shard
 
