@@ -54,6 +54,35 @@ def queries_and_keys(q, k, position_ids):
     return halves(q, angles(position_ids, q.shape[-1])), halves(k, angles(position_ids, k.shape[-1]))
 
 
+def keys_turned_back(q, k, position_ids):
+    return halves(q, angles(position_ids, q.shape[-1])), halves(k, -angles(position_ids, k.shape[-1]))
+
+
+def keys_alone(q, k, position_ids):
+    return q, halves(k, angles(position_ids, k.shape[-1]))
+
+
+def keys_of_another_base(q, k, position_ids):
+    return halves(q, angles(position_ids, q.shape[-1])), halves(k, angles(position_ids, k.shape[-1], 1_000.0))
+
+
+def queries_turned_with_tables(q, k, cos, sin):
+    first, second = np.split(q, 2, axis=-1)
+    return q * cos + np.concatenate([-second, first], axis=-1) * sin, k
+
+
+def scaled_down(q, k):
+    return q / q.shape[-1] ** 0.5, k
+
+
+def quarter_whatever_is_asked(x, positions, rotary_dim=None):
+    return np.concatenate([halves(x[..., :16], angles(positions, 16)), x[..., 16:]], axis=-1)
+
+
+def usual_base_whatever_is_asked(x, positions, base=32.0):
+    return halves(x, angles(positions, x.shape[-1], 32.0))
+
+
 def some_channels(x, positions):
     return np.concatenate([halves(x[..., :16], angles(positions, 16)), x[..., 16:]], axis=-1)
 

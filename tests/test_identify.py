@@ -236,6 +236,19 @@ def test_code_as_people_write_it_shows_its_parameters(name: str, expected: dict[
     assert set(got) - set(expected) <= {"tables", "order"}
 
 
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"), [("quarter_whatever_is_asked", "rotary_dim", 16), ("usual_base_whatever_is_asked", "base", 32.0)]
+)
+def test_an_argument_that_counts_for_nothing_isnt_followed_where_its_value_is_asked_for(name: str, parameter: str, value: object) -> None:
+    told = found(name)
+    assert told.identity is not None
+    assert told.probe is not None
+
+    fates = settings(told.identity, told.probe)
+
+    assert restrictions(fates)[parameter] == value
+
+
 def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor() -> None:
     got = shown("yarn")
 
@@ -265,6 +278,11 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
         ("by_squares", "angles that are no multiples of the position"),
         ("by_small_cubes", "angles that are no multiples of the position"),
         ("unchanged", "it returns x unchanged at every position"),
+        ("scaled_down", "one matrix for all positions, every vector 0.125 times as long: nothing depends on the position"),
+        ("keys_turned_back", "not alike: queries are rope.rotate (direction positive), keys are rope.rotate (direction negative)"),
+        ("keys_of_another_base", "not alike: queries are rope.rotate (base 10000), keys are rope.rotate (base 1000)"),
+        ("keys_alone", "not alike: queries are no known scheme (it returns x unchanged at every position), keys are rope.rotate"),
+        ("queries_turned_with_tables", "not alike: queries are rope.rotate"),
         ("only_zero", "only position 0 was accepted"),
         ("one_ratio", "but of 12 heads: of 12 heads, max_bias 12, slopes paper, form row"),
         ("learned_rows", "rows that are no sines and cosines and no digits"),
@@ -456,6 +474,28 @@ def test_code_for_other_arrays_is_told_which_framework_to_add(capsys: pytest.Cap
 
     assert status == 2
     assert err.endswith(": arrays of numpy were given; add --framework torch if it takes those of torch\n")
+
+
+def test_a_file_named_after_a_library_is_no_sign_of_its_arrays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "torch_code.py"
+    path.write_text("def rope(x, positions):\n    raise ValueError\n")
+
+    status, _, err = command(capsys, f"{path}:rope")
+
+    assert status == 2
+    assert "--framework" not in err
+
+
+def test_a_function_that_returns_nothing_is_told_to_be_wrapped_where_it_writes_over_its_input(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "in_place.py"
+    path.write_text("import torch\n\n\ndef rope(x, positions):\n    x.mul_(positions[0])\n")
+
+    status, _, err = command(capsys, f"{path}:rope")
+
+    assert status == 2
+    assert err.endswith("got None: is there a return? If it writes over its input, wrap it in a function that returns that\n")
 
 
 def test_a_library_that_only_the_function_imports_is_seen() -> None:

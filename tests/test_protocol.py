@@ -319,7 +319,7 @@ def test_a_command_that_can_t_be_started_is_refused(command: str) -> None:
         (["check"], "check must get a TARGET or a --command, got neither"),
         (["check", "--command", "no-such-program-anywhere"], "command must start with a program that can be run"),
         (["check", "--command", f"{sys.executable} -c pass"], "must answer describe, got nothing usable: the program ended with exit"),
-        (["protocol", "replay", "rope.rotate/no-such-case"], "case must be one that `posenc list` names"),
+        (["protocol", "replay", "rope.rotate/no-such-case"], "case must be one that `posenc show rope.rotate` names"),
     ],
 )
 def test_what_is_wrong_with_a_command_is_said_in_one_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

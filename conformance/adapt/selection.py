@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Sequence
 
-from conformance.adapt.adapter import near_miss
+from conformance.adapt.adapter import DTYPES, near_miss
 from conformance.spec.declarations import operations as declared
 from conformance.spec.declarations import schemes as declared_schemes
 from conformance.spec.profiles import PROFILES
@@ -40,7 +40,14 @@ def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> No
     """Raise ``SelectionError`` at the first name that isn't known."""
     for name in names:
         if name not in known:
-            message = f"{thing} must be one that `posenc list` names, got {name!r}{near_miss(name, known)}"
-            if thing == "profile":
-                message = f"profile must be one of {', '.join(known)}, got {name!r}{near_miss(name, known)}"
+            message = f"{thing} must be one {_where(thing, name, known)}, got {name!r}{near_miss(DTYPES.get(name, name), known)}"
             raise SelectionError(message)
+
+
+def _where(thing: str, name: str, known: Collection[str]) -> str:
+    """Say where the names stand: in this line, if they are few."""
+    if thing in ("profile", "framework"):
+        return f"of {', '.join(known)}"
+    operation = name.partition("/")[0]
+    shown = f"show {operation if operation in declared() else 'OPERATION'}" if thing == "case" else "list"
+    return f"that `posenc {shown}` names"

@@ -1,6 +1,7 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,11 @@ AFTER_OTHERS = "a call that was refused after others is answered when it is aske
 DIFFERS = "answers differ from one fresh worker to the next"
 #: What an exception names where arrays of one library came to code for another.
 ARRAYS = ("ndarray", "Tensor", "torch")
+#: Where an exception came from, whose file may have the name of a library.
+PLACE = re.compile(r" \([^()]*:\d+ in [^()]*\)")
+NONE = ", got None"
+#: What is said of code that returns nothing.
+IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -149,13 +155,16 @@ def _nothing(target: str, found: Found) -> str:
         return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {hint}"
     tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
     more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
-    return f"{target} must answer some call, got nothing usable from {tried}{more}{_other_arrays(found)}"
+    nothing = all(reason.endswith(NONE) for _, reason in found.tried)
+    return f"{target} must answer some call, got nothing usable from {tried}{more}{IN_PLACE if nothing else _other_arrays(found)}"
 
 
 def _other_arrays(found: Found) -> str:
     """Return what to add where the arrays that were given, those of a guessed library, may be what is refused."""
     library = found.signature.framework
-    if not any(words in reason for _, reason in found.tried for words in ARRAYS):
+    own = f"an array of {library} or a number"
+    reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
+    if not any(words in reason for reason in reasons for words in ARRAYS):
         return ""
     other = "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"

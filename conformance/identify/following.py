@@ -7,7 +7,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.kinds import look
 from conformance.identify.plans import SPELLED
-from conformance.identify.probe import Exchange, Probe, other
+from conformance.identify.probe import Exchange, Probe, others
 from conformance.spec.declarations import operations
 
 #: How many calls must be answered alike for a setting to change nothing.
@@ -96,8 +96,9 @@ class _Asking:
             return parameter.choices
         if parameter.kind is bool:
             return (True, False)
-        changed = other(role(name))
-        return () if changed is None or changed == self.probe.settings.get(role(name)) else (changed,)
+        own = self.identity.parameters.get(name)
+        known = [value for value in others(role(name)) if value != self.probe.settings.get(role(name))]
+        return tuple(value for value in known if own is None or not own.holds(value))[:1]
 
     def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
         """Return what the parameter shows when it is asked to have a value, ``None`` where the function refuses or is another."""

@@ -166,10 +166,31 @@ def _pair(probe: Probe) -> Identity:
         if "offset" in probe.plan.probed:
             raise
         return attention.identify(probe)
-    identity = _sized(rotary.identify(found), found)
+    identity = _alike(_sized(rotary.identify(found), found), found)
     apart = "query_positions" in probe.plan.probed
     both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if apart else None
     return replace(identity, operation=both or identity.operation)
+
+
+def _alike(identity: Identity, found: turns.Turns) -> Identity:
+    """Return what queries are, unless keys are something else, so that no scheme says both."""
+    if not {"q", "k"} <= set(found.probe.plan.probed) or not found.unlike():
+        return identity
+    keys = rotary.identify(replace(found, result=1))
+    if {identity.operation, keys.operation} == {None}:
+        return identity
+    said = f"queries are {_beside(identity, keys)}, keys are {_beside(keys, identity)}"
+    return Identity(None, f"queries and keys are turned, but not alike: {said}")
+
+
+def _beside(identity: Identity, other: Identity) -> str:
+    """Say what an identity is, with the parameters in which another differs."""
+    if identity.operation is None:
+        return f"no known scheme ({identity.what})"
+    shown, again = identity.parameters, other.parameters
+    values = {name: seen.value for name, seen in shown.items() if name in again and not seen.holds(again[name].value)}
+    apart = [f"{name} {value:.10g}" if isinstance(value, float) else f"{name} {value}" for name, value in values.items()]
+    return f"{identity.operation} ({', '.join(apart)})" if apart else identity.operation
 
 
 def _gradient(probe: Probe) -> Identity:
@@ -194,6 +215,7 @@ def _apply(probe: Probe) -> Identity:
         repeated = replace(found, tables="repeated")
         again = rotary.identify(repeated)
         found, identity = (repeated, again) if again.operation is not None else (found, identity)
+    identity = _alike(identity, found)
     operation = sibling(str(identity.operation), "x", "cos", "sin")
     if operation is None:
         return replace(identity, operation=None)

@@ -1,5 +1,6 @@
 """A linear map at every position: is it a rotation in pairs, which pairs, how long, how large, and if it is none, why not."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,11 +152,14 @@ def stretch(positions: np.ndarray, maps: np.ndarray, pairing: Pairing, tolerance
 
 def _still(matrix: np.ndarray, tolerance: float) -> str:
     square = matrix.T @ matrix
-    kept = np.abs(square - np.eye(len(matrix)) * np.mean(np.diag(square))).max() <= 8 * tolerance
+    size = math.sqrt(np.mean(np.diag(square)))
+    kept = np.abs(square - np.eye(len(matrix)) * size**2).max() <= 8 * tolerance
     values = np.linalg.svd(matrix, compute_uv=False)
     if np.abs(matrix - np.eye(len(matrix))).max() <= tolerance:
         return "it returns x unchanged at every position"
-    how = "norm-preserving" if kept else f"not norm-preserving (it stretches by {values.min():.3g} to {values.max():.3g})"
+    how = f"not norm-preserving (it stretches by {values.min():.3g} to {values.max():.3g})"
+    if kept:
+        how = "norm-preserving" if abs(size - 1) <= 8 * tolerance else f"every vector {size:.3g} times as long"
     return f"one matrix for all positions, {how}: nothing depends on the position"
 
 

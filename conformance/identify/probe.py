@@ -122,6 +122,8 @@ def usual(role: str, plan: Plan) -> object:
     return next(iter(candidates(parameter))) if parameter.required else parameter.default
 
 
-def other(role: str) -> object:
-    """Return what a setting is changed to, or nothing where no other value is known."""
-    return SECOND[role] if role in SECOND else next(reversed(TYPICAL.get(role, (None,))))
+def others(role: str) -> Sequence[object]:
+    """Return what a setting may be changed to, the best first; nothing where no other value is known."""
+    if role in SECOND:
+        return [value for value in (SECOND[role], FIRST.get(role)) if value is not None] if SECOND[role] is not None else ()
+    return [value for value in reversed(TYPICAL.get(role, ())) if value is not None]

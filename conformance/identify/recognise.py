@@ -10,7 +10,7 @@ from conformance.identify.asking import OutOfTimeError, Refused, Signature, Stra
 from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
-from conformance.identify.probe import Exchange, Probe, first, other
+from conformance.identify.probe import Exchange, Probe, first, others
 
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
@@ -85,7 +85,7 @@ def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given
     for plan in [said] if said is not None else plans.candidates(signature):
         yield replace(first(strangers, signature, plan, given), seen=[])
         if "shift" in plan.needs and "shift" not in given:
-            yield replace(first(strangers, signature, plan, {**given, "shift": other("shift")}), seen=[])
+            yield replace(first(strangers, signature, plan, {**given, "shift": others("shift")[0]}), seen=[])
 
 
 def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:

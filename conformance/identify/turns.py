@@ -21,6 +21,8 @@ DTYPES = ("float32", "float64", "bfloat16", "float16")
 LONGEST = 4_096
 TABLES = ("pair", "tiled", "repeated")
 SAME = 1e-6
+#: How far apart queries and keys are that come back unlike, which a half format doesn't make them.
+APART = 5e-2
 #: How many orders and forms are tried with position 0 alone, at every width.
 PATIENCE = 6
 #: What says which of several lists of factors counts.
@@ -38,6 +40,7 @@ class Turns:
     form: str
     positions: Positions | Literal["only_zero"] = "any"
     tables: str = "pair"
+    result: int = 0
 
     def __call__(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the result, or raise ``Refused``."""
@@ -60,10 +63,20 @@ class Turns:
             return np.concatenate(rows).reshape(x.shape)
         shaped = arranged(x, self.order)
         values = self.probe(**self._arrays(shaped, positions, x.shape))
-        if values[0].shape != shaped.shape:
-            message = f"the result has shape {values[0].shape} where x has {shaped.shape}"
+        value = values[self.result]
+        if value.shape != shaped.shape:
+            message = f"the result has shape {value.shape} where x has {shaped.shape}"
             raise Refused(message)
-        return restored(values[0], self.order, x.shape)
+        return restored(value, self.order, x.shape)
+
+    def unlike(self) -> bool:
+        """Whether queries and keys come back, and unlike where the same went in."""
+        x = 1 + np.arange(3 * self.width).reshape(1, 1, 3, -1) % 7 / 4
+        positions = np.zeros(3, dtype=int) if self.positions == "only_zero" else np.arange(3)
+        shaped = arranged(x, self.order)
+        values = self.probe(**self._arrays(shaped, positions, x.shape))
+        same_shape = len(values) > 1 and values[0].shape == values[1].shape == shaped.shape
+        return same_shape and not np.allclose(values[0], values[1], atol=APART * np.abs(x).max())
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
