@@ -101,6 +101,10 @@ def rotate(x, positions, *, configuration, length):
 """
 
 
+def declared(declaration: str) -> str:
+    return ROTATE.replace('"config.rotate"', f'"config.rotate", {declaration}')
+
+
 def judged(folder: Path, code: str, configuration: Mapping[str, Any]) -> Report:
     (folder / "mine.py").write_text(READER + code)
     (folder / "config.json").write_text(json.dumps(configuration))
@@ -141,6 +145,26 @@ def test_code_that_misreads_a_configuration_is_convicted(
     convicted = {result.operation for result in report.results if result.convicts}
     assert report.status is Status.DIFFERS
     assert operation is None or operation in convicted
+
+
+def test_a_table_as_long_as_the_configuration_says_conforms_although_the_factor_reaches_further(tmp_path: Path) -> None:
+    table = ROTATE.replace("    return", '    assert positions.size == 0 or positions.max() < configuration["max_position_embeddings"]\n    return')
+    report = judged(tmp_path, table, {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "factor": 32.0}})
+    assert report.status is Status.CONFORMS
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ('configuration["rope_scaling"]["factor"] *= 2', Status.DIFFERS),
+        ('configuration.setdefault("head_dim", 16)', Status.CONFORMS),
+    ],
+)
+def test_a_call_that_changes_the_configuration_is_convicted_where_later_calls_read_it(
+    tmp_path: Path, change: str, status: Status
+) -> None:
+    code = ROTATE.replace("    return", "    y =") + f"    {change}\n    return y\n"
+    assert judged(tmp_path, code, STRETCHED).status is status
 
 
 def test_only_the_wrong_kind_of_layers_is_convicted(tmp_path: Path) -> None:
@@ -185,6 +209,10 @@ def test_layers_that_do_not_turn_are_told_as_not_judged(tmp_path: Path, capfd: p
         (ROTATE.replace('"config.rotate"', '"config.turn"'), STRETCHED, "must offer config.rotate, .* got config.turn"),
         (ROTATE.replace('"config.rotate"', '"config.rotate", call="f(x, positions)"'), STRETCHED, "config.rotate must be called as it is"),
         (ROTATE, {**STRETCHED, "rope_scaling": {"rope_type": "default"}, "position_embedding_type": "alibi", "model_type": "x"}, "rope"),
+        (declared('axes="batch token head channel"'), STRETCHED, "config.rotate: axes must be those"),
+        (declared('tables="thrice"'), STRETCHED, "config.rotate: tables must be one of"),
+        (declared('layot="half"'), STRETCHED, "must declare no parameter but .* got 'layot'"),
+        (declared('base=10000.0'), STRETCHED, "the configuration says the others, got 'base'"),
     ],
 )
 def test_what_cannot_be_judged_by_a_configuration_says_why(

@@ -10,7 +10,8 @@ from typing import Any
 
 from conformance.adapt.adapter import Adapter, Implementation, Unsupported
 from conformance.adapt.signatures import VARIADIC, parameters, place
-from conformance.calls.takes import Takes
+from conformance.calls.form import nonsense
+from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
 from refimpl.spec import Operation
@@ -19,6 +20,8 @@ from refimpl.spec import Operation
 OFFERED: Mapping[str, tuple[str, ...]] = {"config.rotate": ("x", "positions"), "config.frequencies": (), "config.attention_factor": ()}
 #: What each may take by keyword.
 KEYWORDS = ("configuration", "layer", "length")
+#: Which parameters it may declare: no key says them.
+DECLARED = ("layout", "direction")
 #: What a file may have, and an object in it: published ones have some hundred keys.
 MOST_BYTES, MOST_KEYS = 16 << 20, 10_000
 #: How many names a message shows.
@@ -112,6 +115,16 @@ def _verify(one: Implementation) -> None:
         raise ConfigurationError(message)
 
 
+def _verify_declared(one: Implementation, operation: Operation) -> None:
+    """Raise where a function declares what no code could mean, or what the configuration says."""
+    for wrong in (*misplaced(one.takes, operation), *nonsense(one.form, operation, one.takes)):
+        message = f"{one.operation}: {wrong}"
+        raise ConfigurationError(message)
+    for name in one.restrictions.keys() - {*DECLARED}:
+        message = f"{one.operation} must declare no parameter but {' and '.join(DECLARED)}: the configuration says the others, got {name!r}"
+        raise ConfigurationError(message)
+
+
 def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading) -> list[Implementation]:
     """Return what a function is judged as in one kind of layers; nothing where these don't turn, or have no such number."""
     rotation = kind.rotation
@@ -120,18 +133,18 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     operation = operations().get(f"{rotation.scheme}.{one.operation.partition('.')[2]}")
     if operation is None:
         return []
-    function = _Configured(one.function, operation, configuration, kind, rotation, alone=len(reading.kinds) == 1)
+    _verify_declared(one, operation)
+    function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1)
     restrictions = {name: value for name, value in {**_pinned(rotation), **one.restrictions}.items() if name in operation.parameters}
-    takes = _within(one.takes, rotation, reading.longest) if "positions" in operation.arrays else one.takes
+    takes = _within(one.takes, reading.longest) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
 
 
-def _within(takes: Takes, rotation: Rotation, longest: int | None) -> Takes:
+def _within(takes: Takes, longest: int | None) -> Takes:
     """Return what a function takes of positions: those that its model may have, unless it declares others."""
-    scaled = rotation.parameters.get("original_length", 0) * rotation.parameters.get("factor", 1)
-    highest = None if longest is None else max(longest, round(scaled)) - 1
+    highest = None if longest is None else longest - 1
     lowest = 0 if takes.lowest is None else takes.lowest
     return replace(takes, lowest=lowest, highest=highest if takes.highest is None else takes.highest)
 
@@ -144,7 +157,10 @@ def _pinned(rotation: Rotation) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class _Configured:
-    """A function of a configuration, called as the operation that one kind of its layers computes."""
+    """A function of a configuration, called as the operation that one kind of its layers computes.
+
+    What a call changes in the configuration stands there for the next, as where a model's layers share it.
+    """
 
     function: Callable[..., Any]
     operation: Operation
@@ -167,8 +183,9 @@ class _Configured:
         """Give the configuration in place of parameters; factors that are drawn stand in it."""
         if self._unjudged:
             raise Unsupported(self._unjudged)
-        configuration = deepcopy(dict(self.configuration))
+        configuration = self.configuration
         if self.rotation.factors is not None and self.operation.arrays:
+            configuration = deepcopy(configuration)
             _fill(configuration, {f"{name}_factor": list(map(float, values)) for name, values in zip(FACTORS, arrays[-2:], strict=True)})
             arrays = arrays[:-2]
         layer = self.kind.layers[0] if self.kind.layers else 0
