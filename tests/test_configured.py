@@ -148,8 +148,9 @@ def test_code_that_misreads_a_configuration_is_convicted(
 
 
 def test_a_table_as_long_as_the_configuration_says_conforms_although_the_factor_reaches_further(tmp_path: Path) -> None:
-    table = ROTATE.replace("    return", '    assert positions.size == 0 or positions.max() < configuration["max_position_embeddings"]\n    return')
-    report = judged(tmp_path, table, {**STRETCHED, "rope_scaling": {**STRETCHED["rope_scaling"], "factor": 32.0}})
+    bound = 'positions.max(initial=0) < configuration["max_position_embeddings"]'
+    table = ROTATE.replace("    return", f"    assert {bound}\n    return")
+    report = judged(tmp_path, table, {**STRETCHED, "rope_scaling": {"rope_type": "llama3", "factor": 32.0, **LLAMA}})
     assert report.status is Status.CONFORMS
 
 
@@ -212,7 +213,7 @@ def test_layers_that_do_not_turn_are_told_as_not_judged(tmp_path: Path, capfd: p
         (declared('axes="batch token head channel"'), STRETCHED, "config.rotate: axes must be those"),
         (declared('tables="thrice"'), STRETCHED, "config.rotate: tables must be one of"),
         (declared('layot="half"'), STRETCHED, "must declare no parameter but .* got 'layot'"),
-        (declared('base=10000.0'), STRETCHED, "the configuration says the others, got 'base'"),
+        (declared("base=10000.0"), STRETCHED, "the configuration says the others, got 'base'"),
     ],
 )
 def test_what_cannot_be_judged_by_a_configuration_says_why(
