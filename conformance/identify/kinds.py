@@ -180,7 +180,7 @@ def _alike(identity: Identity, found: turns.Turns) -> Identity:
     if {identity.operation, keys.operation} == {None}:
         return identity
     said = f"queries are {_beside(identity, keys)}, keys are {_beside(keys, identity)}"
-    return Identity(None, f"queries and keys are turned, but not alike: {said}")
+    return Identity(None, f"queries and keys come back, but not alike: {said}")
 
 
 def _beside(identity: Identity, other: Identity) -> str:
