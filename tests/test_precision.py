@@ -14,9 +14,10 @@ from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed
 from conformance.calls.subject import CallFailedError, CallRefusedError
+from conformance.judge import logits
 from conformance.pictures import PictureError
 from conformance.pictures import precision as picture
-from conformance.precision import answers, curve, logits, record, screen, slices, survey
+from conformance.precision import answers, curve, record, screen, slices, survey
 from conformance.precision.curve import Curve, Point
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
