@@ -1,0 +1,55 @@
+"""The page about released models says what was judged, and what wasn't."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import released
+
+ENTRY = {
+    "id": "somebody/small",
+    "configuration": {
+        "model_type": "llama",
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "max_position_embeddings": 512,
+        "rope_theta": 500000.0,
+        "rope_scaling": {
+            "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 64,
+        },
+    },
+}
+READER = str(Path(__file__).parents[1] / "examples" / "numpy_configured.py")
+
+
+def test_a_configuration_is_judged_for_its_kinds_of_layers(tmp_path: Path) -> None:
+    assert released.judged(ENTRY, READER, tmp_path) == ("somebody/small", "every layer: `llama3.rotate`", "conforms")
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "posenc has no operation for it yet"),
+        ({"alibi": True}, "must have layers that turn"),
+    ],
+)
+def test_what_is_not_judged_says_why(tmp_path: Path, changed: dict[str, object], words: str) -> None:
+    entry = {**ENTRY, "configuration": {**ENTRY["configuration"], **changed}}  # type: ignore[dict-item]
+    told = released.judged(entry, READER, tmp_path)[2]
+    assert told.startswith("not judged: ")
+    assert words in told
+    assert str(tmp_path) not in told
+
+
+def test_the_page_counts_its_rows() -> None:
+    rows = [("a", "", "conforms"), ("b", "", "not judged: x"), ("c", "", "does not conform")]
+    text = "\n".join(released.lines(rows, "mine", "python 3"))
+    assert "Of 3 configurations `mine` conforms to 1, 1 are not judged, 1 differ." in text
+
+
+def test_the_published_page_has_a_row_for_every_configuration() -> None:
+    rows = re.findall(r"^\| (\S+) \| .* \|$", released.DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert rows[1:] == [entry["id"] for entry in released.RELEASED]
