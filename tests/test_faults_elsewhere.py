@@ -232,6 +232,18 @@ def test_identify_says_that_a_refused_call_is_answered_in_a_fresh_worker(tmp_pat
     assert "a call that was refused after others is answered when it is asked alone, in a fresh worker" in told
 
 
+def test_identify_tells_of_an_exception_that_comes_at_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = (
+        "def f(num_heads, max_bias=8.0):\n"
+        "    CALLS.append(1)\n"
+        "    if len(CALLS) % 3 == 0: raise SystemExit(0)\n"
+        "    return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
+    )
+    told = identified(tmp_path, capsys, source, status=1)
+    assert "alibi.slopes" in told
+    assert "a call that was answered when it was made again ended with SystemExit" in told
+
+
 def test_identify_takes_no_call_that_ended_its_process_once_for_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = (
         "def f(x, positions, base=10_000.0):\n"

@@ -130,13 +130,21 @@ class Strangers(Session):
         if self.over:
             raise OutOfTimeError
         header, arrays = request(arguments, keywords, dtype, strided=strided)
+        reply, values = self._replied(index, header, arrays)
+        if reply["status"] != "ok":
+            first = reply["message"]
+            reply, values = self._replied(index, header, arrays)
+            if reply["status"] != "ok":
+                raise Refused(first)
+            self.unanswered.setdefault(index, {})[f"a call that was answered when it was made again ended with {first}"] = None
+        return values, reply["complex"]
+
+    def _replied(self, index: int, header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Return the reply to a call, or raise ``Refused`` where none comes."""
         try:
-            reply, values = self._twice(index, header, arrays)
+            return self._twice(index, header, arrays)
         except CallFailedError as error:
             raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
-        if reply["status"] != "ok":
-            raise Refused(reply["message"])
-        return values, reply["complex"]
 
 
 def request(
