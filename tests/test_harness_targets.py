@@ -9,6 +9,7 @@ import pytest
 
 from conformance import Adapter
 from conformance.adapt.adapter import AdapterError
+from conformance.identify.inside import SEPARATOR, undeclared
 from conformance.isolate import targets
 from conformance.isolate.targets import LibraryMissing, TargetError
 
@@ -40,6 +41,22 @@ def offering(folder: Path, restrictions: str) -> str:
 
 def test_an_unknown_name_gets_the_near_miss() -> None:
     assert refusal("numpyy").endswith("got 'numpyy' (did you mean numpy?)")
+
+
+def test_a_file_that_lacks_its_ending_gets_the_near_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, "")
+    monkeypatch.chdir(tmp_path)
+    assert refusal("mine").endswith("got 'mine' (did you mean mine.py?)")
+
+
+def test_the_name_of_a_scheme_gets_its_operations(tmp_path: Path) -> None:
+    assert refusal(offering(tmp_path, "'binary'")).endswith("got 'binary' (it has binary.encode, binary.add)")
+
+
+def test_a_framework_that_is_missing_is_named_also_where_no_adapter_declares_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "def f(x, positions):\n    return x\n")
+    with pytest.raises(LibraryMissing, match="paddle needs paddle: pip install paddlepaddle"):
+        undeclared(f"{path}:f{SEPARATOR}paddle")
 
 
 def test_a_missing_file_is_named() -> None:

@@ -13,7 +13,6 @@ from conformance.adapt import signatures
 from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
 from conformance.adapt.arrays import MalformedError, NumPy
-from conformance.adapt.frameworks import FRAMEWORKS
 from conformance.adapt.results import exact
 from conformance.isolate import serving, targets
 from conformance.isolate.serving import Answer
@@ -132,7 +131,7 @@ def _stranger(target: str, value: object, name: str, framework: str) -> Stranger
     if framework not in NAMES:
         message = f"framework must be one of {', '.join(NAMES)}, got {framework!r}{near_miss(framework, NAMES)}"
         raise targets.TargetError(message)
-    return Stranger(name, value, FRAMEWORKS[framework](None), framework)
+    return Stranger(name, value, targets.library(framework), framework)
 
 
 def _kind(value: object) -> str:

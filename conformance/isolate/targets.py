@@ -101,10 +101,15 @@ def verify(adapter: Adapter) -> None:
 
 def framework(adapter: Adapter) -> NumPy:
     """Return the adapter's array library, or raise ``LibraryMissing``."""
+    return library(adapter.framework, adapter.device)
+
+
+def library(name: str, device: str | None = None) -> NumPy:
+    """Return the array library of a name, or raise ``LibraryMissing``."""
     try:
-        return FRAMEWORKS[adapter.framework](adapter.device)
+        return FRAMEWORKS[name](device)
     except ModuleNotFoundError as error:
-        raise LibraryMissing(_needs(adapter.framework, error)) from error
+        raise LibraryMissing(_needs(name, error)) from error
 
 
 def _adapter(target: str) -> Adapter:
@@ -118,8 +123,12 @@ def _adapter(target: str) -> Adapter:
     if colon and place and name:
         return _named(target, module(place), name)
     known = f"a file, file:object, module:object or one of {', '.join(BUNDLED)}"
-    message = f"target must be {known}, got {target!r}{near_miss(target, BUNDLED)}"
+    message = f"target must be {known}, got {target!r}{near_miss(target, [*BUNDLED, *_files_here()])}"
     raise TargetError(message)
+
+
+def _files_here() -> list[str]:
+    return [path.name for path in Path.cwd().glob("*.py")]
 
 
 def module(name: str) -> ModuleType:
@@ -245,6 +254,8 @@ def _check(implementation: Implementation) -> None:
 def _operation_meant(name: Any) -> str:
     """Return a name that is close; of a scheme that is called otherwise, the one whose summary has the word, as rotary is rope's."""
     scheme, _, rest = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if scheme in schemes() and not rest:
+        return f" (it has {', '.join(each for each in operations() if each.startswith(f'{scheme}.'))})"
     of_word = [each.name for each in schemes().values() if scheme and scheme not in schemes() and scheme.lower() in each.summary.lower()]
     return near_miss(f"{of_word[0]}.{rest}" if of_word else name, operations())
 
