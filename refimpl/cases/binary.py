@@ -38,5 +38,5 @@ ENCODINGS = (
 )
 
 #: The cases of the encoding that show in a sum what no other does.
-SHARED = ("far", "beyond-int32", "widest", "past-the-end")
+SHARED = ("half-boundary", "far", "beyond-int32", "widest", "past-the-end")
 CASES = (*ENCODINGS, *sums.of(ENCODINGS, SHARED, bits=3), *narrowed(named("add"), {"x": (1, 2, 3)}, bits=3, positions=[0, 5]))
