@@ -88,7 +88,7 @@ def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: 
         (mine(settings=", framework='cupy'"), "needs cupy"),
         (mine(settings=", dtypes=('float31',)"), "did you mean float32?"),
         (mine(settings=", profile='float3'"), "profile must be one of"),
-        ("import no_such_library\n", "needs no_such_library"),
+        ("import no_such_library\n", "needs the module no_such_library, which isn't installed"),
         ("def broken(:\n", "SyntaxError"),
         ("raise RuntimeError('first line\\nsecond line')\n", "RuntimeError: first line second line"),
         ("import sys\nsys.exit(0)\n", "SystemExit"),
