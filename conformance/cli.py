@@ -30,6 +30,11 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
                 sys.stderr.write("posenc: interrupted\n")
             forgotten()
             return Status.INTERRUPTED
+        except Exception as error:
+            if os.environ.get("POSENC_TRACEBACK"):
+                raise
+            _refuse(f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)")
+            return Status.HARNESS_FAILED
 
 
 def _ended(arguments: "Sequence[str] | None") -> int:
@@ -59,13 +64,25 @@ def _ended(arguments: "Sequence[str] | None") -> int:
     return status if isinstance(status, int) else Status.CONFORMS
 
 
+def _refuse(message: str) -> None:
+    """Write one line as ``refuse`` does, also where a library that this needs can't be imported."""
+    try:
+        from conformance.commands.telling import refuse
+    except ImportError:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"posenc: {''.join(each for each in ' '.join(message.split()) if each.isprintable())}\n")
+    else:
+        refuse(message)
+
+
 def _open_what_is_closed() -> None:
     """Open standard streams that are closed on nothing: the next file that is opened would take their place."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            os.set_inheritable(opened, True)  # noqa: FBT003  else those that are started have it closed again
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  it lasts as long as we do
@@ -99,6 +116,4 @@ def _told(error: Exception) -> tuple[str, int]:
         return "working folder must exist, got one that is gone", Status.WRONG_USAGE
     if isinstance(error, OSError):
         return f"{error.strerror or error}: {error.filename or ''}".rstrip(": "), Status.HARNESS_FAILED
-    if os.environ.get("POSENC_TRACEBACK"):
-        raise error
-    return f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)", Status.HARNESS_FAILED
+    raise error

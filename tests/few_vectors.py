@@ -11,6 +11,7 @@ def few_vectors(home: Path, *names: str) -> Path:
     """Copy the files of these names and the schema, and return their folder."""
     home.mkdir()
     for name in (*names, "schema.json"):
+        (home / name).parent.mkdir(exist_ok=True)
         shutil.copy(vectors_directory() / name, home / name)
     seal(home)
     return home

@@ -103,6 +103,20 @@ def interpolated(x, positions):
     return halves(x, angles(positions / 8, x.shape[-1], 1e6))
 
 
+def fast_pairs(x, positions):
+    width = x.shape[-1]
+    return halves(x, angles(positions, width, 1e6) * (np.arange(width // 2) < width // 8))
+
+
+def base_by_length(x, positions, length):
+    width, stretch = x.shape[-1], 2 * max(length, 2048) / 2048 - 1
+    return halves(x, angles(positions, width, 1e4 * stretch ** (width / (width - 2))))
+
+
+def length_that_counts_for_nothing(x, positions, length):
+    return halves(x, angles(positions, x.shape[-1], 5e5))
+
+
 def raised_base(x, positions):
     width = x.shape[-1]
     return halves(x, angles(positions, width, 1e4 * 4 ** (width / (width - 2))))

@@ -233,6 +233,48 @@ def dynamic(x, positions):
     return halves(x, positions[:, None] * frequencies(width, 1e4 * stretched))
 
 
+def by_last_position(x, positions, factor=4.0):
+    width, length = x.shape[-1], positions.max() + 1
+    stretched = max(1.0, factor * length / 2048 - factor + 1) ** (width / (width - 2))
+    return halves(x, positions[:, None] * frequencies(width, 1e4 * stretched))
+
+
+def by_length_or_last_position(x, positions, *, length=None):
+    width, length = x.shape[-1], positions.max() + 1 if length is None else length
+    stretched = max(1.0, 4 * length / 2048 - 3) ** (width / (width - 2))
+    return halves(x, positions[:, None] * frequencies(width, 1e4 * stretched))
+
+
+def by_length_and_settings(x, positions, length, factor=4.0, original_length=2048):
+    width = x.shape[-1]
+    stretched = max(1.0, factor * length / original_length - factor + 1) ** (width / (width - 2))
+    return halves(x, positions[:, None] * frequencies(width, 1e4 * stretched))
+
+
+def ntk_by_alpha(x, positions, alpha=8, base=10_000.0):
+    width = x.shape[-1]
+    return halves(x, positions[:, None] * frequencies(width, base * alpha ** (width / (width - 2))))
+
+
+def ntk_by_required_alpha(x, positions, alpha):
+    return ntk_by_alpha(x, positions, alpha)
+
+
+def alpha_that_counts_for_nothing(x, positions, alpha=8):
+    return halves(x, positions[:, None] * frequencies(x.shape[-1]))
+
+
+def odd_slopes(num_heads):
+    return 2.0 ** (-7.3 * np.arange(1, num_heads + 1) / num_heads)
+
+
+def wide_heads(x, positions):
+    if x.shape[-1] != 512:
+        message = f"head_dim must be 512, got {x.shape[-1]}"
+        raise ValueError(message)
+    return halves(x, positions[:, None] * frequencies(512))
+
+
 def on_a_grid(x, positions):
     half = x.shape[-1] // 2
     parts = [neighbours(x[..., axis * half :][..., :half], positions[..., axis, None] * frequencies(half)) for axis in range(2)]

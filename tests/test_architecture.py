@@ -56,7 +56,7 @@ def test_nobody_imports_the_tools(path: Path) -> None:
 
 
 #: They show the reference and judge nobody; the last has it read a configuration, and calls no scheme's function.
-SHOWING = {"compare", "explain", "lengths", "configured"}
+SHOWING = {"compare", "explain", "lengths", "models", "configured"}
 DECLARATIONS = {"refimpl", "refimpl.schemes", "refimpl.spec", "refimpl.errors"}
 
 
@@ -168,7 +168,7 @@ ROOMS = (
     *("spec", "calls", "oracle", "adapt", "protocol", "isolate", "adapters", "judge", "golden", "laws", "mutants", "checks", "diagnosis"),
     *("run", "show", "reports", "precision", "identify", "pictures"),
 )
-ENTRANCES = {"__init__", "__main__", "cli", "commands", "in_process", "pytest_plugin", "strategies", "version"}
+ENTRANCES = {"__init__", "__main__", "cli", "commands", "in_process", "strategies", "version"}
 
 
 def rooms(names: set[str]) -> set[str]:

@@ -11,7 +11,8 @@ from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading
 from refimpl.configuration.computing import factor_of
 from refimpl.errors import SpecificationError
-from tools.released import RELEASED, published
+from tools.generate.models import published
+from tools.released import RELEASED
 
 FOLDER = Path(__file__).parent / "configurations"
 LIKE = np.zeros(0)

@@ -14,8 +14,9 @@ from test_configuration import BROKEN, LIKE
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.errors import SpecificationError
-from refimpl.schemes import llama3, longrope, partial_rope, rope, yarn
-from tools.released import RELEASED, published
+from refimpl.schemes import llama3, longrope, partial_rope, proportional_rope, rope, yarn
+from tools.generate.models import published
+from tools.released import RELEASED
 
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 500000.0}
 PHI3 = {"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 10000.0}
@@ -169,10 +170,29 @@ def test_positions_with_axes_have_frequencies_and_no_rotation() -> None:
 
 
 def test_what_posenc_has_no_operation_for_gives_no_numbers() -> None:
-    whole = {**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2.0}}
+    whole = {**LLAMA, "use_dynamic_ntk": True}
 
     with pytest.raises(SpecificationError, match="posenc has no operation for it yet"):
         config.frequencies(whole, like=LIKE)
+
+
+def test_dynamic_scaling_follows_the_length_beyond_the_longest_one() -> None:
+    whole = {**LLAMA, "max_position_embeddings": 2048, "rope_scaling": {"type": "dynamic", "factor": 2.0}}
+    plain = rope.frequencies(head_dim=16, base=5e5, like=LIKE)
+
+    assert config.frequencies(whole, length=2048, like=LIKE) == pytest.approx(plain, rel=1e-15)
+    assert config.frequencies(whole, length=4096, like=LIKE)[-1] == pytest.approx(plain[-1] / 3.0, rel=1e-14)
+    with pytest.raises(SpecificationError, match="length must be given for dynamic, whose frequencies depend on it, got None"):
+        config.frequencies(whole, like=LIKE)
+
+
+def test_proportional_scaling_turns_pairs_over_the_whole_head() -> None:
+    whole = {**LLAMA, "rope_parameters": {"rope_type": "proportional", "rope_theta": 5e5, "partial_rotary_factor": 0.25}}
+    x = features(16)
+    expected = proportional_rope.rotate(x, POSITIONS, head_dim=16, base=5e5, turned_pairs=2, layout="half")
+
+    np.testing.assert_allclose(config.rotate(whole, x, POSITIONS), expected)
+    assert np.count_nonzero(config.frequencies(whole, like=LIKE)) == 2
 
 
 def test_an_image_has_no_order_of_one_axis() -> None:

@@ -10,7 +10,8 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from tools.released import RELEASED, published
+from tools.generate.models import published
+from tools.released import RELEASED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: Model types that came with their own code, or whose rotation isn't a class of its own.
@@ -60,3 +61,22 @@ def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]
         compared += 1
 
     assert compared
+
+
+def test_where_the_factor_of_yarn_is_null_the_ratio_of_the_lengths_is_taken_as_transformers_does() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    scaling = {"rope_type": "yarn", "factor": None, "original_max_position_embeddings": 4096}
+    whole = {
+        "model_type": "llama", "hidden_size": 256, "num_attention_heads": 4, "max_position_embeddings": 24_576,
+        "rope_parameters": {**scaling, "rope_theta": 1e4},
+    }  # fmt: skip
+    reading = config.read(whole)
+    (kind,) = reading.kinds
+    assert kind.rotation is not None
+    module = rotary(whole)
+    found = theirs(module, kind)
+    assert found is not None
+    np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+    assert factor_of(kind.rotation, None) == pytest.approx(found[1], abs=1e-9)
+    assert kind.rotation.parameters["factor"] == 6.0
+    assert [finding.name for finding in reading.every_finding] == ["factor-from-lengths"]

@@ -9,16 +9,19 @@ import pytest
 
 from conformance import run
 from conformance.adapt.configured import ConfigurationError, loaded
-from conformance.calls.outcomes import Report
+from conformance.calls.outcomes import Passed, Report
 from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.isolate.targets import TargetError, configured
+from conformance.reports.files import write
+from conformance.reports.lines import read
+from conformance.show.report import text
 
 LLAMA = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
 BASIC = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 131072}
 STRETCHED = {**BASIC, "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, **LLAMA}}
 LINEAR = {**BASIC, "rope_theta": 1e6, "partial_rotary_factor": 0.5, "rope_scaling": {"type": "linear", "factor": 4.0}}
-PHI = {
+PHI: dict[str, Any] = {
     **BASIC,
     "model_type": "phi3",
     "partial_rotary_factor": 0.75,
@@ -26,6 +29,8 @@ PHI = {
     "original_max_position_embeddings": 4096,
     "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1, 1, 1, 1, 1], "long_factor": [1.0, 1.5, 2, 3, 5, 9]},
 }
+DYNAMIC = {**BASIC, "max_position_embeddings": 512, "rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 8.0}}
+PROPORTIONAL = {**BASIC, "rope_theta": 1e4, "rope_scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.5}}
 GEMMA = {
     **BASIC,
     "model_type": "gemma3_text",
@@ -99,6 +104,23 @@ def rotate(x, positions, *, configuration, length):
     f = chosen(configuration=configuration, length=length).astype(np.float64)
     return turned(x, positions, f, factor(configuration=configuration))
 """
+BY_STRETCH = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, length):
+    factor, trained, width = configuration["rope_scaling"]["factor"], configuration["max_position_embeddings"], 16
+    stretch = factor * max(length, trained) / trained - (factor - 1)
+    base = configuration["rope_theta"] * stretch ** (width / (width - 2))
+    return turned(x, positions, base ** (-np.arange(0, width, 2) / width))
+"""
+BY_SHARE = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration):
+    pairs = int(16 * configuration["rope_scaling"]["partial_rotary_factor"] // 2)
+    every = configuration["rope_theta"] ** (-np.arange(0, 16, 2) / 16)
+    return turned(x, positions, np.where(np.arange(8) < pairs, every, 0.0))
+"""
 
 
 def declared(declaration: str) -> str:
@@ -118,6 +140,8 @@ def judged(folder: Path, code: str, configuration: Mapping[str, Any]) -> Report:
         (ROTATE, LINEAR, {"position_interpolation.rotate"}),
         (BY_LAYER, GEMMA, {"position_interpolation.rotate", "rope.rotate"}),
         (BY_LENGTH, PHI, {"longrope.rotate", "longrope.frequencies", "longrope.attention_factor"}),
+        (BY_STRETCH, DYNAMIC, {"dynamic_ntk.rotate"}),
+        (BY_SHARE, PROPORTIONAL, {"proportional_rope.rotate"}),
     ],
 )
 def test_code_that_reads_a_configuration_rightly_conforms(
@@ -136,6 +160,10 @@ def test_code_that_reads_a_configuration_rightly_conforms(
         (BY_LAYER.replace("else (local, 10000.0)", "else (local, 1000000.0)"), GEMMA, "rope.rotate"),
         (BY_LAYER.replace("else (local, 10000.0)", "else (configuration, 10000.0)"), GEMMA, "rope.rotate"),
         (BY_LENGTH.replace("if long else", "if False else"), PHI, "longrope.frequencies"),
+        (BY_STRETCH.replace("max(length, trained)", "trained"), DYNAMIC, "dynamic_ntk.rotate"),
+        (BY_STRETCH.replace("max(length, trained)", "factor * trained"), DYNAMIC, "dynamic_ntk.rotate"),
+        (BY_SHARE.replace("(-np.arange(0, 16, 2) / 16)", "(-np.arange(0, 16, 2) / 8)"), PROPORTIONAL, "proportional_rope.rotate"),
+        (BY_SHARE.replace("np.where(np.arange(8) < pairs, every, 0.0)", "every"), PROPORTIONAL, "proportional_rope.rotate"),
     ],
 )
 def test_code_that_misreads_a_configuration_is_convicted(
@@ -180,8 +208,29 @@ def test_channels_that_must_not_turn_convict_where_they_change(tmp_path: Path) -
     assert all("channels that don't turn" in str(result.outcome) for result in report.results if result.convicts)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "y[..., 8:] = y[..., 8:][..., ::-1].copy()",
+        "y[..., 8:] = y[:, ::-1, :, 8:].copy()",
+        "y[..., 8:] = y[:, :, ::-1, 8:].copy()",
+    ],
+    ids=["channels", "heads", "tokens"],
+)
+def test_channels_that_must_not_turn_convict_where_they_change_places(tmp_path: Path, change: str) -> None:
+    changed = ROTATE.replace("return turned(", "return changed(turned(").replace('"]))', '"])))')
+    report = judged(tmp_path, changed + f"\n\ndef changed(y):\n    {change}\n    return y\n", LINEAR)
+    assert report.status is Status.DIFFERS
+
+
+def test_frequencies_are_judged_also_where_a_given_attention_factor_is_not(tmp_path: Path) -> None:
+    report = judged(tmp_path, BY_LENGTH, {**PHI, "rope_scaling": {**PHI["rope_scaling"], "attention_factor": 1.25}})
+    judged_golden = {each.operation for each in report.results if isinstance(each.outcome, Passed) and each.kind == "drawn"}
+    assert judged_golden == {"longrope.frequencies"}
+
+
 def test_what_posenc_has_no_operation_for_gets_no_verdict(tmp_path: Path) -> None:
-    report = judged(tmp_path, ROTATE, {**BASIC, "rope_theta": 1e4, "rope_scaling": {"type": "dynamic", "factor": 2.0}})
+    report = judged(tmp_path, ROTATE, {**BASIC, "rope_theta": 1e4, "use_dynamic_ntk": True})
     assert report.status is Status.NOT_JUDGED
     assert any("posenc has no operation for it yet" in str(result.outcome) for result in report.results)
 
@@ -198,7 +247,24 @@ def test_layers_that_do_not_turn_are_told_as_not_judged(tmp_path: Path, capfd: p
     path = tmp_path / "config.json"
     path.write_text(json.dumps({**STRETCHED, "model_type": "smollm3", "num_hidden_layers": 4, "no_rope_layer_interval": 4}))
     main(["check", str(tmp_path / "mine.py"), "--config", str(path), "--level", "smoke", "--seed", "0"])
-    assert "posenc: config.json: not judged yet: every layer without rotation" in capfd.readouterr().err
+    assert "warning      not judged yet: every layer without rotation" in capfd.readouterr().out
+
+
+def test_a_check_and_its_reports_tell_the_warnings_of_the_configuration(tmp_path: Path) -> None:
+    report = judged(tmp_path, ROTATE, {**STRETCHED, "rope_teta": 1.0})
+    words = ("misspelt-key: rope_teta must be a key that is read (did you mean rope_theta?), got 1.0",)
+    assert report.status is Status.CONFORMS
+    assert report.warnings == words
+    assert f"warning      {words[0][:40]}" in text(report)
+    write([report], tmp_path / "report")
+    assert all("rope" in name.read_text() and "teta" in name.read_text() for name in (tmp_path / "report").iterdir())
+    assert [each.warnings for each in read(tmp_path / "report" / "record.jsonl")] == [words]
+
+
+def test_a_check_tells_what_posenc_has_no_operation_for(tmp_path: Path) -> None:
+    scaling = {"type": "mrope", "mrope_section": [2, 3, 3]}
+    report = judged(tmp_path, ROTATE, {**BASIC, "model_type": "qwen2_vl", "rope_theta": 1e6, "rope_scaling": scaling})
+    assert any("posenc has no operation for it yet" in words for words in report.warnings)
 
 
 @pytest.mark.parametrize(
@@ -239,3 +305,34 @@ def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:
     path.write_text('{"rope_theta": 1, "rope_theta": 2}')
     with pytest.raises(ConfigurationError, match="every key must stand once, got 'rope_theta' twice"):
         loaded(path)
+
+
+def test_a_function_of_a_configuration_is_picked_by_the_name_that_it_is_offered_by(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(READER + ROTATE)
+    (tmp_path / "config.json").write_text(json.dumps(STRETCHED))
+    target = f"config:{tmp_path / 'config.json'}:{tmp_path / 'mine.py'}"
+    picked = run.check(target, level="smoke", seed=0, operations=["config.rotate"])
+    other = run.check(target, level="smoke", seed=0, operations=["config.frequencies"])
+    assert (picked.status, {result.operation for result in picked.results}) == (Status.CONFORMS, {"llama3.rotate"})
+    assert (other.status, other.warnings) == (Status.NOTHING_RAN, ("config.frequencies isn't offered; what is: llama3.rotate",))
+
+
+@pytest.mark.parametrize("selected", [{"operations": ["rope.rotate"]}, {"schemes": ["rope"]}, {"cases": ["rope.rotate/far"]}])
+def test_what_a_target_does_not_offer_is_told_with_what_it_offers(tmp_path: Path, selected: Mapping[str, Any]) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from posenc import Adapter\nadapter = Adapter('mine')\nadapter.implements('binary.encode', lambda positions, *, bits: positions)\n"
+    )
+    report = run.check(str(tmp_path / "mine.py"), level="smoke", seed=0, **selected)
+    name = next(iter(selected.values()))[0].partition("/")[0]
+    assert report.status is Status.NOTHING_RAN
+    assert f"warning      {name} isn't offered; what is: binary.encode" in text(report)
+
+
+def test_functions_of_a_configuration_are_listed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("config.rotate", "config.frequencies", "config.attention_factor"):
+        assert main(["show", name]) == 0
+        shown = capsys.readouterr().out
+        assert all(f"  {word}:" in shown for word in ("configuration", "layer", "length"))
+        assert f"llama3.{name.partition('.')[2]}" in shown or name == "config.attention_factor"
+        assert main(["list"]) == 0
+        assert f"  {name}\n" in capsys.readouterr().out

@@ -7,7 +7,8 @@ import pytest
 
 from conformance import run
 from conformance.calls.status import Status
-from tools.released import RELEASED, published
+from tools.generate.models import published
+from tools.released import RELEASED
 
 #: One table for both sides, a part of the head, neighbours, two kinds of layers, tables of half a head, a section for the language model.
 CHOSEN = {

@@ -193,3 +193,15 @@ def test_mistakes_are_named_in_half_models_too(name: str, dtype: str, profile: s
     seen = observe("rope.rotate", MUTANTS[f"rope.rotate/{name}"].function, dtype)
 
     assert f"rope.rotate/{name}" in named(diagnose("rope.rotate", seen, profile))
+
+
+@pytest.mark.parametrize("name", ["dynamic_ntk.rotate", "longrope.rotate"])
+@pytest.mark.parametrize(
+    ("kind", "size"), [("positions", lambda positions: int(positions.max()) + 1), ("tokens", lambda positions: positions.shape[-1])]
+)
+def test_code_that_takes_the_length_from_its_call_is_named_as_that(name: str, kind: str, size: Callable[[np.ndarray], int]) -> None:
+    def rotate(x: np.ndarray, positions: np.ndarray, *given: np.ndarray, **parameters: Any) -> np.ndarray:
+        result: np.ndarray = operations()[name].function(x, positions, *given, **{**parameters, "length": size(positions)})
+        return result
+
+    assert f"{name}/length-from-{kind}" in named(diagnose(name, observe(name, rotate), "float32"))

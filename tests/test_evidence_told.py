@@ -1,11 +1,21 @@
 """What reports say of the evidence: enough or not, covered, waived, not excluded; in short, and in full."""
 
+import json
+from collections.abc import Iterator
+from html import unescape
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
 import pytest
 from test_report import a_report, enough, result, right, screen, wrong
 
-from conformance.calls.outcomes import Evidence, Passed, Report, Unsupported, Waived
+from conformance.calls.outcomes import INTERRUPTED, NOTHING_DRAWN, Evidence, Passed, Report, Unsupported, Waived
 from conformance.calls.status import Status
-from conformance.reports import markdown, page
+from conformance.checks import golden_checks
+from conformance.checks.vector_checks import Checked
+from conformance.cli import main
+from conformance.reports import files, lines, markdown, page
 from conformance.show import record
 from conformance.show.summary import precision, verdict
 
@@ -173,3 +183,91 @@ def test_an_operation_that_is_unsupported_everywhere_lacks_evidence_too() -> Non
     other = result(Unsupported("no"), "t5.bias/far", operation="t5.bias")
 
     assert a_report(right(), other, evidence=(enough(right()), enough(other, golden=0, missing=("refused",)))).status is Status.NOT_JUDGED
+
+
+def test_nothing_conforms_of_which_all_is_a_known_deviation() -> None:
+    assert " conforms " not in screen(result(Waived("known", "", "so")))
+
+
+FAILING = """
+import os
+from conformance import Adapter
+from refimpl.schemes import alibi
+
+adapter = Adapter("failing")
+
+@adapter.implements("alibi.bias")
+def bias(*arrays, **parameters):
+    {inside}
+    return alibi.bias(*arrays, **parameters)
+"""
+
+
+def checked_as_known(folder: Path, inside: str) -> Report:
+    """Return the report on code all of whose failures are known deviations."""
+    path, known = folder / "failing.py", folder / "known.yaml"
+    path.write_text(FAILING.format(inside=inside), encoding="utf-8")
+    arguments = ["check", str(path), "--level", "smoke", "--seed", "1", "--baseline", str(known)]
+    main([*arguments, "--update-baseline"])
+    main([*arguments, "--report", str(folder / "report")])
+    return lines.read(folder / "report" / "record.jsonl")[0]
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        ("os._exit(3)", "not run after 3 crashes or time-outs"),
+        ("if parameters: raise OSError('gone')", "gave no value to judge; mend what fails"),
+    ],
+    ids=["crashes", "raises"],
+)
+def test_failures_that_are_known_call_for_no_wider_declaration(tmp_path: Path, inside: str, words: str) -> None:
+    report = checked_as_known(tmp_path, inside)
+    shown = "".join((tmp_path / "report" / name).read_text(encoding="utf-8") for name, _ in files.FORMATS.values())
+
+    assert report.status is Status.NOT_JUDGED
+    assert verdict(report) == "no verdict: nothing that ran could be judged beside the known deviations"
+    assert [each.missing[0].endswith(words) for each in report.evidence] == [True] * len(report.evidence)
+    assert "declar" not in shown.replace("takes no declaration", "")
+    assert words in shown
+
+
+def test_an_interrupted_run_says_what_is_missing_and_advises_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = golden_checks.judgements
+
+    def interrupted(*given: Any, **named: Any) -> Iterator[Checked]:
+        yield from islice(plain(*given, **named), 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(golden_checks, "judgements", interrupted)
+    arguments = ["check", "numpy", "--operation", "alibi.bias", "--operation", "binary.encode", "--report", str(tmp_path)]
+
+    assert main([*arguments, "--json"]) == Status.INTERRUPTED
+
+    (document,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert {words for each in document["evidence"] for words in each["missing"]} == {INTERRUPTED}
+    for name in ("summary.md", "report.html", "junit.xml"):
+        shown = unescape((tmp_path / name).read_text(encoding="utf-8"))
+        assert INTERRUPTED in shown
+        assert "widen" not in shown
+        assert NOTHING_DRAWN not in shown
+    assert main(arguments) == Status.INTERRUPTED
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"missing {INTERRUPTED}" in shown
+    assert "widen" not in shown
+
+
+def test_what_was_asked_to_its_end_before_an_interruption_keeps_what_it_lacks() -> None:
+    shown = screen(right(), evidence=(lacking("all refused"),), complete=False)
+
+    assert f"missing {INTERRUPTED} missing" in shown
+    assert "all refused" in shown
+
+
+def test_an_interruption_before_anything_was_drawn_is_why_nothing_was() -> None:
+    shown = screen(right(), evidence=(), complete=False)
+
+    assert INTERRUPTED in shown
+    assert NOTHING_DRAWN not in shown

@@ -8,7 +8,8 @@ import pytest
 from test_configuration import BROKEN
 
 from conformance import cli
-from tools.released import RELEASED, published
+from tools.generate.models import published
+from tools.released import RELEASED
 
 BY_ID = {entry["id"]: entry for entry in RELEASED}
 

@@ -227,7 +227,7 @@ def test_identify_says_that_a_refused_call_is_answered_in_a_fresh_worker(tmp_pat
         "    return x"
     )
 
-    told = identified(tmp_path, capsys, source, status=2)
+    told = identified(tmp_path, capsys, source, status=1)
 
     assert "a call that was refused after others is answered when it is asked alone, in a fresh worker" in told
 
@@ -416,6 +416,28 @@ def test_streams_that_are_closed_change_no_status(tmp_path: Path, name: str) -> 
     written(tmp_path)
 
     assert shell(tmp_path, name, "<&- >&- 2>&-").returncode == Status.CONFORMS
+
+
+def test_streams_that_are_closed_change_no_status_of_parts_side_by_side(tmp_path: Path) -> None:
+    written(tmp_path)
+
+    assert shell(tmp_path, "check", "--jobs 2 <&- >&- 2>&-").returncode == Status.CONFORMS
+
+
+@pytest.mark.parametrize("missing", ["numpy", "yaml", "click"])
+def test_a_library_that_can_not_be_imported_is_told_in_one_line(tmp_path: Path, missing: str) -> None:
+    written(tmp_path)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / f"{missing}.py").write_text("raise ImportError('lib is\\nmissing')\n", encoding="utf-8")
+    command = [sys.executable, "-m", "conformance", *COMMON["check"]]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**FROM_HERE, "PYTHONPATH": f"{broken}:{ROOT}"}, capture_output=True, text=True, check=False
+    )
+
+    told = "posenc: internal error: ImportError: lib is missing (POSENC_TRACEBACK=1 shows where)\n"
+    assert (done.returncode, done.stderr) == (Status.HARNESS_FAILED, told)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")

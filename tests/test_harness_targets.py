@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance import Adapter
+from conformance import Adapter, run
 from conformance.adapt.adapter import AdapterError
 from conformance.identify.inside import SEPARATOR, undeclared
 from conformance.isolate import targets
@@ -266,3 +266,28 @@ def test_two_implementations_of_one_operation_need_labels_of_their_own() -> None
 
     with pytest.raises(TargetError, match=r"got 'x' twice for alibi.slopes: give one of them a label=... of its own$"):
         targets.verify(adapter)
+
+
+def test_a_second_adapter_in_a_file_is_told_as_not_judged(tmp_path: Path) -> None:
+    path = tmp_path / "two.py"
+    lines = ["from posenc import Adapter", "adapter, other = Adapter('one'), Adapter('two')"]
+    path.write_text("\n".join([*lines, "adapter.implements('binary.encode', lambda positions, *, bits: positions)"]))
+
+    report = run.check(str(path), level="smoke", seed=0)
+
+    assert report.warnings == (f"other is an Adapter too, and isn't judged: take it as {path}:other",)
+    assert run.check(f"{path}:adapter", level="smoke", seed=0).warnings == ()
+
+
+def test_a_misspelt_method_of_an_adapter_is_told_what_was_meant() -> None:
+    with pytest.raises(AttributeError, match=r"must be one that it has, got 'implement' \(did you mean implements\?\)"):
+        Adapter("mine").implement  # noqa: B018
+
+
+def test_a_directory_is_refused_as_one_with_the_files_that_it_has(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"target must be a file, got the directory \S+, which has no \*\.py$"):
+        targets.load(str(tmp_path))
+    for index in range(7):
+        (tmp_path / f"m{index}.py").touch()
+    with pytest.raises(TargetError, match=r"which has m0.py, m1.py, m2.py, m3.py, m4.py and 2 more$"):
+        targets.load(str(tmp_path))

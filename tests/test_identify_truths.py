@@ -67,6 +67,7 @@ def screen(name: str) -> str:
         ("smaller_waves", {"operation": "sinusoidal.encode", "scale": 0.125, "dim": 64}),
         ("on_a_grid", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "axes": (32, 32)}),
         ("on_a_grid_tokens_first", {"operation": "axial_rope.rotate", "layout": "half", "base": 100.0, "order": "joined"}),
+        ("wide_heads", {"operation": "rope.rotate", "layout": "half", "base": 1e4, "head_dim": 512}),
         ("padded_waves", {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "odd": "error"}),
     ],
 )
@@ -171,6 +172,18 @@ def test_an_adapter_is_tried_before_it_is_printed(tmp_path: Path) -> None:
     assert right.checked == Checked(conforms=True, words="checked at level smoke: it conforms")
     assert wrong.checked is not None
     assert wrong.checked.words == "checked at level smoke: the function doesn't conform as that: it rounds its positions to bfloat16"
+
+
+@pytest.mark.parametrize(("name", "status"), [("coarse_rope", 1), ("tokens_first_at", 0)])
+def test_a_function_that_its_own_check_finds_wrong_has_the_status_of_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, status: int
+) -> None:
+    path = tmp_path / "truths.py"
+    path.write_bytes(Path(identify_truths.__file__).read_bytes())
+
+    assert main(["identify", f"{path}:{name}"]) == status
+    assert ("the function doesn't conform as that" in " ".join(capsys.readouterr().out.split())) is (status == 1)
+    assert main(["identify", f"{path}:{name}", "--no-check"]) == 0
 
 
 PASTED = (
@@ -288,6 +301,22 @@ def test_a_check_that_was_ended_by_the_time_is_told_as_that() -> None:
     assert seen == Checked(conforms=False, words="the adapter wasn't checked to its end: the time is over (--seconds)")
 
 
+@pytest.mark.parametrize(
+    ("name", "source"), [("by_last_position", "the largest position plus 1"), ("by_length_or_last_position", "its argument")]
+)
+def test_a_rule_that_follows_the_length_is_recognised_also_where_it_takes_that_from_the_positions(name: str, source: str) -> None:
+    seen = identity(name)
+    values = {key: value.value for key, value in seen.parameters.items()}
+    text = screen(name)
+
+    assert (seen.operation, seen.follows) == ("dynamic_ntk.rotate", ("length",))
+    assert (values["base"], values["factor"], values["original_length"]) == (1e4, 4.0, 2048)
+    assert f"certain; follows {source}" in text
+    assert "not seen" not in text
+    assert told(name).document()["follows"] == ["length"]
+    verify(pasted(str(told(name).declaration())))
+
+
 @pytest.mark.parametrize("name", ["dynamic", "lists_of_factors"])
 def test_of_frequencies_that_change_with_the_call_nothing_is_told_that_holds_in_one_call_only(name: str) -> None:
     seen = identity(name)
@@ -349,3 +378,32 @@ def test_a_declaration_that_is_too_wide_is_told_with_what_makes_it_right() -> No
     seen = checked(text, Path(identify_truths.__file__).parent)
 
     assert 'add rows="shared" to implements("rope.rotate", ...)' in seen.words
+
+
+def test_numbers_are_said_of_the_heads_that_are_told_and_in_no_more_digits_than_show() -> None:
+    seen = identity("odd_slopes")
+    text = str(told("odd_slopes").declaration())
+
+    assert seen.what == "slopes of 8 heads, max_bias 7.3, slopes paper"
+    assert "max_bias=7.3," in text
+    assert identity("steeper").what.startswith("of 8 heads,")
+
+
+def test_a_long_string_is_broken_between_its_words() -> None:
+    text = str(told("by_length_and_settings").declaration())
+    lines_ = [line.strip() for line in text.splitlines() if line.strip().startswith(("call=", "'"))]
+
+    assert lines_ == ["call='f(x, positions, length, factor=factor, '", "'original_length=original_length)',"]
+
+
+@pytest.mark.parametrize(("name", "factor"), [("ntk_by_alpha", 8.0), ("ntk_by_required_alpha", 4.0)])
+def test_a_base_that_an_alpha_raises_is_ntk_aware_scaling_and_follows_it(name: str, factor: float) -> None:
+    seen, text = identity(name), str(told(name).declaration())
+
+    assert (seen.operation, seen.parameters["factor"].value) == ("ntk_aware.rotate", factor)
+    assert {setting.name for setting in told(name).settings if setting.allowed is None} >= {"factor"}
+    verify(pasted(text))
+
+
+def test_an_alpha_that_counts_for_nothing_leaves_plain_rope() -> None:
+    assert identity("alpha_that_counts_for_nothing").operation == "rope.rotate"

@@ -23,7 +23,9 @@ TESTED = {
     6: ("test_identities_stretched.py", "test_nothing_is_stretched_by_one"),
     7: ("test_identities_stretched.py", "test_ntk_aware_keeps_the_fastest_pair"),
     8: ("test_identities_stretched.py", "test_llama3_is_ntk_by_parts"),
+    9: ("test_identities_stretched.py", "test_dynamic_ntk_with_factor_one_is_the_rule_of_the_paper"),
     10: ("test_identities_stretched.py", "test_longrope_with"),
+    12: ("test_identities_stretched.py", "test_proportional_rope_of_all_pairs_is_rope"),
     14: ("test_identities.py", "test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax"),
     15: ("test_identities_bias.py", "test_a_power_with_exponent_one_is_alibi"),
     16: ("test_identities_bias.py", "test_t5_where_every_distance_has_a_bucket_is_one_bias_per_offset"),
@@ -34,9 +36,7 @@ TESTED = {
 }
 #: For an identity: the scheme that it is about and that doesn't exist yet.
 COMING = {
-    9: "dynamic_ntk",
     11: "mrope",
-    12: "proportional_rope",
     13: "xpos",
     17: "swin",
     20: "cope",

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from refimpl.schemes import llama3, longrope, ntk_aware, ntk_by_parts, partial_rope, position_interpolation, rope, yarn
+from refimpl.schemes import (
+    dynamic_ntk,
+    llama3,
+    longrope,
+    ntk_aware,
+    ntk_by_parts,
+    partial_rope,
+    position_interpolation,
+    proportional_rope,
+    rope,
+    yarn,
+)
 
 WIDTH, BASE, FACTOR = 12, 10_000.0, 4.0
 POSITIONS = np.array([0, 1, 2, 9, 257, 2_049, -5])
@@ -70,6 +81,44 @@ def test_ntk_aware_keeps_the_fastest_pair_and_slows_the_slowest_by_the_whole_fac
     assert ratio[-1] == pytest.approx(4.0, rel=1e-14)
     assert slowed[1] ** -64 == pytest.approx(40_889.94243248622, rel=1e-13)
 
+
+@pytest.mark.parametrize("length", [1, 1_024, 2_048, 2_049, 4_096, 100_000])
+def test_dynamic_ntk_with_factor_one_is_the_rule_of_the_paper(length: int) -> None:
+    """The paper's stretch is the length over the original one, or 1."""
+    slowed = dynamic_ntk.frequencies(head_dim=128, factor=1.0, original_length=2_048, length=length, like=HERE)
+    paper = ntk_aware.frequencies(head_dim=128, factor=max(1.0, length / 2_048), like=HERE)
+
+    assert np.abs(slowed / paper - 1.0).max() < 2.0**-48
+
+
+def test_dynamic_ntk_raises_the_base_with_the_length() -> None:
+    """The base of a head of 128 with factor 2 at twice 2048 positions is 30527.7367488067; at its longest it is vLLM's static rule."""
+    shared = {"head_dim": 128, "original_length": 2_048, "like": HERE}
+    slowed = dynamic_ntk.frequencies(factor=2.0, length=4_096, **shared)
+    longest = dynamic_ntk.frequencies(factor=4.0, length=4 * 2_048, **shared)
+
+    assert slowed[0] == 1.0
+    assert slowed[1] ** -64 == pytest.approx(30_527.7367488067, rel=1e-12)
+    assert np.abs(longest / ntk_aware.frequencies(head_dim=128, factor=4.0**2 - 3.0, like=HERE) - 1.0).max() < 2.0**-48
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+def test_proportional_rope_of_all_pairs_is_rope(layout: str) -> None:
+    whole = proportional_rope.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, turned_pairs=WIDTH // 2, layout=layout)
+
+    assert np.array_equal(whole, plain(layout=layout))
+
+
+def test_proportional_rope_is_no_partial_rope() -> None:
+    """A quarter of 16 channels: the frequencies 1 and 10^(-1/2) of a whole head, where partial rope has 1 and 1/100."""
+    x, positions = np.ones((1, 1, 1, 16)), np.array([1])
+    frequencies = proportional_rope.frequencies(head_dim=16, turned_pairs=2, like=HERE)
+    turned = proportional_rope.rotate(x, positions, head_dim=16, turned_pairs=2, layout="half")
+    part = partial_rope.rotate(x, positions, head_dim=16, rotary_dim=4, layout="half")
+
+    assert frequencies == pytest.approx([1.0, 10**-0.5, *[0.0] * 6], rel=1e-15)
+    assert np.flatnonzero(turned[0, 0, 0] != 1.0).tolist() == [0, 1, 8, 9]
+    assert np.flatnonzero(part[0, 0, 0] != 1.0).tolist() == [0, 1, 2, 3]
 
 
 def test_longrope_with_one_factor_for_all_pairs_is_interpolation() -> None:

@@ -76,6 +76,11 @@ def grown(values: np.ndarray, _: Arguments) -> np.ndarray:
     return values * 1.001
 
 
+def faster_with_length(values: np.ndarray, call: Arguments) -> np.ndarray:
+    """Return frequencies that rise with the length."""
+    return values * np.sqrt(call.parameters["length"])
+
+
 def half_positions(call: Arguments) -> Arguments:
     """Ask for positions as bfloat16 has them."""
     moved = {name: array.astype(DTYPES["bfloat16"]).astype(np.int64) for name, array in call.arrays.items() if is_position(name)}
@@ -224,6 +229,8 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("yarn.rotate", "isometry", grown),
         ("partial_rope.rotate", "passes", grown),
         ("position_interpolation.frequencies", "interpolates", without_factor),
+        ("proportional_rope.frequencies", "however many", one_off),
+        ("dynamic_ntk.frequencies", "slows with length", faster_with_length),
         ("longrope.attention_factor", "grows", lambda factor, _: 1 / factor),
         ("longrope.attention_factor", "stretches add", lambda factor, _: factor**2),
         ("yarn.attention_factor", "logarithmic", lambda factor, _: factor**2),
@@ -271,6 +278,8 @@ def test_a_wrong_result_is_convicted(operation: str, law: str, change: Change) -
         ("yarn.rotate", "relative", half_positions),
         ("yarn.rotate", "reduces to rope", length_on_length),
         ("position_interpolation.rotate", "interpolates", half_positions),
+        ("dynamic_ntk.frequencies", "plain within length", one_token_longer),
+        ("dynamic_ntk.rotate", "plain within length", one_token_longer),
         ("longrope.frequencies", "switches", one_token_longer),
         ("longrope.rotate", "switches", one_token_longer),
         ("longrope.rotate", "inconsistent cache", one_token_longer),

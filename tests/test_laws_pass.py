@@ -9,6 +9,7 @@ import pytest
 from law_subjects import DTYPES, OPERATIONS, findings, reference, subject
 
 from conformance.calls.takes import Positions, Queries, Takes
+from conformance.in_process import assert_conforms
 from conformance.laws import Finding
 from conformance.spec.declarations import operations
 from refimpl.schemes import SCHEMES, alibi
@@ -132,3 +133,16 @@ def last_by_index(query: np.ndarray, key: np.ndarray, **said: Any) -> np.ndarray
 @pytest.mark.parametrize("seed", range(6))
 def test_a_row_constant_that_a_form_leaves_free_breaks_no_law(seed: int) -> None:
     assert not broken(findings(subject("alibi.bias", last_by_index, "float64"), seed=seed))
+
+
+@pytest.mark.parametrize("name", ["dynamic_ntk.rotate", "longrope.rotate"])
+def test_no_check_asks_for_a_position_beyond_the_length_of_the_sequence(name: str) -> None:
+    def rotate(x: np.ndarray, positions: np.ndarray, *others: np.ndarray, **parameters: Any) -> np.ndarray:
+        if positions.max(initial=0) >= parameters["length"]:
+            message = f"positions must lie in a sequence of {parameters['length']}, got {positions.max()}"
+            raise IndexError(message)
+        result: np.ndarray = operations()[name].function(x, positions, *others, **parameters)
+        return result
+
+    for seed in range(3):
+        assert_conforms(rotate, name, level="smoke", seed=seed)

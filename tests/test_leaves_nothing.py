@@ -50,6 +50,18 @@ def test_the_folder_of_a_person_s_own_tests_is_as_before(tmp_path: Path, monkeyp
     assert storage_directory("constants").path == before != meanwhile
 
 
+def test_the_folder_is_as_before_whichever_of_two_threads_ends_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before, first, second = storage_directory("constants").path, leaving_nothing(), leaving_nothing()
+
+    for manager in (first, second):
+        manager.__enter__()
+    for manager in (first, second):
+        manager.__exit__(None, None, None)
+
+    assert storage_directory("constants").path == before
+
+
 def test_a_system_without_a_place_for_temporary_files_changes_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
 

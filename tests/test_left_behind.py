@@ -37,10 +37,11 @@ def healthy(**parameters):
 """
 STATES = {
     "math.cos = math.sin": "names of the standard library (math.cos)",
-    "np.cos = np.sin": "names of NumPy",
-    "np.float32 = np.float64": "names of NumPy",
-    "np.pi = 3.0": "names of NumPy",
+    "np.cos = np.sin": "names of NumPy (numpy.cos)",
+    "np.float32 = np.float64": "names of NumPy (numpy.float32)",
+    "np.pi = 3.0": "names of NumPy (numpy.pi)",
     "math.pi = 3.0": "names of the standard library (math.pi)",
+    "np.asarray = lambda *_, **__: None": "names of NumPy (numpy.asarray)",
     "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda *_: None}))": "what finds modules",
     "sys.path_hooks.append(print)": "what finds modules",
     "np.seterr(all='raise')": "NumPy's error handling",

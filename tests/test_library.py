@@ -86,12 +86,21 @@ def test_many_names_are_told_by_some() -> None:
     assert list(library.since({})) == [f"{TOLD} (json.dump, json.dumps, json.load and 2 more)"]
 
 
+def test_a_name_of_numpy_that_is_replaced_is_told_and_put_back() -> None:
+    library, right = Library(), np.asarray
+    with library:
+        np.asarray = None  # type: ignore[assignment]
+
+    assert np.asarray is right
+    assert list(library.since({})) == ["changes global state: names of NumPy (numpy.asarray)"]
+
+
 def test_what_is_no_function_or_private_or_new_or_of_others_is_no_replacement(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Library()
     with library:
         monkeypatch.setattr(sys, "argv", [])
         monkeypatch.setattr(json, "_default_encoder", None)
         monkeypatch.setattr(json, "further", np.zeros(2), raising=False)
-        monkeypatch.setattr(np, "cos", np.sin)
+        monkeypatch.setattr(np.linalg, "norm", np.sin)
 
     assert library.replaced == {}

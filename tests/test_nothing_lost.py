@@ -1,5 +1,6 @@
 """What a run has found is kept, whatever becomes of workers, parts, targets, places to write to and of the run itself."""
 
+import errno
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from conformance.calls.outcomes import Crashed, HarnessError, Passed, Report
 from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError
 from conformance.cli import main
+from conformance.isolate.process import Process
 from conformance.isolate.session import STARTS, Session
 from conformance.isolate.targets import TargetError
 from conformance.isolate.tree import runs
@@ -80,6 +82,32 @@ def test_a_worker_that_starts_no_second_time_loses_no_result(tmp_path: Path) -> 
     assert report.status is Status.DIFFERS
     assert passed(report, "alibi.slopes")
     assert any("its worker can't be started again" in ending.message and "the device is gone" in ending.message for ending in endings)
+
+
+@pytest.mark.parametrize("starts", [2, 3, 4])
+def test_a_system_that_starts_no_further_worker_loses_no_result_and_blames_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, starts: int
+) -> None:
+    begun: list[int] = []
+
+    def started(self: Session) -> Process:
+        begun.append(1)
+        if len(begun) > starts:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return Process(self.target, self.limits, hash_seed=self.hash_seed)
+
+    monkeypatch.setattr(Session, "_started", started)
+
+    report = check(written(tmp_path, inside="os._exit(5)"), level="smoke", seed=0)
+
+    slopes = [result for result in report.results if result.operation == "alibi.slopes"]
+    messages = {result.outcome.message for result in report.results if isinstance(result.outcome, HarnessError)}
+    assert report.status == Status.HARNESS_FAILED
+    assert {type(result.outcome) for result in slopes if result.kind == "vector"} >= {Passed}
+    assert not [result for result in slopes if result.convicts]
+    assert not [each for each in report.results if isinstance(each.outcome, Crashed) and "passes in a fresh worker" in each.outcome.message]
+    assert messages
+    assert all(message.startswith(f"the system starts no worker again: [Errno {errno.EMFILE}]") for message in messages)
 
 
 def test_why_a_worker_starts_no_more_is_told_to_the_end(tmp_path: Path) -> None:

@@ -236,9 +236,11 @@ def test_t5_bias_is_an_entry_of_the_table() -> None:
     assert result == tuple(table[row][head] for head in range(2) for row in (0, 2, 12, 31))
 
 
-def yarn_thetas(width: int, base: float, factor: float, length: int, *, truncate: bool) -> list[mpf]:
+def yarn_thetas(
+    width: int, base: float, factor: float, length: int, *, truncate: bool, ends: tuple[float, float] = (32.0, 1.0)
+) -> list[mpf]:
     """Blend wavelengths pair by pair."""
-    low, high = (width * log(length / (2 * pi * turns)) / (2 * log(mpf(base))) for turns in (32, 1))
+    low, high = (width * log(length / (2 * pi * turns)) / (2 * log(mpf(base))) for turns in ends)
     low, high = (floor(low), mp.ceil(high)) if truncate else (low, high)
     low, high = max(low, mpf(0)), min(high, mpf(width - 1))
     ramps = [min(mpf(1), max(mpf(0), (j - low) / (high - low))) for j in range(width // 2)]

@@ -338,6 +338,17 @@ def test_replay_prints_lines_that_are_in_the_schema(capsys: pytest.CaptureFixtur
     assert [lines.message("call_request", line.encode())["calls"][0]["operation"] for line in rest] == ["rope.rotate", "t5.bucket"]
 
 
+def test_replay_leaves_nothing_that_a_program_started(tmp_path: Path) -> None:
+    path, left = tmp_path / "miniature.py", tmp_path / "left"
+    starts = f"import subprocess; open({str(left)!r}, 'w').write(str(subprocess.Popen(['sleep', '300'], start_new_session=True).pid))\n"
+    path.write_text(starts + PROGRAM.replace("REPLY", '{"id": request["id"], "replies": [{"results": {"result": x}}]}'), encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 0
+
+    alive = [process.pid for process in psutil.process_iter() if process.status() != psutil.STATUS_ZOMBIE]
+    assert int(left.read_text()) not in alive
+
+
 def test_replay_shows_got_beside_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "miniature.py"
     path.write_text(PROGRAM.replace("REPLY", '{"id": request["id"], "replies": [{"results": {"result": x}}]}'), encoding="utf-8")

@@ -28,7 +28,7 @@ RIGHT, WRONG = (str(ROOT / "examples" / f"numpy_{name}.py") for name in ("right"
 
 def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in an empty folder, as a user's project would."""
-    plugin = () if installed() or environment else ("-p", "conformance.pytest_plugin")
+    plugin = () if installed() or environment else ("-p", "posenc.pytest_plugin")
     command = [sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider", *arguments]
     around = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "100", **environment}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=around, check=False, timeout=300)
@@ -37,7 +37,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 def installed() -> bool:
     from importlib.metadata import entry_points
 
-    return any(point.value == "conformance.pytest_plugin" for point in entry_points(group="pytest11"))
+    return any(point.value == "posenc.pytest_plugin" for point in entry_points(group="pytest11"))
 
 
 def names(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -69,7 +69,7 @@ def test_a_wrong_implementation_fails_and_the_test_names_the_mistake(tmp_path: P
     assert "mistake   rope.rotate/repeated-tables-half-rotation" in done.stdout
     assert "https://github.com/raiyanyahya/how-to-train-your-gpt/issues/6" in done.stdout
     assert "session.call(" in done.stdout
-    assert "conformance/pytest_plugin.py" not in done.stdout
+    assert "posenc/pytest_plugin.py" not in done.stdout
 
 
 REFUSING = """
@@ -152,9 +152,30 @@ def test_without_a_target_nothing_heavy_is_imported(tmp_path: Path) -> None:
     heavy = "{'numpy', 'hypothesis', 'refimpl.schemes', 'click'}"
     (tmp_path / "test_x.py").write_text(f"import sys\n\ndef test_x():\n    assert not {heavy} & set(sys.modules)\n", encoding="utf-8")
 
-    done = run(tmp_path, "-p", "conformance.pytest_plugin", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    done = run(tmp_path, "-p", "posenc.pytest_plugin", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
     assert done.returncode == 0, done.stdout
+
+
+def test_a_project_with_a_folder_named_conformance_runs_its_own_tests(tmp_path: Path) -> None:
+    (tmp_path / "conformance").mkdir()
+    (tmp_path / "conformance" / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / "test_x.py").write_text(
+        "import conformance\n\ndef test_x():\n    assert len(conformance.__path__) == 1\n", encoding="utf-8"
+    )
+
+    done = run(tmp_path, "-p", "posenc.pytest_plugin", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_every_target_that_can_not_be_judged_is_told(tmp_path: Path) -> None:
+    targets = ("--posenc", "no_such.py", "--posenc", "nor_this.py")
+    together, chosen = run(tmp_path, *targets), run(tmp_path, *targets, "--posenc", RIGHT, "-k", "rope.rotate/half-layout")
+
+    assert together.returncode == pytest.ExitCode.USAGE_ERROR
+    for done in (together, chosen):
+        assert all(f"got {name}" in done.stderr + done.stdout for name in targets[1::2])
 
 
 def test_the_counterexample_of_a_law_is_saved_as_a_candidate(tmp_path: Path) -> None:

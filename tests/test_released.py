@@ -2,12 +2,13 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools import released
 
-ENTRY = {
+ENTRY: dict[str, Any] = {
     "id": "somebody/small",
     "configuration": {
         "model_type": "llama",
@@ -32,12 +33,12 @@ def test_a_configuration_is_judged_for_its_kinds_of_layers(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, "posenc has no operation for it yet"),
+        ({"use_dynamic_ntk": True}, "posenc has no operation for it yet"),
         ({"alibi": True}, "must have layers that turn"),
     ],
 )
 def test_what_is_not_judged_says_why(tmp_path: Path, changed: dict[str, object], words: str) -> None:
-    entry = {**ENTRY, "configuration": {**ENTRY["configuration"], **changed}}  # type: ignore[dict-item]
+    entry = {**ENTRY, "configuration": {**ENTRY["configuration"], **changed}}
     told = released.judged(entry, READER, tmp_path)[2]
     assert told.startswith("not judged: ")
     assert words in told

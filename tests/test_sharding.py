@@ -21,6 +21,21 @@ from conformance.run.sharding import Shard, merged, parse
 ROOT = Path(__file__).parents[1]
 OPERATIONS = ("alibi.slopes", "alibi.bias", "t5.bucket", "binary.encode")
 
+#: Which signals the first part blocks when it has just been started; no process was started by multiprocessing before.
+DEAF = """
+import signal
+from pathlib import Path
+from conformance.run.sharding import Shard, _Part
+
+if __name__ == "__main__":
+    part = _Part(str, Shard(1, 2))
+    told = Path(f"/proc/{part.process.pid}/status").read_text()
+    blocked = told.partition("SigBlk:")[2].split()[0]
+    part.process.kill()
+    part.end()
+    print(all(int(blocked, 16) >> number - 1 & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)))
+"""
+
 
 def plain(report: Report) -> list[Result]:
     """Return the results without the time that they took."""
@@ -78,6 +93,18 @@ def test_what_is_no_part_is_refused(text: str) -> None:
 def test_more_parts_than_can_be_are_told_the_bound() -> None:
     with pytest.raises(SelectionError, match=r"1 <= NUMBER <= COUNT <= 9999, got '1/99999'$"):
         parse("1/99999")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no system that tells which signals are blocked")
+def test_a_part_is_started_deaf_to_what_would_interrupt_its_imports(tmp_path: Path) -> None:
+    script = tmp_path / "parts.py"
+    script.write_text(DEAF, encoding="utf-8")
+
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "True\n"
 
 
 def test_an_interruption_of_parts_side_by_side_leaves_an_incomplete_report(tmp_path: Path) -> None:

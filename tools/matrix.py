@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / ".venvs"
 NUMPY = ("2.1", "2.4")
 OLDEST = (3, 11)
-NEEDED = ("array-api-compat", "python-flint")
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,23 @@ def check(name: str, python: Path, numpy: str) -> Outcome:
 
 def _made(folder: Path, python: Path, inside: str, numpy: str) -> str | None:
     """Return why the environment can't be had, or ``None``."""
-    if (folder / "complete").is_file():
+    needed = [f"numpy=={numpy}.*", *_dependencies()]
+    complete = folder / "complete"
+    if complete.is_file() and complete.read_text() == "\n".join(needed):
         return None
     shutil.rmtree(folder, ignore_errors=True)
-    for command in ([str(python), "-m", "venv", str(folder)], [inside, "-m", "pip", "install", "--quiet", f"numpy=={numpy}.*", *NEEDED]):
+    for command in ([str(python), "-m", "venv", str(folder)], [inside, "-m", "pip", "install", "--quiet", *needed]):
         done = _run(command)
         if done.returncode:
             return _last_line(done.stderr)
-    (folder / "complete").touch()
+    complete.write_text("\n".join(needed))
     return None
+
+
+def _dependencies() -> list[str]:
+    """Return what the project says that it needs to run."""
+    dependencies: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    return dependencies
 
 
 def _run(command: list[str]) -> "subprocess.CompletedProcess[str]":

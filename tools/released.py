@@ -1,15 +1,12 @@
 """Judge what a library makes of the configurations of released models: ``python -m tools.released`` writes docs/released.md."""
 
 import argparse
-import copy
 import json
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from conformance import run
 from conformance.calls.outcomes import Report, Unsupported
@@ -18,9 +15,10 @@ from conformance.isolate.session import Session
 from conformance.isolate.targets import CONFIGURATION, TargetError
 from conformance.version import __version__
 from tools import documents
+from tools.generate.models import facts, published
 
 ROOT = Path(__file__).parents[1]
-RELEASED = yaml.safe_load((ROOT / "tests" / "configurations" / "released.yaml").read_text(encoding="utf-8"))
+RELEASED = facts()
 DOCUMENT = ROOT / "docs" / "released.md"
 LEVEL, SEED = "smoke", 0
 HEAD = f"""# Released models, from configuration to rotation
@@ -33,19 +31,6 @@ configuration; that it reads them rightly is tested by facts that were written d
 
 Written by `python -m tools.released TARGET`, at level {LEVEL} with seed {SEED}.
 """
-
-
-def published(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry's configuration, with the lists that repeat over the layers."""
-    whole: dict[str, Any] = copy.deepcopy(entry["configuration"])
-    for path, pattern in entry.get("cycled", {}).items():
-        section = whole
-        *way, key = path.split(".")
-        for step in way:
-            section = section[step]
-        section = section if way or "text_config" not in section else section["text_config"]
-        section[key] = [pattern[layer % len(pattern)] for layer in range(section["num_hidden_layers"])]
-    return whole
 
 
 def judged(entry: Mapping[str, Any], target: str, folder: Path) -> tuple[str, str, str]:

@@ -89,6 +89,8 @@ class Adapter:
     version: str | None = None
     rejects_bad_input: bool = False
     implementations: list[Implementation] = field(default_factory=list)
+    #: The names of other adapters in its file, which aren't judged with it.
+    unjudged: tuple[str, ...] = ()
     #: What a program does until the harness can be read by this descriptor: it raises ``UnaskedError`` where it doesn't wait as well.
     waits: Callable[[int], None] | None = field(default=None, init=False, repr=False)
 
@@ -101,6 +103,11 @@ class Adapter:
         _flags(modifies_inputs=self.modifies_inputs, rejects_bad_input=self.rejects_bad_input)
         _one_of("framework", self.framework, FRAMEWORKS)
         _profiles(_dtypes(self.dtypes), self.profile)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say which attribute was meant."""
+        message = f"an attribute of Adapter must be one that it has, got {name!r}{near_miss(name, dir(type(self)))}"
+        raise AttributeError(message, name=name, obj=self)
 
     def implements(
         self,

@@ -26,8 +26,8 @@ FOREIGN = "numpy.ndarray"
 #: Which tables the rows of a cache hold.
 CACHES = {"cos_cache": ("cos",), "sin_cache": ("sin",), "cos_sin_cache": ("cos", "sin")}
 
-#: The axis along which channels of a head lie, and what those hold that don't turn.
-HEAD_DIM, BESIDE = "head_dim", 0.5
+#: The axis along which channels of a head lie.
+HEAD_DIM = "head_dim"
 
 Named = Mapping[str, np.ndarray]
 
@@ -214,11 +214,14 @@ class Calling:
             raise MisfitError(message)
         return once
 
-    def _widened(self, axes: str, values: np.ndarray, beside: float = BESIDE) -> np.ndarray:
-        """Return an array with the channels that don't turn beside those that do."""
-        if not any(self.form.beside) or not axes.endswith(HEAD_DIM):
+    def _widened(self, axes: str, values: np.ndarray, scale: float = 1.0) -> np.ndarray:
+        """Return an array with the channels that don't turn beside those that do: unlike numbers that every dtype holds exactly."""
+        before, after = self.form.beside
+        if not before + after or not axes.endswith(HEAD_DIM):
             return values
-        return np.pad(values, [*[(0, 0)] * (values.ndim - 1), self.form.beside], constant_values=beside)
+        shape = (*values.shape[:-1], before + after)
+        beside = (scale * (np.arange(math.prod(shape)) * 37 % 255 - 127).reshape(shape) / 64).astype(values.dtype)
+        return np.concatenate([beside[..., :before], values, beside[..., before:]], axis=-1)
 
     def _turning(self, axes: str, values: np.ndarray) -> np.ndarray:
         """Return the channels that turn."""

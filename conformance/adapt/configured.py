@@ -18,8 +18,14 @@ from refimpl.spec import Operation
 
 #: What such functions offer, and the arrays that each is given.
 OFFERED: Mapping[str, tuple[str, ...]] = {"config.rotate": ("x", "positions"), "config.frequencies": (), "config.attention_factor": ()}
+#: What the names of these functions start with.
+CONFIG = "config."
 #: What each may take by keyword.
-KEYWORDS = ("configuration", "layer", "length")
+KEYWORDS = {
+    "configuration": "the whole mapping",
+    "layer": "the first layer of the kind that is judged, counted from 0",
+    "length": "how long the sequence is, where the frequencies depend on it; else null",
+}
 #: Which parameters it may declare: no key says them.
 DECLARED = ("layout", "direction")
 #: What a file may have, and an object in it: published ones have some hundred keys.
@@ -84,9 +90,14 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
     return replace(adapter, implementations=found)
 
 
-def unjudged(path: Path) -> list[str]:
-    """Return which kinds of layers attend without a rotation: what leaves queries and keys as they are isn't judged yet."""
-    return [kind.name for kind in read(loaded(path)).kinds if kind.name.endswith("without rotation")]
+def told(path: Path) -> tuple[str, ...]:
+    """Return in words what a configuration is warned of and what posenc has no operation for, as ``posenc explain`` tells them.
+
+    Then which kinds of layers attend without a rotation: what leaves queries and keys as they are isn't judged yet.
+    """
+    reading = read(loaded(path))
+    found = [f"{each.name}: {each.text}{f' ({each.link})' if each.link else ''}" for each in reading.every_finding if each.level != "error"]
+    return (*found, *(f"not judged yet: {kind.name}" for kind in reading.kinds if kind.name.endswith("without rotation")))
 
 
 def _right(reading: Reading, path: Path) -> Reading:
@@ -135,11 +146,17 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
         return []
     _verify_declared(one, operation)
     function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1)
-    restrictions = {name: value for name, value in {**_pinned(rotation), **one.restrictions}.items() if name in operation.parameters}
-    takes = _within(one.takes, reading.longest) if "positions" in operation.arrays else one.takes
+    restrictions = {name: value for name, value in {**rotation.settled, **one.restrictions}.items() if name in operation.parameters}
+    takes = _within(one.takes, _longest(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
+
+
+def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int | None:
+    """Return how many positions a model may have: where its rule follows the length beyond the one that is said, as many as the factor."""
+    grows = "length" in operation.parameters and rotation.parameters.get("original_length") == reading.longest
+    return round(rotation.parameters.get("factor", 1.0) * reading.longest) if grows and reading.longest else reading.longest
 
 
 def _within(takes: Takes, longest: int | None) -> Takes:
@@ -147,12 +164,6 @@ def _within(takes: Takes, longest: int | None) -> Takes:
     highest = None if longest is None else longest - 1
     lowest = 0 if takes.lowest is None else takes.lowest
     return replace(takes, lowest=lowest, highest=highest if takes.highest is None else takes.highest)
-
-
-def _pinned(rotation: Rotation) -> dict[str, object]:
-    """Return every parameter that a configuration settles."""
-    unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
-    return {"layout": rotation.layout, "direction": "positive", **unset, **rotation.attention.parameters, **rotation.parameters}
 
 
 @dataclass(frozen=True)
@@ -200,7 +211,8 @@ class _Configured:
         if not (self.kind.layers or self.alone):
             return f"the configuration must say which layers are of the kind {self.kind.name}, got no layer_types"
         given = self.rotation.attention.given
-        return f"a given attention factor can't be judged yet, got {given[0]:g} and {given[1]:g}" if given != (1.0, 1.0) else ""
+        counts = given != (1.0, 1.0) and not self.operation.name.endswith(".frequencies")
+        return f"a given attention factor can't be judged yet, got {given[0]:g} and {given[1]:g}" if counts else ""
 
     def _takes(self, name: str) -> bool:
         found = parameters(self.function)

@@ -4,9 +4,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from conformance.adapt.adapter import DTYPES, near_miss
+from conformance.adapt.configured import CONFIG, OFFERED
 from conformance.spec.declarations import operations as declared
 from conformance.spec.declarations import schemes as declared_schemes
 from conformance.spec.profiles import PROFILES
+from conformance.spec.vectors import of_models
 
 #: What drawn cases are called.
 DRAWN = re.compile(r"(drawn|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+(-[0-9]+)?)?")
@@ -18,16 +20,23 @@ class SelectionError(Exception):
 
 def case_ids() -> dict[str, str]:
     """Return what every case exposes, by its id."""
-    return {f"{scheme.name}.{case.name}": case.exposes for scheme in declared_schemes().values() for case in scheme.cases}
+    stored = {f"{scheme.name}.{case.name}": case.exposes for scheme in declared_schemes().values() for case in scheme.cases}
+    return stored | {vector.id: vector.exposes for vector in of_models(declared())}
 
 
 def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[str], profile: str | None) -> None:
     """Raise ``SelectionError`` at the first name that doesn't exist; where there is none, no declaration is read."""
     if schemes or operations or cases:
         verify_names("scheme", schemes, declared_schemes())
-        verify_names("operation", operations, declared())
+        verify_names("operation", operations, {**declared(), **OFFERED})
         verify_names("case", [case for case in cases if not is_drawn(case)], case_ids())
     verify_names("profile", [profile] if profile else [], PROFILES)
+
+
+def chooses(operations: Collection[str], operation: str, *, by_configuration: bool) -> bool:
+    """Whether an operation is one of those that are asked for; where a configuration judges, also under the name that code offers it by."""
+    offered = f"{CONFIG}{operation.partition('.')[2]}"
+    return operation in operations or (by_configuration and offered in operations)
 
 
 def is_drawn(case: str) -> bool:
@@ -46,6 +55,8 @@ def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> No
 
 def _where(thing: str, name: str, known: Collection[str]) -> str:
     """Say where the names stand: in this line, if they are few."""
+    if thing == "model":
+        return "that `posenc list models` names"
     if thing in ("profile", "framework"):
         return f"of {', '.join(known)}"
     operation = name.partition("/")[0]

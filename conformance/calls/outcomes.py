@@ -235,6 +235,7 @@ class Result:
 
 #: What is missing where nothing was drawn at all.
 NOTHING_DRAWN = "no golden case was drawn: the stored vectors alone never suffice"
+INTERRUPTED = "the run was interrupted: what was not asked is missing"
 
 
 @dataclass(frozen=True)
@@ -244,8 +245,8 @@ class Evidence:
     ``golden`` counts the drawn cases that were judged by golden values, ``values`` their elements; ``refused`` counts calls inside the
     declaration that the code refused. ``excluded`` and ``not_excluded`` name the known mistakes that these cases would have convicted,
     and those that they would not; ``alike`` are those of the latter that show nothing within the declaration, as far as was looked.
-    ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough and how to widen the
-    declaration; nothing where it is enough.
+    ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough and what helps; nothing
+    where it is enough.
     """
 
     implementation: str
@@ -266,6 +267,7 @@ class Report:
     """Everything one run found: the header says what was run with, the results what came out, the evidence what that rests on.
 
     ``refused`` says why a target can't be judged at all; ``reached`` says who of it imported or opened what holds right answers.
+    ``warnings`` are what the configuration that judges it is warned of, and what was asked for that the target doesn't offer.
     """
 
     target: str
@@ -276,6 +278,7 @@ class Report:
     evidence: tuple[Evidence, ...] = ()
     refused: str = ""
     reached: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -326,5 +329,6 @@ class Report:
         known = {(each.implementation, each.operation): each for each in self.evidence}
         passed = (result for result in self.results if isinstance(result.outcome, Passed))
         bare = {(r.implementation, r.operation): r.dtype for r in passed if (r.implementation, r.operation) not in known}
-        without = (Evidence(*names, dtype, golden=0, values=0, missing=(NOTHING_DRAWN,)) for names, dtype in bare.items())
+        why = NOTHING_DRAWN if self.complete else INTERRUPTED
+        without = (Evidence(*names, dtype, golden=0, values=0, missing=(why,)) for names, dtype in bare.items())
         return (*(each for each in self.evidence if each.missing), *without)

@@ -30,6 +30,7 @@ from conformance.spec.vectors import Vector
 
 #: After so many crashes and time-outs the rest of an implementation's vectors is not run.
 FUTILE = 3
+NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Checked:
 
     def again(self, subject: Subject) -> bool:
         """Whether the vector passes on another subject, asked once."""
-        return not check(subject, self.task, self.vector, replace(self.manner, repeats=0)).failed
+        return isinstance(check(subject, self.task, self.vector, replace(self.manner, repeats=0)).judgement.outcome, Passed)
 
     def result(self, opened: str, outcome: Outcome | None = None) -> Result:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""
@@ -88,7 +89,7 @@ def run(subject: Subject, task: Task, vectors: Sequence[Vector], *, enough: floa
         if sum(not isinstance(checked.judgement.outcome, Unsupported) for checked in seen) >= enough:
             return
         if futile(seen):
-            yield Checked(task, vector, Judgement(NotJudged(f"not run after {FUTILE} crashes or time-outs")))
+            yield Checked(task, vector, Judgement(NotJudged(NOT_RUN)))
         else:
             seen.append(check(subject, task, vector))
             yield seen[-1]

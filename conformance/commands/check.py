@@ -60,7 +60,7 @@ def check(
 
     every = (*targets, *(COMMAND + command for command in commands))
     if configurations:
-        _tell_unjudged(configurations)
+        _verify_readable(configurations)
         every = tuple(f"{CONFIGURATION}{path}:{target}" for path in configurations for target in every)
     if not every:
         message = "check must get a TARGET or a --command, got neither"
@@ -77,17 +77,16 @@ def check(
     context.exit(worst(report.status for report in reports))
 
 
-def _tell_unjudged(paths: Sequence[str]) -> None:
-    """Say which layers of configurations aren't judged, or raise where one can't be read."""
-    from conformance.adapt.configured import ConfigurationError, unjudged
+def _verify_readable(paths: Sequence[str]) -> None:
+    """Raise where a configuration can't be read."""
+    from conformance.adapt.configured import ConfigurationError, loaded
 
     for path in paths:
         if not path.endswith(".json") or not Path(path).is_file():
             message = f"--config must be a file that exists and is called *.json, got {path!r}"
             raise click.UsageError(message)
         try:
-            for kind in unjudged(Path(path)):
-                click.echo(f"posenc: {Path(path).name}: not judged yet: {kind}", err=True)
+            loaded(Path(path))
         except ConfigurationError as error:
             raise click.UsageError(str(error)) from error
 

@@ -13,6 +13,9 @@ from conformance.commands.precision import precision
 from conformance.commands.telling import tell
 from conformance.version import __version__
 
+#: What stands before the name of a released model, and what lists them.
+MODEL, MODELS = "model", "models"
+
 
 class Commands(click.Group):
     """A group that says the near miss of an unknown command."""
@@ -38,23 +41,33 @@ def posenc() -> None:
 
 
 @posenc.command(name="list")
-def list_() -> None:
-    """List schemes, operations and bundled adapters."""
-    from conformance.show import declaration as show
+@click.argument("what", metavar="[models]", required=False)
+def list_(what: str | None) -> None:
+    """List schemes, operations and bundled adapters, or the released models that have golden values."""
+    from conformance.show import declaration, models
 
-    tell([*show.listing(), *show.adapters()])
+    if what not in (None, MODELS):
+        message = f"what is listed must be `{MODELS}` or nothing, got {what!r}"
+        raise click.UsageError(message)
+    tell([*declaration.listing(), *declaration.adapters()] if what is None else models.listing())
 
 
 @posenc.command(name="show")
-@click.argument("name", metavar="SCHEME|OPERATION|CASE")
+@click.argument("name", metavar="SCHEME|OPERATION|CASE|model")
+@click.argument("model", metavar="[MODEL]", required=False)
 @click.option("--length", type=int, metavar="N", help="What a scheme uses, or how far it reaches, over N positions.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a scheme into FILE, a .png or an .svg.")
-def show_(name: str, length: int | None, plot: Path | None) -> None:
-    """Describe a scheme, an operation or a case."""
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a scheme or a model into FILE, a .png or an .svg.")
+def show_(name: str, model: str | None, length: int | None, plot: Path | None) -> None:
+    """Describe a scheme, an operation, a case, or a released model (`posenc show model MODEL`)."""
     from conformance.adapt import selection
     from conformance.show import declaration as show
     from conformance.show import lengths
 
+    if name == MODEL:
+        return _show_model(model, length, plot)
+    if model is not None:
+        message = f"a second name must stand behind `{MODEL}` only, got {model!r}"
+        raise click.UsageError(message)
     if length is not None:
         tell(lengths.describe(name, length))
     if plot is not None:
@@ -65,6 +78,26 @@ def show_(name: str, length: int | None, plot: Path | None) -> None:
         click.echo(f"wrote {plot}")
     if length is None and plot is None:
         tell(show.describe(name))
+    return None
+
+
+def _show_model(name: str | None, length: int | None, plot: Path | None) -> None:
+    """Describe or draw a released model."""
+    from conformance.show import models
+
+    if name is None:
+        message = "model must be one that `posenc list models` names, got nothing"
+        raise click.UsageError(message)
+    if length is not None:
+        message = "--length must be asked of a scheme, got a model"
+        raise click.UsageError(message)
+    if plot is None:
+        tell(models.describe(name))
+    else:
+        from conformance.pictures import models as picture
+
+        picture.save(models.named(name), plot)
+        click.echo(f"wrote {plot}")
 
 
 @posenc.command()

@@ -9,13 +9,14 @@ from conformance.adapt.adapter import Adapter, Implementation
 from conformance.adapt.selection import verify_names
 from conformance.calls.outcomes import Failed
 from conformance.calls.subject import Reply
+from conformance.isolate.tree import Tree
 from conformance.judge.judge import compare
 from conformance.protocol import lines
 from conformance.protocol.command import adapted
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
-from conformance.spec.vectors import Vector, load
+from conformance.spec.vectors import Vector, load, of_models
 
 SHOWN = 8
 Each = TypeVar("Each")
@@ -23,7 +24,8 @@ Each = TypeVar("Each")
 
 def chosen(names: Sequence[str]) -> list[Vector]:
     """Return the cases of those names; a case that must be refused has nothing to compare with and isn't one."""
-    every = {vector.id: vector for vector in load({name.split("/", 1)[0] for name in names} & set(operations())) if vector.error is None}
+    named = {name.split("/", 1)[0] for name in names} & set(operations())
+    every = {vector.id: vector for vector in [*load(named), *of_models(named)] if vector.error is None}
     verify_names("case", names, every)
     return [every[name] for name in names]
 
@@ -48,7 +50,9 @@ def requests(vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[
 
 def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[str]:
     """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request."""
-    program = Program(command)
+    tree = Tree()
+    program = Program(command, tree.environment())
+    tree.grows_from(program.popen.pid)
     try:
         offered = adapted(program)
         yield f"{offered.name} {offered.version or ''}".rstrip()
@@ -63,6 +67,7 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1)
                     yield f"  outside of what it declares: {outside}"
     finally:
         program.close()
+        tree.kill()
 
 
 def _offered(adapter: Adapter, operation: str) -> list[Implementation] | list[None]:

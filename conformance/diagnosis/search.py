@@ -8,6 +8,8 @@ import numpy as np
 
 #: How much farther than what is known of a number others of as few digits must lie, for these to be what a person wrote.
 LONELY = 10.0
+#: How much finer than what is known of a number its last digit is.
+FINER = 100.0
 #: The differences for values of the numbers, over what is allowed; nothing where there is no answer.
 Differences = Callable[..., np.ndarray | None]
 
@@ -140,6 +142,12 @@ def shortest(value: float, low: float, high: float) -> float:
     fraction = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     written = digits(fraction.numerator) + digits(fraction.denominator)
     return float(fraction) if low <= float(fraction) <= high and written < digits(decimal) - 1 else decimal
+
+
+def as_known(value: float, low: float, high: float) -> float:
+    """Return a number without the digits that are far finer than the two ends between which it is known to lie."""
+    finest = (high - low) / FINER
+    return round(value, -math.floor(math.log10(finest))) if 0 < finest < math.inf else value
 
 
 def tells(short: float, low: float, high: float) -> bool:

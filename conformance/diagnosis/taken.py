@@ -37,7 +37,8 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     asked = [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
     if len(asked) < ASKED or sum(one.failed for one in asked) < SHARE * len(asked):
         return None
-    narrow = islice(_narrowest(asking, asked), COMBINATIONS)
+    usual, of_models = _narrowest(asking, asked), _of_models(asking, asked)
+    narrow = chain(islice(usual, COMBINATIONS), islice(of_models, COMBINATIONS))
     found = next((each for each in narrow if asking.right(each, TRIED)), None)
     if found is None:
         return None
@@ -51,6 +52,16 @@ def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declarati
     values = {name: list(_values(asking, parameter, checked)) for name, parameter in asking.operation.parameters.items()}
     for way, takes, *chosen in product(ways(asking.operation), _fewest(asking, checked), *filter(None, values.values())):
         yield Declaration(dict(zip(filter(values.get, values), chosen, strict=True)), takes, way)
+
+
+def _of_models(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
+    """Yield the narrowest declarations with what some model has in the place of a default: the number that a module was made with."""
+    narrowest = list(islice(_narrowest(asking, checked), COMBINATIONS))
+    for name in narrowest[0].values if narrowest else ():
+        parameter = asking.operation.parameters[name]
+        if not parameter.required and not _conventions(parameter):
+            plain = [one for one in narrowest if one.way == narrowest[0].way and one.takes == narrowest[0].takes]
+            yield from (replace(one, values={**one.values, name: value}) for value in candidates(parameter, ..., VALUES) for one in plain)
 
 
 def _values(asking: Asking, parameter: Parameter, checked: Sequence[Checked]) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,19 +16,19 @@ from conformance.calls.limits import Limits
 from conformance.identify import plans
 from conformance.identify.asking import OutOfTimeError, Refused, Strangers
 from conformance.identify.declaration import Place
+from conformance.identify.findings import Identity
 from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
-from conformance.identify.probe import Exchange
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
+from conformance.identify.steady import FROM_CALL_TO_CALL, unsteady
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
 
 FEW = 3
-HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
 AFTER_OTHERS = "a call that was refused after others is answered when it is asked alone, in a fresh worker"
-DIFFERS = "answers differ from one fresh worker to the next"
+UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What an exception names where arrays of one library came to code for another.
 ARRAYS = ("ndarray", "Tensor", "torch")
 #: Where an exception came from, whose file may have the name of a library.
@@ -67,17 +67,18 @@ def identify(
             message = f"--only must be one of {', '.join(sorted(labels))}, got {only!r}{near_miss(str(only), labels)}"
             raise SelectionError(message)
         for signature in signatures:
-            found = recognise(strangers, signature, plan, chosen)
-            if strangers.alone and found.identity is None and not (found.ended or found.untried):
-                raise TargetError("; ".join((_nothing(target, found), *_answered_alone(strangers, found))))
-            told = _told(strangers, found)
+            told = _told(strangers, recognise(strangers, signature, plan, chosen))
             try:
                 tried = replace(told, checked=_checked(target, told, limits, strangers)) if check else told
-                if tried.checked is None and not strangers.over:
-                    tried = replace(tried, faults=(*tried.faults, *_changing(strangers, found)))
+                tried = _steadied(strangers, tried)
             except KeyboardInterrupt:
                 yield told
                 raise
+            if tried.found.broken is not None:
+                raise tried.found.broken
+            found = tried.found
+            if strangers.alone and tried.identity is None and not (found.ended or found.untried or tried.faults):
+                raise TargetError(_nothing(target, found))
             yield tried
 
 
@@ -90,31 +91,31 @@ def _told(strangers: Strangers, found: Found) -> Told:
             told = replace(told, text=told.declaration())
         except OutOfTimeError:
             told = replace(told, settings=(), undone="which settings it follows, and an adapter")
+        except Exception as error:  # noqa: BLE001  as in `recognise`
+            told = replace(told, found=replace(found, broken=error))
     named = (UNNAMED,) if strangers.alone and place is None else ()
     index = found.signature.index
-    faults = (*strangers.faults(index), *_answered_alone(strangers, found))
-    return replace(told, faults=faults, left=(*strangers.traces(index, ANY), *named))
+    return replace(told, faults=strangers.faults(index), left=(*strangers.traces(index, ANY), *named))
+
+
+def _steadied(strangers: Strangers, told: Told) -> Told:
+    """Return it with what changes the answers besides the calls, unless its check has just shown that nothing does."""
+    if told.checked is not None and told.checked.conforms:
+        return told
+    found, changing = told.found, unsteady(strangers, told.found.asked)
+    if changing is None:
+        return replace(told, faults=(*told.faults, *_answered_alone(strangers, found)))
+    if changing.what == FROM_CALL_TO_CALL and (found.identity is None or found.identity.operation is None):
+        found = replace(found, identity=Identity(None, UNSTEADY), probe=None, tried=())
+    return replace(told, found=replace(found, broken=None), faults=(*told.faults, str(changing)))
 
 
 def _answered_alone(strangers: Strangers, found: Found) -> Iterator[str]:
     """Yield in words that a call that was refused is answered where nothing was called before it."""
     if found.refused is not None:
-        with strangers.fresh() as session, suppress(Refused):
+        with strangers.fresh() as session, suppress(OutOfTimeError, Refused):
             replace(found.refused.probe, strangers=session).answer(found.refused.arrays)
             yield AFTER_OTHERS
-
-
-def _changing(strangers: Strangers, found: Found) -> Iterator[str]:
-    """Yield in words what changes the answers besides the calls: the order of sets, or nothing that can be seen."""
-    asked = (found.probe.seen or [])[-FEW:] if found.probe is not None else []
-    if not _repeated(asked, strangers.fresh(hash_seed=1)):
-        yield HASH_ORDER if _repeated(asked, strangers.fresh()) else DIFFERS
-
-
-def _repeated(asked: Sequence[Exchange], session: Strangers) -> bool:
-    """Whether calls are answered as before in another session; one that ends meanwhile shows nothing."""
-    with session:
-        return all(each.again(replace(each.probe, strangers=session)) for each in asked) or not session.open
 
 
 def _checked(target: str, told: Told, limits: Limits | None, strangers: Strangers) -> Checked | None:

@@ -18,7 +18,7 @@ from refimpl.spec import Operation
 
 #: Where tokens stand if positions are given, else one after the other.
 PLACES = np.array([0, 1, 2, 3, 5, 11, 40])
-WIDTHS, HEADS = (64, 32, 16, 8), 4
+WIDTHS, HEADS = (64, 32, 16, 8, 128, 256, 512), 4
 ORDERS = ((0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3))
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 PLACED = ("query_positions", "key_positions")

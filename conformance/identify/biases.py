@@ -10,7 +10,7 @@ import numpy as np
 from conformance.identify import buckets, learned
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity
-from conformance.identify.probe import Probe
+from conformance.identify.probe import FEW_ROWS, Probe
 from conformance.identify.rules import Rule, identified, sibling, taking
 from conformance.identify.turns import DTYPES
 from refimpl.spec import Operation
@@ -25,6 +25,8 @@ COARSE = {"float32": TOLERANCE, "float64": TOLERANCE, "bfloat16": 2.0**-6, "floa
 APART, TINY = 1024, 1e-30
 #: Rows of a table that is given, where no setting says how many: more than most rules read, then those of common tables.
 ROWS = (33, 32, 65, 64, 129, 128, 257, 513, 1_025)
+#: The largest offset asked for where few are refused: of code whose positions end with its table.
+MANY_ROWS = 512
 #: Offsets whose numbers are told of a bias that no operation gives, in positions back.
 TOLD = (0, 1, 2, 4, 8, 16, 32, 64)
 
@@ -104,8 +106,10 @@ class Bias:
 def opened(probe: Probe) -> Bias:
     """Return the function in the first dtype in which it gives a bias, or raise ``Refused``."""
     last = Refused("it gave no result")
-    for dtype, rows in itertools.product(DTYPES, ROWS if probe.takes("table") and Bias(probe).rows_told is None else ROWS[:1]):
-        bias = Bias(probe.at(dtype), rows_given=rows)
+    asked = [probe, probe.having(max_distance=MANY_ROWS)] if probe.settings.get("max_distance") == FEW_ROWS else [probe]
+    sizes = ROWS if probe.takes("table") and Bias(probe).rows_told is None else ROWS[:1]
+    for one, dtype, rows in itertools.product(asked, DTYPES, sizes):
+        bias = Bias(one.at(dtype), rows_given=rows)
         try:
             heads = _counts(bias)
         except Refused as refusal:

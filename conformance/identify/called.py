@@ -87,7 +87,7 @@ def _turning(view: Turns, identity: Identity, operation: Operation) -> Words | N
     padded = "rotary_dim" in identity.parameters and "rotary_dim" not in operation.parameters
     added = any(axes.startswith("token ") for axes in operation.results.values())
     known = AXES if with_heads(operation) else {"row token dim": "", "token row dim": f"token batch {operation.arrays['x'].split()[-1]}"}
-    if padded or added or view.order not in known or view.form not in ("token", "row token"):
+    if padded or added or view.length is not None or view.order not in known or view.form not in ("token", "row token"):
         return None
     tables = view.tables if view.tables != "pair" else ""
     return _words(axes=known[view.order], tables=tables, rows="each" if view.form == "row token" else "")

@@ -31,6 +31,11 @@ AFTER = {
     "row token dim": "{}.reshape({x}.shape)",
     "token row dim": "{}.swapaxes(0, 1).reshape({x}.shape)",
 }
+#: How a sequence gets its last token, from which the function takes the length.
+CLOSED = (
+    "x = xp.concatenate([x, xp.zeros_like(x[..., :1, :])], -2)",
+    "positions = xp.concatenate([positions, xp.full_like(positions[..., :1], length - 1)], -1)",
+)
 TABLES = {"pair": "{}", "tiled": "xp.concatenate([{0}, {0}], -1)", "repeated": "xp.stack([{0}, {0}], -1).reshape(*{0}.shape[:-1], -1)"}
 
 
@@ -126,9 +131,11 @@ class Declaration:
         return ", ".join([*contract.arrays, *(["*", *used] if used else []), "**_"] if contract.parameters else contract.arrays)
 
     def _added(self, parameter: str) -> bool:
-        """Whether a width is needed for the zeros to which an encoding is added."""
-        contract = operations()[str(self.identity.operation)]
-        return parameter == "dim" and isinstance(self.identity.view, Turns) and "x" not in contract.arrays
+        """Whether a width is needed for the zeros to which an encoding is added, or the length for the last token of a sequence."""
+        contract, view = operations()[str(self.identity.operation)], self.identity.view
+        if not isinstance(view, Turns):
+            return False
+        return parameter == "length" if view.length is not None else parameter == "dim" and "x" not in contract.arrays
 
     def _passed(self, parameter: str) -> bool:
         """Whether a parameter is handed on to the function."""
@@ -219,6 +226,9 @@ class _Turning:
             return ["x = xp.zeros((1, 1, len(positions), dim))", f"return {added}.reshape(len(positions), -1)"]
         start, end = self._padding()
         lines = [f"x = {start}"] if start else []
+        if self.view.length is not None:
+            lines += [*CLOSED]
+            end = f"[..., :-1, :]{end}"
         if self.view.order == "token dim":
             one = self._call("row", "positions")
             return [*lines, f"rows = [{one} for row in x.reshape(-1, *x.shape[2:])]", f"return xp.stack(rows).reshape(x.shape){end}"]

@@ -16,7 +16,7 @@ from conformance.identify.turns import DTYPES, arranged, restored
 #: Where tokens stand, a multiple of it on every axis; nearer ones where those are refused.
 PLACES = (np.array([0, 1, 3, 8, 101]), np.array([0, 1, 2, 3, 4]))
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim")
-COUNTS, WIDTHS = (2, 3), (64, 48, 96, 32)
+COUNTS, WIDTHS = (2, 3), (64, 48, 96, 32, 128)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from conformance.adapt.words import roles
 from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
-from conformance.identify.probe import Probe
+from conformance.identify.probe import FAR, Probe
 from conformance.identify.rules import sibling
 from conformance.spec.declarations import operations
 
@@ -44,9 +45,23 @@ def _rotary(probe: Probe) -> Identity:
             raise
         return several
     identity = rotary.identify(found)
-    identity = _added(found) if identity.what == rotary.ADDED else _sized(identity, found)
+    identity = _added(found) if identity.what == rotary.ADDED else _closed(identity, found) or _sized(identity, found)
     known = identity.operation or identity.values_of or rotary.CHANGING in identity.unseen
     return identity if known else _several(probe) or identity
+
+
+def _closed(identity: Identity, found: turns.Turns) -> Identity | None:
+    """Return what a function is that takes the length from the positions and can't be told it: its sequence is given a last token."""
+    named = any("length" in roles(argument.name) for argument in (*found.probe.signature.positional, *found.probe.signature.keywords))
+    later = named and not found.probe.takes("length")  # it is called with a length then
+    if rotary.CHANGING not in identity.unseen or later or found.positions != "any" or not found.probe.takes("positions"):
+        return None
+    closed = replace(found, length=FAR["length"])
+    try:
+        again = rotary.identify(closed)
+    except Refused:
+        return None
+    return _sized(again, closed) if again.operation is not None and "length" in again.follows else None
 
 
 def _several(probe: Probe) -> Identity | None:
@@ -166,7 +181,8 @@ def _pair(probe: Probe) -> Identity:
         if "offset" in probe.plan.probed:
             raise
         return attention.identify(probe)
-    identity = _alike(_sized(rotary.identify(found), found), found)
+    identity = rotary.identify(found)
+    identity = _alike(_closed(identity, found) or _sized(identity, found), found)
     apart = "query_positions" in probe.plan.probed
     both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if apart else None
     return replace(identity, operation=both or identity.operation)
@@ -265,7 +281,8 @@ def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Iden
     sure = {name: seen for name, seen in identity.parameters.items() if seen.confidence is Confidence.CERTAIN}
     same = all(name == "num_heads" or other.parameters.get(name, seen).holds(seen.value) for name, seen in sure.items())
     if other.operation == identity.operation and same:
-        return replace(other, parameters={**other.parameters, **sure})
+        what = other.what.replace(f"of {UNEVEN_HEADS} heads", f"of {probe.settings['num_heads']} heads")
+        return replace(other, what=what, parameters={**other.parameters, **sure})
     return replace(identity, operation=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
 
 

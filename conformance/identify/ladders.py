@@ -18,6 +18,8 @@ STEP = 2.0**-23
 #: What frequencies are off by that were rounded to a half format.
 HALVES = (("float16", 2.0**-12), ("bfloat16", 2.0**-9))
 #: How operations are asked: for pairs half a row apart that turn forward.
+#: How many pairs turn, where the others have frequency 0.
+TURNED = "turned_pairs"
 READ: Mapping[str, tuple[object, ...]] = {"layout": ("half", "halves"), "direction": ("positive",), "scale": (1.0,)}
 
 
@@ -35,14 +37,21 @@ class Ladder:
 
     def off(self, operation: Operation, parameters: Values) -> np.ndarray:
         """Return how far what an operation gives for this call is from what was seen, over what is allowed."""
-        theta, _ = spectrum(operation, self.arrays, {**parameters, **self.settings})
-        return np.asarray(np.log(theta / self.theta) / (8 * (self.error + STEP * (1 + np.arange(self.theta.size)))))
+        settings = {name: value for name, value in self.settings.items() if name in operation.parameters}
+        theta, _ = spectrum(operation, self.arrays, {**parameters, **settings})
+        ratio, steps = np.where(theta == self.theta, 1.0, theta / self.theta), STEP * (1 + np.arange(self.theta.size))
+        return np.asarray(np.log(ratio) / (8 * (self.error + steps)))
 
     def only(self, pairs: slice) -> "Ladder":
         """Return the same, blind to the other pairs."""
         error = np.full(self.error.shape, np.inf)
         error[pairs] = self.error[pairs]
         return replace(self, error=error)
+
+    def padded(self, pairs: int) -> "Ladder":
+        """Return the same as the first of so many pairs, of which the others rest."""
+        rest = (0, pairs - self.theta.size)
+        return replace(self, theta=np.pad(self.theta, rest), error=np.pad(self.error, rest))
 
 
 def spectrum(operation: Operation, arrays: Mapping[str, np.ndarray], parameters: Values) -> tuple[np.ndarray, float]:
@@ -100,8 +109,21 @@ def known(operation: Operation, values: Values) -> dict[str, Any]:
 
 def rule(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> tuple[Fit | None, tuple[str, ...]]:
     """Return the operation that gives frequencies, the simplest also where they were rounded to a half format, and what is to be said."""
-    if not candidates or any(not np.all(np.isfinite(ladder.theta)) or np.any(ladder.theta <= 0) for ladder in ladders):
+    if any(not np.all(np.isfinite(ladder.theta)) or np.any(ladder.theta < 0) for ladder in ladders):
         return None, ()
+    turned = int(np.count_nonzero(ladders[0].theta))
+    resting = turned < ladders[0].theta.size
+    candidates = [candidate for candidate in candidates if (TURNED in candidate.parameters) == resting]
+    if not candidates:
+        return None, ()
+    if resting:
+        found, said = _ruled(ladders, candidates, {**told, TURNED: turned}, asked)
+        shown = {name: Seen(value) for name, value in (("head_dim", told["head_dim"]), (TURNED, turned))}
+        return found and replace(found, parameters={**found.parameters, **shown}), said
+    return _ruled(ladders, candidates, told, asked)
+
+
+def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> tuple[Fit | None, tuple[str, ...]]:
     simplest = min(candidates, key=lambda operation: len(operation.parameters))
     fast = identified(rules([ladder.only(slice(2)) for ladder in ladders], [simplest], told), asked)
     near = {} if fast is None else {name: seen.value for name, seen in fast.parameters.items()}
@@ -114,6 +136,19 @@ def rule(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Value
         if found is not None:
             return found, (f"frequencies are off by as much as {name} rounds them",)
     return None, ()
+
+
+def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, ...]:
+    """Return the parameters to which calls were set, and whose other values would have shown."""
+    values = known(found.operation, {**told, **{name: one.value for name, one in found.parameters.items()}})
+
+    def shows(name: str) -> bool:
+        others = {ladder.settings[name] for ladder in ladders if name in ladder.settings}
+        set_to = (replace(ladder, settings={**ladder.settings, name: other}) for ladder in ladders for other in others)
+        return any(np.any(np.abs(ladder.off(found.operation, values)) > 1) for ladder in set_to)
+
+    names = dict.fromkeys(name for ladder in ladders for name in ladder.settings if name in found.operation.parameters)
+    return tuple(filter(shows, names))
 
 
 def grown(found: Fit, seen: Ladder, told: Values, asked: Values, growth: float, noise: float) -> Mapping[str, Seen] | None:

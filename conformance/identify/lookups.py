@@ -26,9 +26,10 @@ def identify(probe: Probe) -> Identity:
 def _rows(probe: Probe, positions: np.ndarray) -> np.ndarray:
     """Return which row of the table stands at each position, or raise where it isn't one."""
     table = np.arange(LENGTH)[:, None] + np.arange(WIDTH) * 32.0
-    value = probe(positions=positions, table=table)[0].reshape(-1, WIDTH)
-    rows = value[:, 0].round().astype(int)
-    if rows.size != positions.size or np.any((rows < 0) | (rows >= LENGTH)) or not np.array_equal(value, table[rows]):
+    value = probe(positions=positions, table=table)[0]
+    found = [int(row) for row in value.ravel()[::WIDTH] if 0 <= row < LENGTH and row == int(row)]
+    rows = np.array(found, dtype=int)
+    if rows.size != positions.size or not np.array_equal(value.ravel(), table[rows].ravel()):
         message = "the result doesn't consist of rows of the table"
         raise Refused(message)
     return rows

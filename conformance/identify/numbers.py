@@ -9,7 +9,7 @@ import numpy as np
 from conformance.identify import rotary
 from conformance.identify.asking import Refused
 from conformance.identify.findings import LISTED, Identity, Seen
-from conformance.identify.ladders import Ladder, rule
+from conformance.identify.ladders import Ladder, followed, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from refimpl.spec import Operation
@@ -69,20 +69,21 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
     width = int(probe.settings.get("width", 2 * value.size))
     if width != 2 * value.size:
         return Identity(None, f"{value.size} numbers for a width of {width}: frequencies are half as many")
-    found, said = rule([*_ladders(value, probe)], taking(*probe.plan.probed, axes=["pair"]), {"head_dim": width}, probe.settings)
+    ladders, told = [*_ladders(value, probe)], {"head_dim": width}
+    found, said = rule(ladders, taking(*probe.plan.probed, axes=["pair"]), told, probe.settings)
     if found is None:
         listed = ", ".join(f"{theta:.6g}" for theta in value)
         return Identity(None, "frequencies on no known ladder", {}, (f"radians per position: {listed}",))
-    return Identity(found.operation.name, found.words, found.parameters, said, found.notes)
+    return Identity(found.operation.name, found.words, found.parameters, said, found.notes, follows=followed(found, ladders, told))
 
 
 def _ladders(value: np.ndarray, probe: Probe) -> Iterator[Ladder]:
     """Yield the frequencies without factors, and with some on both sides of the length at which others may count."""
     error, arrays = np.full(value.shape, EXACT), _factors(probe)
-    settings = {name: probe.settings[name] for name in rotary.AROUND[0] if arrays}
+    settings = {name: probe.settings[name] for name in rotary.AROUND[0] if arrays or probe.takes(name)}
     yield Ladder(value, error, settings, arrays)
     lists = dict(zip(arrays, rotary.lists(value.size), strict=False))
-    for around in rotary.AROUND if lists else ():
+    for around in rotary.AROUND if lists else rotary.LONGER if probe.takes("length") else ():
         yield Ladder(one(probe.having(**around, **lists)), error, around, lists)
 
 

@@ -17,10 +17,11 @@ LEVEL = "smoke"
 
 @dataclass(frozen=True)
 class Checked:
-    """Whether the adapter conforms, and the first thing that is wrong where it doesn't."""
+    """Whether the adapter conforms, and the first thing that is wrong where it doesn't; ``refuted`` where that is what the check says."""
 
     conforms: bool
     words: str
+    refuted: bool = False
 
 
 def checked(text: str, folder: Path, limits: Limits | None = None, *, late: Callable[[], bool] = lambda: False) -> Checked:
@@ -43,13 +44,16 @@ def checked(text: str, folder: Path, limits: Limits | None = None, *, late: Call
         raise KeyboardInterrupt
     if report.status is Status.CONFORMS:
         return Checked(conforms=True, words=f"checked at level {LEVEL}: it conforms")
-    return Checked(conforms=False, words=f"checked at level {LEVEL}: the function doesn't conform as that: {_first(report)}")
+    if report.status not in (Status.NOT_JUDGED, Status.NOTHING_RAN):
+        words = f"checked at level {LEVEL}: the function doesn't conform as that: {_first(report)}"
+        return Checked(conforms=False, words=words, refuted=True)
+    return Checked(conforms=False, words=f"checked at level {LEVEL}: {report.status.words}")
 
 
 def _first(report: Report) -> str:
-    """Return the mistake that was named, else the first check that is wrong, else why there is no verdict."""
+    """Return the mistake that was named, else the first check that is wrong."""
     named = next((diagnosis for diagnosis in report.diagnoses.values() if diagnosis.named), None)
     if named is not None:
         return f"it {named.does}" + (f": {named.fix}" if named.kind == "convention" else "")
     wrong = next((result for result in report.results if result.convicts), None)
-    return report.refused or report.status.words if wrong is None else f"{wrong.check}: {message(wrong.outcome)}"
+    return report.status.words if wrong is None else f"{wrong.check}: {message(wrong.outcome)}"

@@ -164,12 +164,19 @@ def _named(signature: Signature) -> Iterator[Plan]:
     for count in range(len(places), -1, -1):
         for given in itertools.combinations(places, count):
             yield from _filled(signature, given)
+    lengths = [argument for argument in (*signature.positional, *signature.keywords) if not argument.required and _length(argument.name)]
+    if turning and lengths:  # what takes it from the positions unless it is told
+        yield from _filled(signature, (*places, lengths[0]))
+
+
+def _length(name: str) -> bool:
+    return "length" in roles(name)
 
 
 def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
     """Yield what the names of the arguments say that must be given, or are, each in every role that it may have."""
     needed = [argument for argument in signature.positional if argument.required or argument in given]
-    keywords = [argument for argument in signature.keywords if argument.required]
+    keywords = [argument for argument in signature.keywords if argument.required or argument in given]
     if signature.any_positional or not all(roles(argument.name) for argument in [*needed, *keywords]):
         return
     left = [argument.name for argument in (*signature.positional, *signature.keywords) if argument not in (*needed, *keywords)]

@@ -17,6 +17,7 @@ from conformance.spec.declarations import operations
 FIRST: Mapping[str, object] = {
     "width": 64,
     "rotary_dim": 32,
+    "turned_pairs": 16,
     "axes": (32, 32),
     "factor": 4.0,
     "original_length": 2_048,
@@ -27,8 +28,21 @@ FIRST: Mapping[str, object] = {
     "bits": 20,
 }
 #: What they are changed to, in order to see whether the function follows, where the last value that is usual isn't read by few tokens.
-SECOND: Mapping[str, object] = {"width": 32, "rotary_dim": 16, "axes": (16, 48), "start_tokens": 7, "bits": 12, "shift": 3, "length": None}
+SECOND: Mapping[str, object] = {
+    "width": 32,
+    "rotary_dim": 16,
+    "turned_pairs": 8,
+    "axes": (16, 48),
+    "start_tokens": 7,
+    "bits": 12,
+    "shift": 3,
+    "length": None,
+}
 FEW_ROWS = 16
+#: Lengths of functions that turn, beyond every position that is asked for.
+FAR = {"original_length": 1 << 20, "length": 1 << 20, "max_length": 1 << 22}
+#: Said of a result that shows nothing.
+EMPTY = "the result must hold numbers, got none"
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,10 @@ class Probe:
         extra = {name: role for name, role in self.plan.optional.items() if role in self.settings}
         keywords = {name: values[role] for name, role in {**self.plan.keywords, **extra}.items()}
         arguments = [values[role] for role in self.plan.arguments]
-        return self.strangers.answer(self.signature.index, arguments, keywords, self.dtype, strided=self.strided)
+        returned = self.strangers.answer(self.signature.index, arguments, keywords, self.dtype, strided=self.strided)
+        if not returned[0] or not all(part.size for part in returned[0]):
+            raise Refused(EMPTY)
+        return returned
 
     def repeats(self, exchanges: Sequence["Exchange"]) -> bool:
         """Whether the function answers calls as it did before, to the bit."""
@@ -105,8 +122,8 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
     ours: dict[str, Any] = {role: usual(role, plan) for role in plan.needs if role in SETTINGS}
     if "table" in plan.needs and "num_buckets" not in plan.needs and "max_distance" in ours:
         ours["max_distance"] = FEW_ROWS
-    if "max_length" in ours and "x" in plan.needs:
-        ours |= {"original_length": 1 << 20, "length": 1 << 20, "max_length": 1 << 22}
+    if "length" in ours and "x" in plan.needs:
+        ours |= {name: FAR[name] for name in FAR if name in ours}
     if {"order", "layout"} <= ours.keys():  # neighbours are the same pairs in two orders
         ours["layout"] = "half"
     named = {role: value for role, value in given.items() if role in {*plan.needs, *plan.optional.values()}}

@@ -5,13 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conformance.adapt import words
 from conformance.identify import plans
 from conformance.identify.asking import OutOfTimeError, Refused, Signature, Strangers
 from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
 from conformance.identify.probe import Exchange, Probe, first, others
+from conformance.spec.declarations import operations
 
+#: The factor and the base with which a rule with a factor is looked for, where the function has no usual ones.
+FACTOR, BASE = 4.0, 10_000.0
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
 
@@ -20,7 +24,8 @@ FEWEST = 3
 class Found:
     """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process.
 
-    ``untried`` are those for which no time was left; ``refused`` was refused after another call was answered.
+    ``untried`` are those for which no time was left; ``refused`` was refused after another call was answered. ``asked`` are calls with
+    their answers; ``broken`` is what broke off the look at them.
     """
 
     signature: Signature
@@ -30,6 +35,8 @@ class Found:
     ended: int = 0
     untried: tuple[str, ...] = ()
     refused: Exchange | None = None
+    asked: tuple[Exchange, ...] = ()
+    broken: Exception | None = None
 
 
 def recognise(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Found:
@@ -40,6 +47,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     probes = _probes(strangers, signature, said, given)
     untried: tuple[str, ...] = ()
     late: Exchange | None = None
+    asked: tuple[Exchange, ...] = ()
     for probe in probes:
         try:
             identity = look(probe)
@@ -49,28 +57,36 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         except Refused as refusal:
             tried.append((probe.plan.words(), str(refusal)))
             late = late or _refused_late(probe.seen or [])
+            asked = asked if any(map(_answered, asked)) else (*asked, *(probe.seen or ()))
             endings += refusal.fatal
             if endings == FEWEST:
                 break
             continue
+        except Exception as error:  # noqa: BLE001  answers that change may break anything; where they don't, it is raised
+            return Found(signature, None, None, tuple(tried), endings, asked=tuple(probe.seen or ()), broken=error)
         if identity.operation is not None:
-            whole, called = _by_contract(probe, identity)
-            return Found(signature, whole, called, tuple(tried))
+            whole, called = _by_contract(*_by_factor(probe, identity))
+            return Found(signature, whole, called, tuple(tried), asked=tuple(called.seen or ()))
         if probe.plan.guessed and identity.values_of is None:
             tried.append((probe.plan.words(), f"no known scheme ({identity.what})"))
-            guessed = True
+            guessed, asked = True, asked or tuple(probe.seen or ())
         elif best is None or (identity.values_of is not None and best[0].values_of is None):
             best = (identity, probe)
     if best is None and guessed and not untried:
-        return Found(signature, _unknown(signature), None, tuple(tried))
+        return Found(signature, _unknown(signature), None, tuple(tried), asked=asked)
     identity_, probe_ = best or (None, None)
-    return Found(signature, identity_, probe_, tuple(tried), endings, untried, late)
+    asked = asked if probe_ is None else tuple(probe_.seen or ())
+    return Found(signature, identity_, probe_, tuple(tried), endings, untried, late, asked)
+
+
+def _answered(exchange: Exchange) -> bool:
+    return not isinstance(exchange.answer, str)
 
 
 def _refused_late(seen: Sequence[Exchange]) -> Exchange | None:
     """Return the first call that was refused after one was answered."""
-    after = itertools.dropwhile(lambda exchange: isinstance(exchange.answer, str), seen)
-    return next((exchange for exchange in after if isinstance(exchange.answer, str)), None)
+    after = itertools.dropwhile(lambda exchange: not _answered(exchange), seen)
+    return next(itertools.filterfalse(_answered, after), None)
 
 
 def _unknown(signature: Signature) -> Identity:
@@ -86,6 +102,44 @@ def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given
         yield replace(first(strangers, signature, plan, given), seen=[])
         if "shift" in plan.needs and "shift" not in given:
             yield replace(first(strangers, signature, plan, {**given, "shift": others("shift")[0]}), seen=[])
+
+
+def _by_factor(probe: Probe, identity: Identity) -> tuple[Probe, Identity]:
+    """Return the call that is given a factor, where the function has an argument for one and is a rule with a factor then.
+
+    Without one it is a simpler rule: plain rope with a raised base, as NTK-aware scaling is at one factor.
+    """
+    known, signature = operations()[str(identity.operation)].parameters, probe.signature
+    arguments = {argument.name: argument for argument in (*signature.positional, *signature.keywords)}
+    base = next((one.default for one in arguments.values() if "base" in words.roles(one.name)), None)
+    for name in arguments if "base" in known and "factor" not in known else ():
+        default = arguments[name].default
+        if not _may_be_a_factor(name) or (name in words.SETTINGS and name in known):
+            continue
+        given = float(default) if isinstance(default, int | float) and default > 1 else FACTOR
+        usual = {"base": float(base) if isinstance(base, int | float) else BASE}
+        settings = {**usual, **probe.settings, "factor": given}
+        with_factor = replace(probe, plan=_given_factor(probe.plan, name), settings=settings, seen=[])
+        try:
+            again = look(with_factor)
+        except (Refused, OutOfTimeError):
+            continue
+        seen = again.parameters.get("factor")
+        if again.operation is not None and seen is not None and seen.holds(given):
+            return with_factor, again
+    return probe, identity
+
+
+def _may_be_a_factor(name: str) -> bool:
+    """Whether code calls a factor by a name: also as HunYuan and exllama call NTK's."""
+    return "factor" in words.roles(name) or "alpha" in name.split("_")
+
+
+def _given_factor(plan: Plan, name: str) -> Plan:
+    """Return a plan in which the argument of that name is a factor."""
+    arguments = tuple("factor" if role == name else role for role in plan.arguments)
+    keywords = plan.keywords if "factor" in arguments else {**plan.keywords, name: "factor"}
+    return replace(plan, arguments=arguments, keywords=keywords, optional={key: role for key, role in plan.optional.items() if key != name})
 
 
 def _by_contract(probe: Probe, identity: Identity) -> tuple[Identity, Probe]:

@@ -10,7 +10,7 @@ from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
-from conformance.identify.ladders import Ladder, grown, known, rule, turned
+from conformance.identify.ladders import Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, identified, taking
 from conformance.identify.turns import LONGEST, Turns
@@ -21,6 +21,8 @@ BASE = 10_000.0
 #: A length that lies between two calls, and lists of factors for so many pairs that single precision holds exactly.
 SWITCH = 64
 AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWITCH, "length": SWITCH + 1})
+#: Lengths within and beyond those of training, where frequencies may follow them.
+LONGER = tuple({"length": length} for length in (1, 10_000, 100_000, 1_000_000))
 #: How wrong the growth of pairs may be.
 NOISE = 2e-5
 #: How many channels turn, where not all do.
@@ -96,7 +98,8 @@ def _not_linear(turns: Turns, tolerance: float) -> str | None:
     return None if there <= 16 * tolerance else MIXING
 
 
-CHANGING = "an adapter: frequencies that change with the call belong to no operation here"
+#: Said where frequencies change with the rest of a call.
+CHANGING = "the rule by which its frequencies change: no operation gives them as they follow the length of the sequence"
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
 MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
 NOT_FINITE = "not linear in x: finite numbers give NaN or infinity"
@@ -129,12 +132,22 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     whole = [known for known in candidates if PART not in known.parameters]
     told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}
     placed = told.get("placement") in ("first", "last")
-    groups = (parts, whole) if placed else (whole,)
-    every = [named(ladders, group, told, turns.probe.settings, found.growth) for group in groups]
-    identity = next((each for each in every if each.operation is not None), every[-1])
+    readings = [(ladders, parts, told, parameters)] if placed else []
+    if told.get("placement") == "first" and found.pairing.layout == "interleaved":  # the last pairs of a wider head may rest
+        resting = {name: one for name, one in parameters.items() if name not in (PART, "placement")}
+        readings.append(([one.padded(turns.width // 2) for one in ladders], whole, {"head_dim": turns.width}, resting))
+    readings.append((ladders, whole, told, parameters))
+    every = [(named(seen, group, known, turns.probe.settings, found.growth), shape) for seen, group, known, shape in readings]
+    fitting = [each for each in every if each[0].operation is not None]
+    identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=every[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
-    shown = {**parameters, **identity.parameters, **_start(turns, found, identity, sign)}
+    shown = {**shape, **identity.parameters, **_start(turns, found, identity, sign)}
     return replace(identity, parameters=shown, seen=(*seen, *identity.seen))
+
+
+def _against(asked: Mapping[str, Any], parameters: Mapping[str, Seen]) -> int:
+    """Return how many parameters are seen to be other than a call asked for."""
+    return sum(name in asked and not seen.holds(asked[name]) for name, seen in parameters.items())
 
 
 def _other_calls(turns: Turns, measured: Measured, read: Read) -> str | None:
@@ -169,9 +182,11 @@ def ladder(
 def _with_factors(turns: Turns, found: Rotation, sign: float) -> Iterator[Ladder]:
     """Yield what a rotation shows of given factors that are not 1, on both sides of the length at which others may count."""
     arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
-    for settings in () if not arrays else AROUND if turns.probe.takes("length") else ({START: 0},):
-        view = replace(turns, probe=turns.probe.having(**settings, **arrays))
-        measured = angles.measured(_near(reader(view, found)), turns.probe.dtype)
+    followed = turns.length is not None or turns.probe.takes("length")
+    for settings in (AROUND if followed else ({START: 0},)) if arrays else LONGER if followed else ():
+        view = turns.having(**settings, **arrays)
+        read = reader(view, found)
+        measured = angles.measured(_near(read) if arrays else read, turns.probe.dtype)
         if measured is not None:
             yield ladder(measured, sign, {**turns.set_to(), **settings}, arrays)
 
@@ -227,14 +242,16 @@ def named(
     if factors is None:
         larger = {"attention_factor": near(growth, NOISE)}
         return Identity(None, f"rotary, {found.words}, times {growth:.6g}", {**found.parameters, **larger}, rounded, found.notes)
-    return Identity(found.operation.name, found.words, {**found.parameters, **factors}, rounded, found.notes)
+    follows = followed(found, ladders, told)
+    return Identity(found.operation.name, found.words, {**found.parameters, **factors}, rounded, found.notes, follows=follows)
 
 
 def _unruled(ladder: Ladder, seen: tuple[str, ...]) -> Identity:
     """Say that frequencies are on no known ladder, and which they are."""
     listed = f"radians per position: {_listed(ladder.theta)}"
     what = "a norm-preserving rotation of pairs, but its frequencies are on no known ladder"
-    factors = BASE ** (-np.arange(ladder.theta.size) / ladder.theta.size) / ladder.theta
+    usual = BASE ** (-np.arange(ladder.theta.size) / ladder.theta.size)
+    factors = np.divide(usual, ladder.theta, out=np.zeros_like(usual), where=ladder.theta != 0)
     if np.all(np.diff(ladder.theta) < 0) and np.all(factors > 1 - SMALL):
         per_pair = f"against base {BASE:g} the pairs have these factors: {_listed(factors)}"
         return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", {}, (*seen, listed, per_pair))

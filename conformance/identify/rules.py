@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.diagnosis.search import cost, digits, ends, minima, polished, roundest, shortest, tells
+from conformance.diagnosis.search import as_known, cost, digits, ends, minima, polished, roundest, shortest, tells
 from conformance.identify.findings import Confidence, Seen
 from conformance.identify.plans import SPELLED
 from conformance.spec.choices import ENDS, TYPICAL, obeys
@@ -248,7 +248,8 @@ class _Search:
                 continue
             short = roundest(low, high) if self.whole(name) else shortest(found[name], low, high)
             told = self.whole(name) or tells(short, low, high)
-            found = {**found, name: short} if told and self.rule.fits({**found, name: short}) else found
+            rounded = {**found, name: short if told else as_known(found[name], low, high)}
+            found = rounded if self.rule.fits(rounded) else found
             shown[name] = Seen(found[name], low, high)
         return {name: shown.get(name) or Seen(found[name]) for name in self.rule.free if name not in unseen}, unseen
 

@@ -74,15 +74,17 @@ class Told:
             "what": identity.what,
             "call": self.found.probe.plan.words() if self.found.probe else None,
             "parameters": {name: _seen(seen) for name, seen in identity.parameters.items()},
+            "follows": list(identity.follows),
             "restrictions": {s.name: list(s.allowed) for s in self.settings if s.allowed is not None},
             "seen": list(identity.seen),
             **beside,
             "tried": [list(pair) for pair in self.found.tried],
             "untried": list(self.found.untried),
             "undone": self.undone,
-            "unseen": [*identity.unseen, *_unseen(self.settings)],
+            "unseen": [*identity.unseen, *_unseen(identity, self.settings)],
             "declaration": self.declaration(),
             "conforms": None if self.checked is None else self.checked.conforms,
+            "checked": None if self.checked is None else self.checked.words,
         }
 
 
@@ -104,7 +106,7 @@ def lines(told: Told) -> Iterator[Line]:
     yield from _declared(told)
     yield from (("", line) for line in _parameters(identity, told.settings))
     yield from (("", f"{INDENT}{line}") for line in identity.seen)
-    yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(told.settings)])
+    yield from (("quiet", f"{INDENT}not seen: {line}") for line in [*identity.unseen, *_unseen(identity, told.settings)])
     yield from _untried(told)
     if told.checked is not None:
         yield "good" if told.checked.conforms else "bad", f"{INDENT}{told.checked.words}"
@@ -162,6 +164,14 @@ def _parameters(identity: Identity, settings: Sequence[Setting]) -> Iterator[str
     fates = {setting.name: setting for setting in settings}
     for name, seen in identity.parameters.items():
         yield f"{INDENT}{name:<16} {_value(seen):<22} {seen.confidence.value}{_fate(fates.get(name))}"
+    for name in (name for name in identity.follows if name not in identity.parameters):
+        yield f"{INDENT}{name:<16} {'any':<22} {Confidence.CERTAIN.value}; follows {_source(name, identity)}"
+
+
+def _source(name: str, identity: Identity) -> str:
+    """Say where a function takes a parameter from that calls were set to."""
+    own = isinstance(identity.view, Turns) and identity.view.length is not None and name == "length"
+    return "the largest position plus 1" if own else "its argument"
 
 
 def _value(seen: Seen) -> str:
@@ -181,8 +191,9 @@ def _fate(setting: Setting | None) -> str:
     return "" if len(setting.allowed) == 1 else f"; follows its argument among {', '.join(map(str, setting.allowed))}"
 
 
-def _unseen(settings: Sequence[Setting]) -> list[str]:
-    names = [setting.name for setting in settings if setting.seen is None and setting.name not in ("head_dim", "dim")]
+def _unseen(identity: Identity, settings: Sequence[Setting]) -> list[str]:
+    known = ("head_dim", "dim", *identity.follows)
+    names = [setting.name for setting in settings if setting.seen is None and setting.name not in known]
     return [f"{', '.join(names)} (no value told one from another)"] if names else []
 
 

@@ -3,19 +3,22 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from conformance.calls.takes import Positions
 from conformance.identify.asking import Refused
 from conformance.identify.probe import Probe
+from conformance.spec import ranges
 
 #: Orders of axes; ``row`` is batch and head in one.
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim", "row token dim", "token row dim", "token dim")
 #: How positions are given: one row for all, one per sequence, or one per head too.
 FORMS = ("token", "row token", "one token", "batch head token")
-WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
+FIRST_WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
+#: The widths that are tried: after the usual ones those that models have besides.
+WIDTHS = (*FIRST_WIDTHS, *(width for width in ranges.WIDTHS if width not in FIRST_WIDTHS))
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 #: The longest input that holds tokens at chosen positions where the function counts for itself.
 LONGEST = 4_096
@@ -32,7 +35,10 @@ UNEVEN = "its result differs between equal vectors of different sequences or hea
 
 @dataclass(frozen=True)
 class Turns:
-    """A function as ``turn(x, positions)``: ``x`` is (batch, head, token, width), positions are one row."""
+    """A function as ``turn(x, positions)``: ``x`` is (batch, head, token, width), positions are one row.
+
+    ``length`` is that of a sequence whose last token stands behind the others in every call: for who takes the length from the positions.
+    """
 
     probe: Probe
     width: int
@@ -41,9 +47,12 @@ class Turns:
     positions: Positions | Literal["only_zero"] = "any"
     tables: str = "pair"
     result: int = 0
+    length: int | None = None
 
     def __call__(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the result, or raise ``Refused``."""
+        if self.length is not None:
+            return self._closed(x, positions, self.length)
         if self.positions in ("any", "only_zero"):
             return self.called(x, positions)
         start = 0 if self.positions == "from_zero" else int(positions.min())
@@ -55,6 +64,13 @@ class Turns:
         longer = np.zeros((*x.shape[:2], length, x.shape[3]))
         longer[:, :, rows] = x
         return self.called(longer, start + np.arange(length))[:, :, rows]
+
+    def _closed(self, x: np.ndarray, positions: np.ndarray, length: int) -> np.ndarray:
+        """Return the result of a call whose last token is that of a sequence, without it."""
+        if positions.max() >= length:
+            message = f"positions must lie in a sequence of {length}, got {positions.max()}"
+            raise Refused(message)
+        return self.called(np.append(x, np.zeros_like(x[:, :, :1]), axis=2), np.append(positions, length - 1))[:, :, :-1]
 
     def called(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the result of one call with exactly these tokens."""
@@ -101,8 +117,15 @@ class Turns:
         return {name: self.probe.settings.get(name, np.ones(self.width // 2)) for name in names}
 
     def set_to(self) -> dict[str, int]:
-        """Return the lengths that a call with factors is set to."""
-        return {name: self.probe.settings[name] for name in LENGTHS if self.factors() and name in self.probe.settings}
+        """Return the lengths that a call with factors is set to; the length itself may count without."""
+        lengths = LENGTHS if self.factors() else ("length",)
+        own = {} if self.length is None else {"length": self.length}
+        return {name: self.probe.settings[name] for name in lengths if name in self.probe.settings} | own
+
+    def having(self, **settings: Any) -> "Turns":
+        """Return the same with other settings."""
+        length = self.length and settings.get("length", self.length)
+        return replace(self, probe=self.probe.having(**settings), length=length)
 
 
 def opened(probe: Probe) -> Turns:

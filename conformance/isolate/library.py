@@ -1,4 +1,4 @@
-"""The standard library of a worker: what a call replaces there is told, and the worker does its own work with what was there before."""
+"""The standard library and NumPy in a worker: what a call replaces there is told, and the worker works with what was there before."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 #: So many names are told of one call.
 MOST = 3
+#: What the worker needs besides: its functions and classes at the top level.
+NUMPY = "numpy"
 ABSENT = object()
 
 
@@ -51,10 +53,12 @@ class Library:
 
     def since(self, before: Replaced) -> Iterator[str]:
         """Yield in words what is replaced that wasn't."""
-        names = sorted(self.replaced.keys() - before.keys())
-        if names:
-            more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-            yield f"changes global state: names of the standard library ({', '.join(names[:MOST])}{more})"
+        every = sorted(self.replaced.keys() - before.keys())
+        for owner, foreign in (("the standard library", False), ("NumPy", True)):
+            names = [name for name in every if (name.partition(".")[0] == NUMPY) is foreign]
+            if names:
+                more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+                yield f"changes global state: names of {owner} ({', '.join(names[:MOST])}{more})"
 
     def _there(self) -> list[object]:
         """Return all that stands in the library, which takes no look at each."""
@@ -87,7 +91,8 @@ def _called(holder: Any) -> str:
 
 def _modules() -> Iterator[ModuleType]:
     """Yield each module once, under whatever names it is imported."""
-    standard = {name: module for name, module in sys.modules.copy().items() if name.partition(".")[0] in sys.stdlib_module_names}
+    loaded = sys.modules.copy().items()
+    standard = {name: module for name, module in loaded if name == NUMPY or name.partition(".")[0] in sys.stdlib_module_names}
     yield from {id(module): module for module in standard.values() if isinstance(module, ModuleType)}.values()
 
 

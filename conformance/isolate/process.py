@@ -1,6 +1,7 @@
 """The operating system's side of a worker: its process, its channel, what it printed, its limits."""
 
 import collections
+import errno
 import os
 import socket
 import subprocess
@@ -52,8 +53,13 @@ class Process:
         self.watch = Watch(self.popen, ours, tree, limits)
         self.log: collections.deque[bytes] = collections.deque(maxlen=LOG_LINES)
         self.reader = threading.Thread(target=_drain, args=(self.popen.stdout, self.log), daemon=True)
-        self.reader.start()
         self.finalizer = weakref.finalize(self, _ended, self.watch)
+        try:
+            self.watch.start()
+            self.reader.start()
+        except RuntimeError as error:  # no further thread
+            self.finalizer()
+            raise BlockingIOError(errno.EAGAIN, f"system must let a thread start, got {error}") from error
 
     def exchange(
         self, header: Mapping[str, object], arrays: Sequence[np.ndarray], seconds: float

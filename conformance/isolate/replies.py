@@ -128,6 +128,7 @@ DECLARED: Mapping[str, Form] = {
     "ready": {
         "adapter": TEXT,
         "rejects_bad_input": FLAG,
+        "unjudged": TEXTS,
         "versions": VERSIONS,
         "device": TEXT,
         "circumstances": TEXTS,

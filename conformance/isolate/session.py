@@ -13,14 +13,14 @@ import numpy as np
 
 from conformance.calls.limits import Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, Outcome, Reason, TimedOut
+from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, TimedOut
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
 from conformance.calls.takes import WHEN, Takes
 from conformance.isolate import replies
 from conformance.isolate.channel import ChannelClosedError, ChannelError
 from conformance.isolate.interrupts import uninterrupted
 from conformance.isolate.process import Process
-from conformance.isolate.targets import COMMAND, LibraryMissing, TargetError
+from conformance.isolate.targets import COMMAND, LibraryMissing, TargetError, configured
 from conformance.protocol.errors import UnaskedError
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import CAST
@@ -336,6 +336,17 @@ class Session:
         return tuple(self._kin.reached)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the configuration that judges the target is warned of, and what of both isn't judged, in words."""
+        path, plain = configured(self.target)
+        others = (f"{name} is an Adapter too, and isn't judged: take it as {plain}:{name}" for name in self._kin.about.get("unjudged", ()))
+        if path is None:
+            return tuple(others)
+        from conformance.adapt.configured import told
+
+        return (*told(path), *others)
+
+    @property
     def isolation(self) -> str:
         """How the limits are kept, and whether the worker could open the memory of the harness, in words."""
         mechanism = self._running().watch.mechanism
@@ -355,6 +366,10 @@ class Session:
             raise CallFailedError(Crashed(f"its worker can't be started again, as was tried {STARTS} times in a row: {kin.failed[-1]}"))
         try:
             process = self._ready()
+        except OSError as error:
+            if not kin.about:
+                raise
+            raise CallFailedError(HarnessError(f"the system starts no worker again: {error}")) from error
         except TargetError as error:
             if not kin.about:
                 raise

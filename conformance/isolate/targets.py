@@ -36,6 +36,8 @@ BUNDLED = {
 COUNTING = ("axes", "num_heads", "rotary_dim")
 LARGEST_SIZE = 1 << 16
 
+#: How many files of a directory are named.
+FEW = 5
 #: What a target that is a program starts with.
 COMMAND = "command:"
 #: What a target starts with that is judged by a configuration: ``config:FILE.json:TARGET``.
@@ -119,12 +121,20 @@ def _adapter(target: str) -> Adapter:
         return _program(target.removeprefix(COMMAND))
     if target.endswith(".py") or Path(target).is_file():
         return _only(target, _imported(target, lambda: _execute(Path(target))))
+    if Path(target).is_dir():
+        files = sorted(path.name for path in Path(target).glob("*.py"))
+        message = f"target must be a file, got the directory {target}, which has {_few(files) or 'no *.py'}"
+        raise TargetError(message)
     place, colon, name = target.rpartition(":")
     if colon and place and name:
         return _named(target, module(place), name)
     known = f"a file, file:object, module:object or one of {', '.join(BUNDLED)}"
     message = f"target must be {known}, got {target!r}{near_miss(target, [*BUNDLED, *_files_here()])}"
     raise TargetError(message)
+
+
+def _few(names: list[str]) -> str:
+    return f"{', '.join(names[:FEW])}{f' and {len(names) - FEW} more' if len(names) > FEW else ''}"
 
 
 def _files_here() -> list[str]:
@@ -223,9 +233,10 @@ def _named(target: str, module: ModuleType, name: str) -> Adapter:
 
 
 def _only(target: str, module: ModuleType) -> Adapter:
-    if isinstance(getattr(module, "adapter", None), Adapter):
-        return _named(target, module, "adapter")
     found = {id(value): name for name, value in vars(module).items() if isinstance(value, Adapter)}
+    if isinstance(adapter := getattr(module, "adapter", None), Adapter):
+        adapter.unjudged = tuple(name for each, name in found.items() if each != id(adapter))
+        return adapter
     if not found:
         hint = f"`posenc identify {target}:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"
         message = f"{target} must define adapter = Adapter(...), got none: {hint}"

@@ -86,8 +86,13 @@ def difference(name: str, one: np.ndarray, other: np.ndarray) -> str:
     """Return in words that a result came out unequal, and where first."""
     if one.shape != other.shape:
         return f"{name} must be the same for the same call, got shapes {one.shape} and {other.shape}"
-    where = tuple(int(i) for i in np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))[0])
+    where = first_difference(one, other)
     return f"{name} must be the same for the same call, got {one[where]} and then {other[where]} at {where}"
+
+
+def first_difference(one: np.ndarray, other: np.ndarray) -> tuple[int, ...]:
+    """Return where two unequal arrays of one shape differ first."""
+    return tuple(int(i) for i in np.argwhere((one != other) & ~(np.isnan(one) & np.isnan(other)))[0])
 
 
 def raised(message: str) -> str:

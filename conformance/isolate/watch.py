@@ -25,7 +25,7 @@ class Watch:
     """The limits of one worker, kept by the kernel where there is a control group, else by looking every so often."""
 
     def __init__(self, popen: "subprocess.Popen[bytes]", connection: socket.socket, tree: Tree, limits: Limits) -> None:
-        """Start to watch a worker that has just been started."""
+        """Take a worker that has just been started; nothing is watched before ``start``."""
         self.popen = popen
         self.connection = connection
         self.tree = tree
@@ -36,6 +36,9 @@ class Watch:
         self.group = _group(popen.pid, limits)
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._run, name="posenc-watch", daemon=True)
+
+    def start(self) -> None:
+        """Watch from now on."""
         self.thread.start()
 
     @property
@@ -66,7 +69,7 @@ class Watch:
     def end(self) -> None:
         """Stop watching, and end the worker with everything that it started."""
         self.stopped.set()
-        if threading.current_thread() is not self.thread:
+        if self.thread.ident is not None and threading.current_thread() is not self.thread:
             self.thread.join()
         self._kill()
         self.popen.wait()
@@ -75,7 +78,7 @@ class Watch:
 
     def _run(self) -> None:
         while not self.stopped.wait(SECONDS):
-            with contextlib.suppress(*GONE):
+            with contextlib.suppress(*GONE, OSError):  # the last where no further file can be opened
                 self.exceeded = self.exceeded or self._look()
             if self.exceeded is not None:
                 self._kill()

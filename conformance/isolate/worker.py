@@ -240,6 +240,7 @@ class Worker:
             "status": "ready",
             "adapter": self.adapter.name,
             "rejects_bad_input": self.adapter.rejects_bad_input,
+            "unjudged": [*self.adapter.unjudged],
             "versions": _versions(self.adapter),
             "device": self.framework.place,
             "circumstances": self.framework.circumstances,

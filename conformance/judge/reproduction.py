@@ -3,6 +3,7 @@
 import ast
 import io
 import shlex
+import textwrap
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -148,10 +149,12 @@ def _pieces(source: str, depth: int) -> Iterator[str]:
 
 
 def _shorter(literal: str) -> list[str]:
-    """Return a string literal as several short ones, which Python joins."""
+    """Return a string literal as several short ones, which Python joins: words stay whole, unless one is longer."""
     text = ast.literal_eval(literal)
-    pieces = [text[start : start + LONG] for start in range(0, len(text), LONG)]
-    return [literal] if len(literal) <= LONG else [repr(piece) for piece in pieces]
+    if len(literal) <= LONG:
+        return [literal]
+    pieces = textwrap.wrap(text, LONG, expand_tabs=False, replace_whitespace=False, drop_whitespace=False, break_on_hyphens=False)
+    return [repr(piece) for piece in pieces]
 
 
 def _array(array: np.ndarray) -> str:

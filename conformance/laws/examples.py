@@ -55,8 +55,11 @@ def by_seed_alone() -> contextlib.AbstractContextManager[object]:
 
 @contextlib.contextmanager
 def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
-    """Have what an owner holds by that name be another while this lasts, if it holds anything; ``unittest.mock`` takes long to import."""
-    if name not in vars(owner):
+    """Have what an owner holds by that name be another while this lasts, if it holds anything; ``unittest.mock`` takes long to import.
+
+    Where it is the other already, in another thread or after an interruption, whoever put it there puts back what was before.
+    """
+    if vars(owner).get(name, value) == value:
         yield
         return
     was = vars(owner)[name]
@@ -86,7 +89,8 @@ def example_for(subject: Subject) -> SearchStrategy[Example]:
         fraction = draw_one(FRACTION)[0] if call.arrays else 0
         split = np.split(others, np.cumsum([call.arrays[name].size for name in real])[:-1])
         other = {name: part.reshape(call.arrays[name].shape) for name, part in zip(real, split, strict=False)}
-        return Example(call, other, _shift(subject, call, fraction), SCALARS[fraction % len(SCALARS)], draw_one(parameters))
+        shift = _shift(subject, call, fraction)
+        return Example(_lasting(subject, call, shift), other, shift, SCALARS[fraction % len(SCALARS)], draw_one(parameters))
 
     return drawn()
 
@@ -97,4 +101,12 @@ def _shift(subject: Subject, call: Arguments, fraction: int) -> int:
     reach = next((reach for reach in draw.REACHES if reach >= farthest), farthest)
     longer = FEW_ROWS if subject.counted and subject.takes.positions == "from_zero" else draw.LONGEST_SQUARE
     room = min(longer if subject.takes.counted else reach - farthest, subject.takes.bounds[1] - farthest - 1)
+    room = min(room, int(call.parameters.get("length", reach + room)) - farthest - 2)
     return 1 + int(max(room, 0)) * fraction // 255
+
+
+def _lasting(subject: Subject, call: Arguments, shift: int) -> Arguments:
+    """Return the call in a sequence that lasts until its positions are moved, where it has a length that isn't declared to be another."""
+    if "length" not in call.parameters or "length" in subject.restrictions or call.farthest is None:
+        return call
+    return call.with_parameters(length=max(int(call.parameters["length"]), call.farthest + shift + 1))

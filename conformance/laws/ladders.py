@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.calls.subject import CallRefusedError
 from conformance.laws.inexact import Inexact
-from conformance.laws.roles import placed, unstretched
+from conformance.laws.roles import lasting, placed, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.spec.arguments import Arguments
 from conformance.spec.choices import ENDS, agree
@@ -96,7 +96,7 @@ def _ramps(trial: Trial, call: Arguments) -> Iterator[Arguments]:
     other = call.with_parameters(**{name: trial.example.parameters[name] for name in RAMP if name in parameters})
     yield call
     if "length" in parameters:
-        yield from (call.with_parameters(length=int(parameters["original_length"]) + beyond) for beyond in (0, 1))
+        yield from (lasting(trial, call, int(parameters["original_length"]) + beyond) for beyond in (0, 1))
     elif "start_tokens" in parameters:
         yield call.with_parameters(start_tokens=1 + max(0, int(call.arrays["positions"].max())))
     elif "max_length" in parameters:
@@ -117,6 +117,27 @@ def interpolates(trial: Trial) -> Iterator[Sides]:
         raise CallRefusedError(message)
     near, far = placed(once, lambda positions: positions // by), placed(stretched, lambda positions: positions // by * by)
     yield same(trial.answer(far), trial.answer(near))
+
+
+def however_many(trial: Trial) -> Iterator[Sides]:
+    """The pairs that turn have the frequencies that they have where all turn, and the others have frequency 0."""
+    rungs, count = trial.answer(trial.arguments), trial.whole("turned_pairs")
+    yield same(rungs[:count], trial.answer(trial.arguments.with_parameters(turned_pairs=rungs.values.size))[:count])
+    yield exactly(rungs.values[count:], 0.0)
+
+
+def plain_within_length(trial: Trial) -> Iterator[Sides]:
+    """At the original length, and at half of it, the operation is plain rope's."""
+    without, longest = plain(trial.operation.name), trial.whole("original_length")
+    for length in (longest, max(1, longest // 2)):
+        call = lasting(trial, trial.arguments, length)
+        yield same(trial.answer(call), trial.right((without or trial.operation).name, call))
+
+
+def slows_with_length(trial: Trial) -> Iterator[Sides]:
+    """Twice the length has no higher frequency."""
+    longer = trial.arguments.with_parameters(length=2 * trial.whole("length"))
+    yield at_most(trial.answer(longer), trial.answer(trial.arguments))
 
 
 def logarithmic(trial: Trial) -> Iterator[Sides]:
@@ -141,6 +162,9 @@ LAWS: Mapping[Law, Checker] = {
     Law.RATIO_FALLS: ratio_falls,
     Law.REDUCES_TO_ROPE: reduces_to_rope,
     Law.INTERPOLATES: interpolates,
+    Law.HOWEVER_MANY: however_many,
+    Law.PLAIN_WITHIN_LENGTH: plain_within_length,
+    Law.SLOWS_WITH_LENGTH: slows_with_length,
     Law.LOGARITHMIC: logarithmic,
     Law.OVERRIDE: override,
 }

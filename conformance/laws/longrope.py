@@ -5,21 +5,16 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from conformance.laws.inexact import Inexact
-from conformance.laws.roles import unstretched
+from conformance.laws.roles import lasting, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, same
 from conformance.spec.arguments import Arguments
 from refimpl.spec import Law
 
 
-def _at(call: Arguments, beyond: int) -> Arguments:
-    """Return the call at the original length, or so many tokens beyond it."""
-    return call.with_parameters(length=int(call.parameters["original_length"]) + beyond)
-
-
 def switches(trial: Trial) -> Iterator[Sides]:
     """Doubling the factors that don't count at a length changes nothing."""
     for beyond, unread in ((0, "long_factors"), (1, "short_factors")):
-        call = _at(trial.arguments, beyond)
+        call = lasting(trial, trial.arguments, trial.whole("original_length") + beyond)
         yield same(trial.answer(call), trial.answer(call.with_arrays(**{unread: 2 * call.arrays[unread]})))
 
 
@@ -29,8 +24,8 @@ def inconsistent_cache(trial: Trial) -> Iterator[Sides]:
     Key and query are alike and stand at position 2, so their score is the largest there is, unless the cached key was turned differently:
     with factor 1 instead of 4 it loses ``1 - cos 1.5`` of itself.
     """
-    call = _fastest_pair(trial)
-    key, query = (trial.answer(_at(call, beyond))[0, 0, -1] for beyond in (0, 1))
+    call, longest = _fastest_pair(trial), trial.whole("original_length")
+    key, query = (trial.answer(call.with_parameters(length=longest + beyond))[0, 0, -1] for beyond in (0, 1))
     lost = (query * query).total() - (query * key).total()
     yield Sides(np.minimum(lost.values, lost.error), lost.error, np.zeros(()), "query x key")
 

@@ -9,6 +9,7 @@ from conformance.judge.judge import PLACES
 from conformance.laws.inexact import Inexact, exact
 from conformance.laws.trial import Trial
 from conformance.spec.arguments import Arguments, farthest
+from conformance.spec.constraints import inside_of_the_length
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
@@ -72,6 +73,12 @@ def shifted(trial: Trial, call: Arguments) -> Arguments:
     return call.with_arrays(**{name: call.arrays[name] + steps(trial, name, call) for name in names})
 
 
+def lasting(trial: Trial, call: Arguments, length: int) -> Arguments:
+    """Return the call in a sequence of another length, with positions that lie in it."""
+    parameters = {**call.parameters, "length": length}
+    return Arguments(inside_of_the_length(trial.operation.arrays, dict(call.arrays), parameters), parameters)
+
+
 def from_origin(trial: Trial) -> Arguments:
     """Return the drawn call at position 0, or counted from 0 where the code takes nothing else."""
     if trial.subject.counted:
@@ -112,6 +119,7 @@ def factor(trial: Trial, call: Arguments) -> Inexact:
 def unstretched(call: Arguments, by: float = 1.0) -> Arguments:
     """Return the call with one factor for every pair, whichever way the operation is told, all channels, and nothing that multiplies."""
     told = {"factor": float(by), "attention_factor": None, "max_length": call.parameters.get("original_length")}
-    told |= {"rotary_dim": call.parameters.get("head_dim")}
+    width = call.parameters.get("head_dim")
+    told |= {"rotary_dim": width, "turned_pairs": width // 2 if isinstance(width, int) else None}
     factors = {name: np.full_like(array, by) for name, array in call.arrays.items() if name.endswith("factors")}
     return call.with_arrays(**factors).with_parameters(**{name: value for name, value in told.items() if name in call.parameters})

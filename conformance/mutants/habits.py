@@ -11,7 +11,7 @@ from conformance.mutants.rotary import spectrum
 from conformance.mutants.rounding import rounded
 from conformance.spec.mutant import Habit
 from refimpl.arrays import Array
-from refimpl.schemes import longrope, rope
+from refimpl.schemes import rope
 
 HISTORY = "law:history independence"
 
@@ -123,14 +123,15 @@ class Advancing:
 
 @dataclass
 class Longest:
-    """A rotation that keeps the list of factors which the longest sequence so far has chosen."""
+    """A rotation that keeps the frequencies of the longest sequence so far."""
 
+    operation: str
     length: int = 0
 
     def __call__(self, *arrays: Array, length: int, **parameters: Any) -> Array:
         """Turn as if the sequence were as long as the longest so far."""
         self.length = max(self.length, length)
-        return longrope.rotate(*arrays, length=self.length, **parameters)
+        return altered(self.operation)(*arrays, length=self.length, **parameters)
 
 
 def in_place(x: Array, positions: Array, **parameters: Any) -> Array:
@@ -308,10 +309,20 @@ HABITS: dict[str, Habit] = {
             does="keeps the long factors for short sequences that follow a long one",
             should="choose the factors by the length of this sequence",
             fix="reset the frequencies where a sequence fits the original length",
-            make=Longest,
+            make=lambda: Longest("longrope.rotate"),
             convicted_by=(HISTORY,),
             threads=("https://github.com/huggingface/transformers/issues/27226",),
             origin="in the style of: the thread's base of dynamic NTK",
+        ),
+        Habit(
+            "dynamic_ntk.rotate/longest-base-kept",
+            "dynamic_ntk.rotate",
+            does="keeps the base of a long sequence for shorter ones that follow",
+            should="compute the base from the length of this sequence",
+            fix="compute the base again, or reset it, where a sequence is shorter than the one before",
+            make=lambda: Longest("dynamic_ntk.rotate"),
+            convicted_by=(HISTORY,),
+            threads=("https://github.com/huggingface/transformers/issues/27226",),
         ),
     )
 }

@@ -11,6 +11,7 @@ from conformance.mutants.longrope_choice import CHOICE_MISTAKES, LENGTH_MISTAKES
 from conformance.mutants.longrope_factor import FACTOR_MISTAKES, Size
 from conformance.mutants.longrope_ladders import LADDER_MISTAKES, Ladder, slowed
 from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, continued, searched
+from conformance.mutants.positions import length_mutants
 from conformance.mutants.rope import ANGLE_MISTAKES, TURN_MISTAKES, half_mistakes
 from conformance.mutants.rotary import Rotary
 from conformance.spec.mutant import Mutant
@@ -102,6 +103,7 @@ def mutants() -> Iterator[Mutant]:
         yield mistake.at(ROTATE, Rotary(size=grown(size)).of(ROTATE))
     for mistake, change in LENGTH_MISTAKES:
         yield mistake.at(ROTATE, altered(ROTATE, parameters=change))
+    yield from length_mutants(ROTATE)
     yield STALE_CACHE.at(ROTATE, own_lengths)
     yield SIZE_WHEN_LONG.at(ROTATE, size_where(lambda p: p["length"] > p["original_length"]))
     yield SIZE_IN_HALF_LAYOUT.at(ROTATE, size_where(lambda p: p["layout"] == "half"))

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import Mistake, moving
+from conformance.mutants.building import Function, Mistake, moving, right
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
@@ -151,3 +152,44 @@ def position_mutants(operation: str, slugs: Iterable[str] = tuple(MISTAKES)) -> 
     """Return the position mistakes of one operation."""
     for mistake, change in (MISTAKES[slug] for slug in slugs):
         yield replace(mistake.at(operation, moving(operation, change)), inherited=True)
+
+
+LENGTH_FIX = "take the length as an argument, or append a token at position length - 1 and drop its result: adapters by identify do that"
+#: What is taken for the length of a sequence by code that isn't given it: from the positions of a call.
+LENGTHS: tuple[tuple[Mistake, Callable[[Array], int]], ...] = (
+    (
+        Mistake(
+            "length-from-positions",
+            does="takes the largest position of the call plus 1 for the length of the sequence",
+            should="follow the length that is asked for: a call may hold its first tokens only",
+            fix=LENGTH_FIX,
+            kind="convention",
+            origin="in the style of transformers' dynamic rules, which see whole sequences",
+        ),
+        lambda positions: int(positions.max(initial=0)) + 1,
+    ),
+    (
+        Mistake(
+            "length-from-tokens",
+            does="takes the number of tokens in the call for the length of the sequence",
+            should="follow the length of the whole sequence, also where a call holds one token",
+            fix="take the length as an argument; while decoding it is the cache's length plus the tokens of the call",
+            origin="in the style of x.shape[-2] taken for the length while decoding",
+        ),
+        lambda positions: positions.shape[-1],
+    ),
+)
+
+
+def length_mutants(operation: str) -> Iterator[Mutant]:
+    """Return what goes wrong where a rotation that follows the length isn't given it."""
+    for mistake, length in LENGTHS:
+        yield mistake.at(operation, _of_length(operation, length))
+
+
+def _of_length(operation: str, length: Callable[[Array], int]) -> Function:
+    def mutated(x: Array, positions: Array, *given: Array, **chosen: Any) -> Array:
+        result: Array = right(operation)(x, positions, *given, **{**chosen, "length": max(1, length(positions))})
+        return result
+
+    return mutated

@@ -120,6 +120,13 @@ ROWS: Mapping[str, Row] = {
         argument="the argument's roundings are absolute in the logarithm: the magnitude is |bound| + d / (2 ln base)",
         needs="ggml 0.13.1: logf throughout",
     ),
+    "stretch": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="s n / L - (s - 1)",
+        argument="a product, a quotient and two differences, one rounding each, of at most s n / L",
+        needs="transformers 5.23.0: `factor * seq_len / max_position_embeddings - (factor - 1)`",
+    ),
     "raised base": Row(
         Stage.FREQUENCY,
         3,

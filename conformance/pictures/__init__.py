@@ -29,6 +29,8 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
     "ntk_aware": ladders.ntk_aware,
+    "dynamic_ntk": ladders.dynamic_ntk,
+    "proportional_rope": ladders.proportional_rope,
     "ntk_by_parts": ladders.ntk_by_parts,
     "llama3": ladders.llama3,
     "longrope": ladders.longrope,

@@ -7,11 +7,13 @@ import numpy as np
 
 from conformance.pictures.panels import HERE, STROKES, label, title
 from refimpl import analysis
+from refimpl.schemes import dynamic_ntk as growing
 from refimpl.schemes import llama3 as released
 from refimpl.schemes import longrope as searched
 from refimpl.schemes import ntk_aware as raised
 from refimpl.schemes import ntk_by_parts as by_turns
 from refimpl.schemes import position_interpolation as interpolated
+from refimpl.schemes import proportional_rope as cut
 from refimpl.schemes import rope as plain
 from refimpl.schemes import yarn as by_parts
 
@@ -151,6 +153,43 @@ def ntk_aware(figure: "Figure") -> None:
         slowed.semilogy(original / stretched, base=2, label=f"factor {factor:g}", **stroke)
     slowed.legend(loc="upper left")
     label(slowed, "how many times slower", "pair", "rope's frequency / frequency")
+
+
+def dynamic_ntk(figure: "Figure") -> None:
+    """Draw the stretch over the length, and how every pair follows it."""
+    title(figure, "Dynamic NTK scaling raises the base once the sequence is longer than in training, so that cached keys no longer fit")
+    stretch, ratios = figure.subplots(1, 2)
+    lengths = np.linspace(1, 8 * ORIGINAL, 257).astype(int)
+    for stroke, factor in zip(STROKES, (1.0, 2.0, 4.0), strict=False):
+        stretch.plot(lengths, [growing.stretch(factor, ORIGINAL, int(length)) for length in lengths], label=f"factor {factor:g}", **stroke)
+    stretch.legend(loc="upper left")
+    label(stretch, f"trained on {ORIGINAL} tokens", "length of the sequence (tokens)", "stretch: how much slower the slowest pair is")
+    original = np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE))
+    for stroke, length in zip(STROKES, (ORIGINAL, 2 * ORIGINAL, 4 * ORIGINAL, 8 * ORIGINAL), strict=False):
+        slowed = np.asarray(growing.frequencies(head_dim=WIDTH, factor=2.0, original_length=ORIGINAL, length=length, like=HERE))
+        ratios.semilogy(slowed / original, base=2, label=f"length {length}", **stroke)
+    ratios.legend(loc="lower left")
+    label(ratios, f"head_dim {WIDTH}, factor 2", "pair", "frequency / rope's frequency")
+
+
+def proportional_rope(figure: "Figure") -> None:
+    """Draw which pairs turn beside those of a part, and what a pair of channels comes to with the position."""
+    title(figure, "Proportional rope turns the fast pairs of the whole head; partial rope squeezes all frequencies into a part of it")
+    frequencies, score = figure.subplots(1, 2)
+    rules = {
+        "rope": np.asarray(plain.frequencies(head_dim=WIDTH, like=HERE)),
+        "proportional: 16 of 64 pairs": np.asarray(cut.frequencies(head_dim=WIDTH, turned_pairs=16, like=HERE)),
+        "partial: 32 of 128 channels": np.concatenate([np.asarray(plain.frequencies(head_dim=32, like=HERE)), np.zeros(PAIRS - 16)]),
+    }
+    distances = np.arange(2_048)
+    for stroke, (name, theta) in zip(STROKES, rules.items(), strict=False):
+        width = 4.0 if name.startswith("proportional") else 1.4
+        frequencies.semilogy(np.where(theta > 0, theta, np.nan), label=name, linewidth=width, **stroke)
+        score.plot(distances, np.cos(distances[:, None] * theta).mean(axis=-1), **stroke)
+    label(frequencies, f"head_dim {WIDTH}; pairs without a line don't turn", "pair", "frequency (radians per token)")
+    label(score, "equal query and key", "distance (tokens)", "share of the score that is left")
+    score.set_xscale("symlog", base=2)
+    figure.legend(*frequencies.get_legend_handles_labels(), loc="outside lower left", ncols=3, handlelength=4)
 
 
 def kept_by_turns(figure: "Figure", chosen: str) -> None:

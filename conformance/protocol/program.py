@@ -43,10 +43,11 @@ def split(command: str) -> list[str]:
 class Program:
     """A running program; its stderr is a log, its stdout says nothing but replies."""
 
-    def __init__(self, command: str) -> None:
-        """Start it."""
+    def __init__(self, command: str, environment: Mapping[str, str] | None = None) -> None:
+        """Start it, in our own environment unless another is given."""
         self.command = command
-        self.popen = subprocess.Popen(split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603  the user's own program
+        pipe = subprocess.PIPE
+        self.popen = subprocess.Popen(split(command), stdin=pipe, stdout=pipe, env=environment)  # noqa: S603  the user's own program
         self.output = cast("io.BufferedReader", self.popen.stdout)
         self.unread: type[ProgramEndedError] = ProgramEndedError
 

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from conformance.calls.outcomes import Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
+from conformance.calls.outcomes import INTERRUPTED, Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
 from conformance.checks.evidence.told import told
 from conformance.show.report import message
 
@@ -23,7 +23,7 @@ def text(reports: Sequence[Report]) -> str:
         if report.refused:
             _unjudged(root, report.target, report.refused, "Refused")
         elif not report.complete:
-            _unjudged(root, report.target, "interrupted: what isn't here wasn't judged", "Interrupted")
+            _unjudged(root, report.target, INTERRUPTED, "Interrupted")
         evidence = {_name(report, each): each for each in (*report.evidence, *report.lacking)}
         for name, results in _suites(report):
             _suite(root, report, name, results, evidence.get(name))
@@ -73,7 +73,8 @@ def _evidence(suite: Element, report: Report, evidence: Evidence) -> None:
     """Add a case that is an error where evidence isn't enough, and says in its output what was covered."""
     case = SubElement(suite, "testcase", classname=_safe(f"{evidence.operation}.evidence"), name="evidence", time="0.000")
     if evidence.missing:
-        SubElement(case, "error", message=_safe(f"not enough evidence: {'; '.join(evidence.missing)}"), type="NotEnoughEvidence")
+        kind = "Interrupted" if evidence.missing == (INTERRUPTED,) else "NotEnoughEvidence"
+        SubElement(case, "error", message=_safe(f"not enough evidence: {'; '.join(evidence.missing)}"), type=kind)
     alone = replace(report, results=(), evidence=(replace(evidence, missing=()),))
     SubElement(case, "system-out").text = _safe("\n".join(f"{label}: {words}" for label, words in told(alone, verbose=True)))
 

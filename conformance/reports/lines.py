@@ -46,7 +46,7 @@ def _lines(report: Report) -> Iterator[dict[str, Any]]:
         "exit_status": int(report.status),
         "complete": report.complete,
         **({"refused": report.refused} if report.refused else {}),
-        **({"reached": finite(report.reached)} if report.reached else {}),
+        **{name: finite(words) for name, words in (("reached", report.reached), ("warnings", report.warnings)) if words},
     }
 
 
@@ -152,7 +152,8 @@ class _Unfinished:
         complete = bool(footer.get("complete")) and there == counted
         header = dict(self.header["header"])
         found = tuple(self.results), self.diagnoses, complete, tuple(self.evidence), self.footer.get("refused", "")
-        return Report(self.header["target"], header, *found, reached=tuple(self.footer.get("reached", ())))
+        reached, warnings = (tuple(self.footer.get(name, ())) for name in ("reached", "warnings"))
+        return Report(self.header["target"], header, *found, reached=reached, warnings=warnings)
 
 
 def _result(said: Mapping[str, Any]) -> Result:

@@ -12,7 +12,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Report
 from conformance.isolate.session import Session
-from conformance.isolate.targets import TargetError
+from conformance.isolate.targets import TargetError, configured
 
 if TYPE_CHECKING:
     from conformance.run.sharding import Shard
@@ -73,7 +73,8 @@ def check(
             with _without_plugins():
                 from conformance.run import orchestrator
 
-            selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under)
+            by_configuration = configured(target)[0] is not None
+            selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under, by_configuration)
             report = orchestrator.judge(session, selection, progress or _silent)
     except KeyboardInterrupt:
         if report is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.calls.outcomes import FATAL, Exhausted, Failed, Outcome, Reason, TimedOut
+from conformance.calls.outcomes import FATAL, Exhausted, Failed, HarnessError, Outcome, Reason, TimedOut
 from conformance.calls.subject import Reply
 from conformance.isolate.session import Session
 from conformance.judge import reproduction
@@ -79,7 +79,7 @@ def blame(session: Session, candidates: Iterable[tuple[Call, Sequence[Call]]]) -
 def _changing(session: Session, earlier: Call, call: Call, alone: Reply | Outcome) -> Pair | Failed | None:
     """Return both calls if the earlier one changes an answer whenever it is tried, or else that the answer changes at random."""
     first, after = _after(session, earlier, call)
-    if _same(alone, after):
+    if _same(alone, after) or isinstance(alone, HarnessError) or isinstance(after, HarnessError):
         return None
     others = [after, *(_after(session, earlier, call)[1] for _ in range(TIMES - 1))]
     without = [alone, *_each(session, call, TIMES - 1)]
@@ -100,8 +100,8 @@ def _at_times(*came: Reply | Outcome) -> str:
 
 
 def _limited(*came: Reply | Outcome) -> bool:
-    """Whether something wasn't answered because of a limit: when one is met depends on the machine."""
-    return any(isinstance(each, TimedOut | Exhausted) for each in came)
+    """Whether something wasn't answered because of a limit, of ours or of the system: when one is met depends on the machine."""
+    return any(isinstance(each, TimedOut | Exhausted | HarnessError) for each in came)
 
 
 def in_fresh_worker(session: Session, call: Call, *, hash_seed: int = 0) -> Reply | Outcome:

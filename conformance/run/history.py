@@ -13,6 +13,7 @@ from conformance.calls.outcomes import (
     Crashed,
     Exhausted,
     Failed,
+    HarnessError,
     NotJudged,
     Outcome,
     Reason,
@@ -60,7 +61,7 @@ class Case:
     affected: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
     ended: list[Failure] = field(default_factory=list)
-    unanswered: list[tuple[Call, Crashed | Exhausted | TimedOut]] = field(default_factory=list)
+    unanswered: list[tuple[Call, Crashed | Exhausted | TimedOut | HarnessError]] = field(default_factory=list)
     broken: str | None = None
     blamed: Result | None = None
     pair: Pair | None = None
@@ -201,7 +202,7 @@ def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | N
     """Ask calls that were answered, and note those whose answers changed, or didn't come: what ends a worker may come from elsewhere."""
     for call, reply, checked in asked:
         answer = call.outcome(session)
-        if isinstance(answer, FATAL):
+        if isinstance(answer, (*FATAL, HarnessError)):
             case.unanswered.append((call, answer))
         elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
             case.changed.append(call)

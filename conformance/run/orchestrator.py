@@ -1,5 +1,6 @@
 """Judge a target: stored vectors, golden cases drawn inside its declarations, laws, history, diagnosis, evidence, one report."""
 
+import contextlib
 import functools
 import hashlib
 import math
@@ -9,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from hypothesis.errors import HypothesisException
 
-from conformance.adapt.selection import SelectionError, is_drawn
-from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
+from conformance.adapt.selection import SelectionError, chooses, is_drawn
+from conformance.calls.outcomes import INTERRUPTED, Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Descriptor, Session
@@ -21,7 +22,7 @@ from conformance.run.history import Case
 from conformance.run.sharding import Shard
 from conformance.spec.declarations import features, operations
 from conformance.spec.profiles import CAST, HALVES
-from conformance.spec.vectors import MANIFEST, Vector, load, vectors_directory
+from conformance.spec.vectors import MANIFEST, Vector, load, of_models, vectors_directory
 from conformance.version import __version__
 
 #: How many examples each law gets, and how many vectors that it takes each implementation.
@@ -32,6 +33,8 @@ VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
 FEW = 4
 #: The check that convicts what ends its worker between two calls.
 AFTERWARDS = "nothing afterwards"
+#: How many of the operations that a target offers are named where it is asked for another.
+NAMED = 12
 DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
 
 Progress = Callable[[int, int, str], None]
@@ -49,6 +52,7 @@ class Selection:
     seed: int
     shard: Shard | None = None
     under: str | None = None
+    by_configuration: bool = False
 
     def tasks(self, implementations: Sequence[Descriptor]) -> list[Task]:
         """Return one task per implementation and dtype."""
@@ -71,20 +75,42 @@ class Selection:
         """Return the vectors of every operation that a task offers."""
         chosen: dict[str, list[Vector]] = {task.operation: [] for task in tasks}
         stored = self.cases is None or not all(map(is_drawn, self.cases))
-        for vector in load(list(chosen)) if chosen and stored else []:
+        for vector in [*self._of_models(tasks), *load(list(chosen))] if chosen and stored else []:
             wanted = self.cases is None or vector.id in self.cases
             if wanted and (bad_input or vector.error is None):
                 chosen[vector.operation].append(vector)
         return chosen
+
+    def _of_models(self, tasks: Sequence[Task]) -> list[Vector]:
+        """Return the vectors of released models that are asked for, or that have all parameters of a task which leaves none open."""
+        if self.cases is not None:
+            return of_models({task.operation for task in tasks})
+        closed = [task for task in tasks if operations()[task.operation].parameters.keys() <= task.descriptor.restrictions.keys()]
+        given = [(task.operation, {**task.descriptor.restrictions}) for task in closed if task.descriptor.restrictions]
+        every = of_models({operation for operation, _ in given}) if given else []
+        return [vector for vector in every if (vector.operation, vector.parameters) in given]
 
     @property
     def examples(self) -> int:
         """How many examples each law gets; none where single cases are asked for."""
         return 0 if self.cases is not None else EXAMPLES[self.level]
 
+    def unoffered(self, implementations: Sequence[Descriptor]) -> Iterator[str]:
+        """Yield in words what is asked for by name and offered by nobody, with what is offered."""
+        offered = list(dict.fromkeys(descriptor.operation for descriptor in implementations))
+        named = dict.fromkeys([*(self.operations or ()), *(case.split("/", 1)[0] for case in self.cases or ())])
+        operations = [name for name in named if not any(self._is(one, name) for one in offered)]
+        schemes = [name for name in self.schemes or () if not any(one.startswith(f"{name}.") for one in offered)]
+        rest = f" and {len(offered) - NAMED} more" if len(offered) > NAMED else ""
+        for name in (*operations, *schemes):
+            yield f"{name} isn't offered; what is: {', '.join(offered[:NAMED])}{rest}"
+
+    def _is(self, operation: str, name: str) -> bool:
+        return chooses((name,), operation, by_configuration=self.by_configuration)
+
     def _wants(self, operation: str) -> bool:
         scheme = operation.split(".", 1)[0]
-        in_operations = self.operations is None or operation in self.operations
+        in_operations = self.operations is None or any(self._is(operation, name) for name in self.operations)
         in_cases = self.cases is None or any(case.split("/", 1)[0] == operation for case in self.cases)
         return (self.schemes is None or scheme in self.schemes) and in_operations and in_cases
 
@@ -93,7 +119,8 @@ def judge(session: Session, selection: Selection, progress: Progress) -> Report:
     """Return the report of all that a selection asks of a session; an interruption returns what there is, marked incomplete."""
     _verify(session)
     with session.fresh(hash_seed=1) as again:  # what depends on the order of a set answers otherwise there
-        again.start()
+        with contextlib.suppress(OSError):  # told where it is asked
+            again.start()
         return _Run(session, again, selection, progress).report()
 
 
@@ -123,7 +150,10 @@ class _Run:
         results = sorted(map(self._seen_again, self._results()), key=sharding.order)
         evidence = sorted((gathered.evidence() for gathered in self.gathered), key=sharding.order)
         found = tuple(results), self.diagnoses, complete, tuple(evidence)
-        return Report(self.session.target, self._header(), *found, reached=self.session.reached)
+        return Report(self.session.target, self._header(), *found, reached=self.session.reached, warnings=self._warnings())
+
+    def _warnings(self) -> tuple[str, ...]:
+        return (*self.session.warnings, *self.selection.unoffered(self.session.implementations))
 
     def _judge(self) -> None:
         for case in self.cases:
@@ -175,12 +205,16 @@ class _Run:
         gathered = Gathered(case.task, self.selection.level)
         self.gathered.append(gathered)
         if vector_checks.futile(case.checked):
+            gathered.ended = vector_checks.NOT_RUN
             return
+        gathered.ended = INTERRUPTED  # until all is asked
         for checked in golden_checks.judgements(subject, plain, case.task, gathered, seed=seed, level=self.selection.level):
             case.checked.append(checked)
             gathered.add(checked)
             if vector_checks.futile(case.checked):
+                gathered.ended = vector_checks.NOT_RUN
                 return
+        gathered.ended = ""
         if golden_checks.thorough(case.task, self.selection.level):
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
             case.checked.extend(golden_checks.gradients(plain, case.task, seed))

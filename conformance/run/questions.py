@@ -91,6 +91,7 @@ class Golden:
             self.gathered.add(checked)
             yield checked
             if vector_checks.futile(self.gathered.checked):
+                self.gathered.ended = vector_checks.NOT_RUN
                 return
         if golden_checks.thorough(task, level):
             yield from golden_checks.otherwise(subject, task, self.gathered.checked, seed)
@@ -135,7 +136,7 @@ class Judge:
         self.asked.append(question)
         key = question.task.descriptor.index, question.task.dtype
         if self.endings[key] >= vector_checks.FUTILE:
-            return self._result(question, question.kind, NotJudged(f"not run after {vector_checks.FUTILE} crashes or time-outs"))
+            return self._result(question, question.kind, NotJudged(vector_checks.NOT_RUN))
         if self.faults[key] >= vector_checks.FUTILE:
             return self._result(question, question.kind, NotJudged(f"not run after {vector_checks.FUTILE} faults of the adapter"))
         result = self._answered(question)

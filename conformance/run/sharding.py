@@ -1,10 +1,12 @@
 """Split a run into parts that are judged apart: on several machines (``--shard 2/5``), or side by side on one (``--jobs``)."""
 
+import contextlib
 import multiprocessing
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING
 
@@ -75,7 +77,7 @@ class _Part:
     def begin(self) -> None:
         """Start to judge it."""
         self.connection, theirs = multiprocessing.Pipe(duplex=False)
-        with theirs, uninterrupted(), interrupts.unheard():
+        with theirs, uninterrupted(), _unheard():
             spawning = multiprocessing.get_context("spawn")
             self.process = spawning.Process(target=_judge, args=(theirs, self.check, self.shard), daemon=True)
             self.process.start()
@@ -102,6 +104,14 @@ class _Part:
         name = f"part {self.shard.number} of {self.shard.of}"
         message = f"{name} was judged twice and gave nothing: {told(self.trouble)}"
         return Result("posenc", "posenc.part", name, "law", "float32", "float32", HarnessError(message))
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Have signals wait until the block has ended; the process that multiprocessing starts first of all lets them through again."""
+    resource_tracker.ensure_running()
+    with interrupts.unheard():
+        yield
 
 
 def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -> None:
@@ -188,7 +198,7 @@ def merged(parts: Sequence[Report]) -> Report:
     evidence = tuple(sorted((each for part in parts for each in part.evidence), key=order))
     complete = all(part.complete for part in parts)
     reached = tuple(dict.fromkeys(words for part in parts for words in part.reached))
-    return Report(parts[0].target, header, tuple(results), diagnoses, complete, evidence, reached=reached)
+    return Report(parts[0].target, header, tuple(results), diagnoses, complete, evidence, reached=reached, warnings=parts[0].warnings)
 
 
 def order(result: Result | Evidence) -> tuple[str, str, str]:

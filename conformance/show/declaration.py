@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.adapt.configured import CONFIG, KEYWORDS, OFFERED
 from conformance.adapt.selection import case_ids, verify_names
 from conformance.calls import form
 from conformance.calls.takes import sayings
@@ -15,7 +16,7 @@ from conformance.laws import UNIVERSAL
 from conformance.mutants import for_operation
 from conformance.show.terminal import Line
 from conformance.spec.declarations import operations
-from conformance.spec.vectors import load
+from conformance.spec.vectors import load, of_models
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Number, Operation, Parameter, Scheme
 
@@ -37,6 +38,8 @@ def listing() -> Iterator[Line]:
     for scheme in SCHEMES.values():
         yield "head", f"{scheme.name}: {_one_line(scheme.summary or scheme.source.title)}"
         yield from (("", f"  {name:<{widest}} {_counted(name)}") for name in operations() if name.startswith(f"{scheme.name}."))
+    yield "head", "config: functions that read a model's configuration (`posenc check --config`)"
+    yield from (("", f"  {name}") for name in OFFERED)
     yield "quiet", f"{len(SCHEMES)} schemes, {len(operations())} operations; every operation obeys {len(UNIVERSAL)} laws more"
 
 
@@ -69,10 +72,26 @@ def _installed(library: str) -> bool:
 
 def describe(name: str) -> Iterator[Line]:
     """Yield what a scheme, an operation or a case is; raise ``SelectionError`` where the name is none of them."""
-    verify_names("name", [name], [*SCHEMES, *operations(), *case_ids()])
     if name in SCHEMES:
         return _scheme(SCHEMES[name])
-    return _operation(operations()[name]) if name in operations() else _case(name)
+    if name in operations():
+        return _operation(operations()[name])
+    if name in OFFERED:
+        return _configured(name)
+    verify_names("name", [name], [*SCHEMES, *operations(), *OFFERED, *case_ids()])
+    return _case(name)
+
+
+def _configured(name: str) -> Iterator[Line]:
+    """Yield what a function of a configuration is given, and what it is judged as."""
+    alike = [known for known in operations() if known.endswith(f".{name.removeprefix(CONFIG)}")]
+    first = operations()[alike[0]]
+    yield "head", name
+    yield "", "  What a model's configuration says of a layer, judged by `posenc check TARGET --config CONFIG.json`."
+    yield from (("", f"  {array} ({', '.join(first.arrays[array].split())})") for array in OFFERED[name])
+    yield from (("", f"  {keyword}: {meaning}") for keyword, meaning in KEYWORDS.items())
+    yield from (("", f"  -> {result} ({', '.join(axes.split())})") for result, axes in first.results.items())
+    yield from _said("what it is judged as, by what the configuration says (see `posenc explain`)", alike)
 
 
 def _scheme(scheme: Scheme) -> Iterator[Line]:
@@ -172,7 +191,8 @@ def _mistakes(operation: str) -> Iterator[Line]:
 
 
 def _case(name: str) -> Iterator[Line]:
-    vector = next(vector for vector in load({name.split("/", 1)[0]}) if vector.id == name)
+    operation = {name.split("/", 1)[0]}
+    vector = next(vector for vector in [*load(operation), *of_models(operation)] if vector.id == name)
     yield "head", f"{vector.id}: {vector.exposes}"
     yield "", f"  tags {', '.join(vector.tags) or 'none'}; compared {vector.equality}"
     yield from (("", f"  {key} = {value!r}") for key, value in vector.parameters.items())

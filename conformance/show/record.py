@@ -27,6 +27,7 @@ def document(report: Report) -> dict[str, Any]:
             "complete": report.complete,
             "refused": report.refused,
             "reached": report.reached,
+            "warnings": report.warnings,
             "header": report.header,
             "counts": {"total": len(report.results), **_counts(report)},
             "wrong": [_conviction(conviction) for conviction in convictions(report)],

@@ -89,7 +89,7 @@ def _verdict(report: Report) -> Iterator[Line]:
 
 def _evidence(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
     """Say below the verdict what it rests on."""
-    styles = {"missing": "head", "conforms": "good"}
+    styles = {"missing": "head", "warning": "head", "conforms": "good"}
     for label, words in told(report, verbose=verbose):
         yield from _field(label, words, width, style=styles.get(label, ""), column=12)
 

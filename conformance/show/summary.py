@@ -16,6 +16,7 @@ CLEAR = 10.0
 GOLDEN = ("vector", "drawn")
 PASSES = "passes the cases that were asked for, which says nothing about others"
 NOT_ENOUGH = "no verdict: not enough evidence"
+ALL_WAIVED = "no verdict: nothing that ran could be judged beside the known deviations"
 VALUE_REASONS = (Reason.VALUE, Reason.NOT_FINITE)
 #: What is no matter of how large an error is.
 UNMEASURED = (Reason.SHAPE, Reason.NOT_FINITE)
@@ -100,8 +101,10 @@ def verdict(report: Report) -> str:
     if status is Status.CONFORMS:
         return PASSES if report.selected else f"{status.words}{_qualified(report)}"
     if status is Status.NOT_JUDGED:
-        enough = not any(isinstance(result.outcome, Passed) for result in report.results)
-        return f"{status.words} ({_reasons(report)})" if enough else NOT_ENOUGH
+        came = counts(report.results)
+        if came["Passed"]:
+            return NOT_ENOUGH
+        return ALL_WAIVED if came["Waived"] else f"{status.words} ({_reasons(report)})"
     if status is Status.INTERRUPTED and any(result.convicts for result in report.results):
         return f"{Status.DIFFERS.words} (interrupted before everything was run)"
     return status.words
@@ -116,7 +119,7 @@ def _qualified(report: Report) -> str:
 
 
 def _reasons(report: Report) -> str:
-    kinds = {Unsupported: "unsupported", NotJudged: "not judged", Waived: "waived"}
+    kinds = {Unsupported: "unsupported", NotJudged: "not judged"}
     found = [words for kind, words in kinds.items() if any(isinstance(result.outcome, kind) for result in report.results)]
     return f"all {found[0]}" if len(found) == 1 else " or ".join(found)
 

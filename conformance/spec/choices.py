@@ -36,6 +36,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "rotary_dim": (2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
     "start_tokens": (0, 4, 1, 256),
+    "turned_pairs": (1, 2, 3, 4, 8),
 }
 
 
@@ -90,7 +91,8 @@ ENDS = (("beta_slow", "beta_fast"), ("alpha", "beta"), ("low_freq_factor", "high
 
 
 def _in_order(drawn: Mapping[str, object]) -> bool:
-    return all(low not in drawn or _number(drawn, low) < _number(drawn, high) for low, high in ENDS)
+    ends = [(_number(drawn, low), _number(drawn, high)) for low, high in ENDS if low in drawn]
+    return all(low < high or (low == high and drawn.get("truncate") is True) for low, high in ends)
 
 
 def _number(drawn: Mapping[str, object], name: str) -> float:
@@ -110,7 +112,7 @@ def _buckets_agree(drawn: Mapping[str, object]) -> bool:
 
 
 def _part_lies_in_head(drawn: Mapping[str, object]) -> bool:
-    return "rotary_dim" not in drawn or _number(drawn, "rotary_dim") <= _number(drawn, "head_dim")
+    return max(_number(drawn, "rotary_dim"), 2 * _number(drawn, "turned_pairs")) <= _number(drawn, "head_dim") or "head_dim" not in drawn
 
 
 def _axes_fill_head(drawn: Mapping[str, object]) -> bool:

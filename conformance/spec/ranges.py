@@ -12,6 +12,8 @@ from conformance.spec.choices import TYPICAL
 WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
 #: Parts of a head that turn: GPT-NeoX 24, Phi-2 and GPT-J 32 and 64, GLM, Qwen3-Next and MiMo 64, Phi-4-mini 96; all and nearly all.
 ROTARY_WIDTHS = (4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
+#: Pairs of a head that turn where the slow ones rest: Gemma 4 64 of 256, LFM3 32 of 64.
+TURNED_PAIRS = (64, 2, 32, 1, 16, 8, 3, 20)
 #: Channels of every axis: height and width alike in most vision models, time, height and width in video (CogVideoX, HunyuanVideo and Flux,
 #: Wan); one axis, and axes of unlike widths in either order.
 AXES = (
@@ -87,6 +89,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "rotary_dim": ROTARY_WIDTHS,
     "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
     "start_tokens": (0, 4, 256, 1, 2_048),
+    "turned_pairs": TURNED_PAIRS,
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
@@ -105,11 +108,15 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"num_buckets": 32, "max_distance": 1_000_000},
     {"num_buckets": 576, "max_distance": 1_024},
     {"head_dim": 64, "base": 50_000.0, "factor": 64.0, "original_length": 4_096, "beta_fast": 32.0, "beta_slow": 1.0},
+    {"head_dim": 64, "base": 50_000.0, "factor": 32.0, "original_length": 4_096, "beta_fast": 1.0, "beta_slow": 1.0},
     {"head_dim": 128, "base": 100_000_000.0, "factor": 48.0, "original_length": 8_192, "mscale": 1.0, "mscale_all_dim": 1.0},
     {"head_dim": 256, "base": 10_000_000.0, "factor": 4.0, "original_length": 262_144},
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
     {"head_dim": 256, "rotary_dim": 64},
     {"head_dim": 96, "rotary_dim": 24},
+    {"head_dim": 512, "turned_pairs": 64, "base": 1_000_000.0, "factor": 1.0},
+    {"head_dim": 128, "turned_pairs": 32, "base": 1_000_000.0, "factor": 1.0},
+    {"head_dim": 128, "factor": 10.0, "original_length": 2_048, "length": 16_384},
     {"head_dim": 2, "base": 10_000.0},
     {"factor": 40.0, "mscale": 2.0, "mscale_all_dim": 1.5, "attention_factor": None},
     {"dim": 64, "base": 1.5, "scale": 1.0},

@@ -14,6 +14,8 @@ from conformance.spec.profiles import PROFILES
 
 FORMAT = 1
 FILE_KEYS = frozenset({"format", "revision", "operation", "summary", "source", "arrays", "parameters", "results", "cases"})
+MODEL_KEYS = frozenset({"format", "revision", "model", "source", "configuration", "kinds", "cases"})
+KIND_KEYS = frozenset({"name", "layers", "head_dim", "channels", "missing", "cases"})
 ATTESTED_KEYS = frozenset({"format", "attested", "scheme", "cases"})
 TENSOR_KEYS = frozenset({"dtype", "shape", "values"})
 HEAD_KEYS = frozenset({"id", "exposes", "parameters", "inputs"})
@@ -61,6 +63,30 @@ class Vector:
     drawn: bool = False
 
 
+@dataclass(frozen=True)
+class Layers:
+    """One kind of a model's layers: what it is called, which channels of a head turn, and its cases, each with the file that has it."""
+
+    name: str
+    layers: tuple[int, ...] | None
+    head_dim: int | None
+    channels: tuple[int, ...]
+    missing: tuple[str, ...]
+    cases: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A released model: its configuration, where that is from, its kinds of layers, and the cases that no model before it has."""
+
+    file: str
+    name: str
+    source: tuple[str, ...]
+    configuration: Mapping[str, Any]
+    kinds: tuple[Layers, ...]
+    cases: tuple[Vector, ...]
+
+
 def _require(condition: object, rule: str, value: object) -> None:
     if not condition:
         message = f"{rule}, got {value!r}"
@@ -104,6 +130,16 @@ def _text(what: str, found: object) -> str:
     raise VectorError(message)
 
 
+def _texts(what: str, found: object) -> tuple[str, ...]:
+    return tuple(_text(f"an entry of {what}", each) for each in _list(what, found))
+
+
+def _integers(what: str, found: object) -> tuple[int, ...]:
+    numbers = _list(what, found)
+    _require(all(type(number) is int and number >= 0 for number in numbers), f"{what} must be integers of at least 0", numbers)
+    return tuple(numbers)
+
+
 def _one_of(what: str, found: object, options: Iterable[str]) -> str:
     """Return one of the options, or raise."""
     for option in options:
@@ -120,6 +156,37 @@ def generated(document: dict[str, Any]) -> Iterator[Vector]:
     operation = _text("operation", document["operation"])
     for number, case in enumerate(_list("cases", document["cases"])):
         yield _named(number, case, lambda checked: _vector(operation, checked))
+
+
+def released(file: str, document: dict[str, Any]) -> Model:
+    """Return the model of a file."""
+    check_keys("the file", document, MODEL_KEYS, MODEL_KEYS)
+    _require(document["format"] == FORMAT, f"format must be {FORMAT}", document["format"])
+    cases = enumerate(_list("cases", document["cases"]))
+    return Model(
+        file=file,
+        name=_text("model", document["model"]),
+        source=_texts("source", document["source"]),
+        configuration=_mapping("configuration", document["configuration"]),
+        kinds=tuple(map(_layers, _list("kinds", document["kinds"]))),
+        cases=tuple(_named(number, case, _of_model) for number, case in cases),
+    )
+
+
+def _of_model(case: dict[str, Any]) -> Vector:
+    return _vector(_text("operation", case.get("operation")), {key: value for key, value in case.items() if key != "operation"})
+
+
+def _layers(found: object) -> Layers:
+    kind = check_keys("a kind of layers", found, KIND_KEYS, KIND_KEYS)
+    return Layers(
+        name=_text("name", kind["name"]),
+        layers=None if kind["layers"] is None else _integers("layers", kind["layers"]),
+        head_dim=None if kind["head_dim"] is None else _integers("head_dim", [kind["head_dim"]])[0],
+        channels=_integers("channels", kind["channels"]),
+        missing=_texts("missing", kind["missing"]),
+        cases={identity: _text("a file", stem) for identity, stem in _mapping("cases", kind["cases"]).items()},
+    )
 
 
 def attested(document: dict[str, Any]) -> Iterator[Vector]:
@@ -148,7 +215,7 @@ def _vector(operation: str, case: dict[str, Any]) -> Vector:
         id=_text("id", case["id"]),
         operation=operation,
         exposes=_text("exposes", case["exposes"]),
-        tags=tuple(_text("a tag", tag) for tag in _list("tags", case["tags"])),
+        tags=_texts("tags", case["tags"]),
         equality=_one_of("equality", case.get("equality", "exact"), EQUALITIES),
         parameters=_parameters(case["parameters"]),
         inputs=_tensors("inputs", case["inputs"]),

@@ -1,11 +1,12 @@
 """Read the vectors: named inputs and parameters with their golden results and the error allowed at each element."""
 
+import contextlib
 import difflib
 import functools
 import hashlib
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,15 @@ from typing import Any
 from conformance.spec import files
 from conformance.spec.directory import vectors_directory
 from conformance.spec.document import DocumentError, contents, read
-from conformance.spec.vector_cases import FORMAT, Vector, VectorError, attested, check_identities, check_keys, generated
+from conformance.spec.vector_cases import FORMAT, Model, Vector, VectorError, attested, check_identities, check_keys, generated, released
 
-__all__ = ["Vector", "VectorError", "export", "load", "load_attested", "vectors_directory", "verify"]
+__all__ = ["Model", "Vector", "VectorError", "export", "load", "load_attested", "load_models", "of_models", "vectors_directory", "verify"]
 
 MANIFEST = "manifest.yaml"
 SCHEMA = "schema.json"
 ATTESTED = "attested/"
-PATTERNS = ("*.yaml", f"{ATTESTED}*.yaml", SCHEMA)
+MODELS = "models/"
+PATTERNS = ("*.yaml", f"{ATTESTED}*.yaml", f"{MODELS}*.yaml", SCHEMA)
 LONGEST_LINE = 500
 MANIFEST_KEYS = frozenset({"format", "revision", "files"})
 
@@ -38,6 +40,17 @@ def load_attested(schemes: Collection[str] | None = None, *, directory: Path | N
     folder = _open(directory)
     chosen = [name for name in folder.named(ATTESTED) if schemes is None or name in schemes]
     return [vector for name in chosen for vector in folder.vectors(f"{ATTESTED}{name}.yaml")]
+
+
+def load_models(*, directory: Path | None = None) -> list[Model]:
+    """Return the released models, in the order of their files."""
+    folder = _open(directory)
+    return [_model(name, folder.contents(name)) for name in (f"{MODELS}{stem}.yaml" for stem in sorted(folder.named(MODELS)))]
+
+
+def of_models(operations: Collection[str]) -> list[Vector]:
+    """Return the vectors of released models, of the operations named."""
+    return [vector for model in load_models() for vector in model.cases if vector.operation in operations]
 
 
 def verify(directory: Path | None = None) -> int:
@@ -58,19 +71,50 @@ def _verified(folder: "_Folder") -> dict[str, dict[str, Any]]:
     documents = folder.documents()
     vectors = [vector for name, document in documents.items() for vector in _vectors(name, document)]
     check_identities(vectors)
+    _check_references(documents)
     _check_schema(documents, json.loads(folder.contents(SCHEMA)))
     return documents
 
 
 def _vectors(name: str, document: dict[str, Any]) -> list[Vector]:
     """Return the vectors of one file; whatever is wrong is said with its name."""
-    try:
-        vectors = list(attested(document) if name.startswith(ATTESTED) else generated(document))
+    with _named(name):
+        vectors = list(_read(name, document))
         check_identities(vectors)
+    return vectors
+
+
+@contextlib.contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say whatever is wrong with a file with its name."""
+    try:
+        yield
     except VectorError as error:
         message = f"{name}: {_one_line(str(error))}"
         raise VectorError(message) from None
-    return vectors
+
+
+def _read(name: str, document: dict[str, Any]) -> Iterable[Vector]:
+    if name.startswith(MODELS):
+        return released(name, document).cases
+    return attested(document) if name.startswith(ATTESTED) else generated(document)
+
+
+def _check_references(documents: Mapping[str, dict[str, Any]]) -> None:
+    """Raise where a model names a case that its file doesn't have."""
+    for name, document in documents.items():
+        for kind in document["kinds"] if name.startswith(MODELS) else ():
+            for identity, stem in kind["cases"].items():
+                if identity not in {case["id"] for case in documents.get(f"{MODELS}{stem}.yaml", {"cases": []})["cases"]}:
+                    message = f"{name}: a case must be in the file that is named for it, got no {identity} in {MODELS}{stem}.yaml"
+                    raise VectorError(message)
+
+
+@functools.lru_cache(maxsize=256)
+def _model(name: str, text: bytes) -> Model:
+    document = _parse(name, text)
+    with _named(name):
+        return released(name, document)
 
 
 @functools.lru_cache(maxsize=128)

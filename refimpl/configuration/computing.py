@@ -47,12 +47,13 @@ def rotation(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
 
 def arguments(found: Rotation, length: int | None, like: Array) -> tuple[tuple[Array, ...], dict[str, Any]]:
     """Return the arrays and the parameters that depend on the length."""
-    if found.factors is None:
-        return (), {}
+    arrays = tuple(row(values, like=like) for values in found.factors or ())
+    if "length" not in declared(str(found.operation)).parameters:
+        return arrays, {}
     if length is None:
-        message = "length must be given for longrope, which chooses its factors by it, got None"
+        message = f"length must be given for {found.rope_type}, whose frequencies depend on it, got None"
         raise SpecificationError(message)
-    return tuple(row(values, like=like) for values in found.factors), {"length": length}
+    return arrays, {"length": length}
 
 
 def frequencies(configuration: Mapping[str, Any], *, layer: int = 0, length: int | None = None, like: Array) -> Array:

@@ -29,7 +29,15 @@ def is_part(value: object) -> bool:
     return value != 1
 
 
+def is_dynamic(value: object) -> bool:
+    """Whether a rope type is one whose base follows the length."""
+    return value == "dynamic"
+
+
+STATIC = "vLLM computed once, for the longest sequence, so that short ones are slowed too", "https://github.com/vllm-project/vllm/issues/5093"
 DIFFERENCES = (
+    Difference("type", *STATIC, is_dynamic),
+    Difference("rope_type", *STATIC, is_dynamic),
     Difference("truncate", "some code rounds the ends of yarn's ramp all the same", "https://github.com/apache/tvm/pull/18576", is_false),
     Difference("attention_factor", "vLLM took 0.1 ln(factor) + 1 in its place", "https://github.com/vllm-project/vllm/pull/46280"),
     Difference("mscale", "ollama multiplied by it twice", "https://github.com/ollama/ollama/pull/13432"),

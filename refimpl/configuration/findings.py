@@ -97,6 +97,12 @@ class Rotation:
         """The scheme that turns: plain rope's operations take what posenc has none for."""
         return self.operation.partition(".")[0] if self.operation else "rope"
 
+    @property
+    def settled(self) -> Mapping[str, Any]:
+        """Every parameter that the configuration settles, of whichever of the scheme's operations."""
+        unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
+        return {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters}
+
 
 @dataclass(frozen=True)
 class Kind:

@@ -189,13 +189,17 @@ def _scaled(
     """Return the rotation of a rope type; an empty mapping is that of a configuration without one."""
     rope = scaling or Section({}, (*section.path, spellings.ROPE[0]))
     scalings.verify_keys(name, rope, notes)
-    common = {"head_dim": len(found.channels), "base": found_base}
+    common: dict[str, Any] = {"head_dim": len(found.channels), "base": found_base}
+    if name == "proportional":
+        common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
+        found = Width(found.head_dim, range(found.head_dim))
     chosen_layout, axes = layout(section, own, notes), sections(section, rope, found, notes)
     if name in scalings.WITHOUT or section.get("use_dynamic_ntk") is True:
-        name = name if name in scalings.WITHOUT else "dynamic"
+        name = name if name in scalings.WITHOUT else "dynamic-steps"
         _without(name, section, rope, notes)
         _verify_beside(section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
+    rope = scalings.with_factor(name, section, rope, notes)
     given = scalings.parameters(name, section, rope, notes)
     lists = scalings.factors(rope, len(found.channels) // 2, notes) if name == "longrope" else None
     multiplied = scalings.attention(name, section, rope, own, notes)

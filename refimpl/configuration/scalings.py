@@ -12,7 +12,7 @@ from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter, describe
 
-ORIGINAL = spellings.ORIGINAL_LENGTH
+ORIGINAL, LONGEST = spellings.ORIGINAL_LENGTH, spellings.MAX_LENGTH[0]
 RATIO = "https://github.com/huggingface/transformers/issues/38224"
 
 
@@ -53,13 +53,14 @@ RULES = {
         frozenset({"short_factor", "long_factor"}),
         attention=frozenset({"factor", "attention_factor", "short_mscale", "long_mscale"}),
     ),
+    "dynamic": Rule("dynamic_ntk", {"factor": "factor", LONGEST: "original_length"}, frozenset({"factor"})),
+    "proportional": Rule("proportional_rope", {"factor": "factor"}),
     "ntk_alpha": Rule("ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"})),
 }
 
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
-    "dynamic": "raises the base as the sequence grows beyond the trained length, so that frequencies depend on the length",
-    "proportional": "spreads the frequencies over the whole head and leaves the slow pairs unturned",
+    "dynamic-steps": "raises the base with every doubling of the sequence beyond the trained length",
     "axial": "turns a part of the head for each axis of an image",
     "ntk": "raises the base once, and divides the frequencies besides",
     "xdrope": "takes positions with four axes, each for some pairs",
@@ -138,6 +139,20 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
             notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
 
 
+def with_factor(name: str, section: Section, rope: Section, notes: Notes) -> Section:
+    """Return the mapping of yarn with the ratio of the lengths where its factor is there and null, as transformers takes it."""
+    longest = section.given(spellings.MAX_LENGTH)
+    original = (*rope.given((ORIGINAL,)), *section.given((ORIGINAL,)), *longest)
+    if name != "yarn" or rope.values.get("factor", name) is not None or not longest:
+        return rope
+    (key, after), (_, before) = longest[0], original[0]
+    if not (is_number(before) and is_number(after) and before > 0):
+        return rope
+    rule = f"be given: where it is null transformers takes the ratio of {key} to {ORIGINAL} ({after / before:g})"
+    notes.find("warning", "factor-from-lengths", rope.name("factor"), None, rule)
+    return replace(rope, values={**rope.values, "factor": after / before})
+
+
 def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict[str, Any] | None:
     """Return what the operation of a rope type gets besides width and base; null where a key lacks or breaks a rule."""
     rule, before = RULES[name], len(notes.findings)
@@ -146,7 +161,7 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     for key in sorted(key for key in rule.required if rope.get(key) is None):
         notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}")
     for key, parameter in rule.keys.items():
-        found = original_length(section, rope, notes) if key == ORIGINAL else next(iter(rope.given((key,))), None)
+        found = original_length(section, rope, notes) if key == ORIGINAL else next(iter(_given(key, section, rope)), None)
         if found is not None:
             values[parameter] = checked(found, contract[parameter], notes)
         elif not contract[parameter].required and key not in rule.required:
@@ -155,6 +170,11 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     if any(each.level == "error" for each in notes.findings[before:]):
         return None
     return values if _in_order(rule, rope, values, notes) else None
+
+
+def _given(key: str, section: Section, rope: Section) -> list[tuple[str, Any]]:
+    """Return what a key says; the longest length stands beside the mapping."""
+    return section.given(spellings.MAX_LENGTH) if key == LONGEST else rope.given((key,))
 
 
 def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
@@ -171,18 +191,15 @@ def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
 
 
 def _in_order(rule: Rule, rope: Section, values: Mapping[str, Any], notes: Notes) -> bool:
-    """Whether the two ends of a blend are in order; ends that are one are a scheme that posenc doesn't have."""
+    """Whether the two ends of a blend are in order; they may be one where they are rounded outwards."""
     if rule.ordered is None:
         return True
     low, high = (values[rule.keys[key]] for key in rule.ordered)
     key = rope.name(rule.ordered[1])
-    if high < low:
+    if high < low or (high == low and values.get("truncate") is not True):
         notes.find("error", "wrong-order", key, high, f"be greater than {rule.ordered[0]} ({low:g})")
-    elif high == low and rule.scheme == "yarn":
-        notes.find("missing", "no-ramp", key, high, f"as {rule.ordered[0]}, so that the ramp between kept and scaled pairs has no width")
-    elif high == low:
-        notes.find("error", "wrong-order", key, high, f"be greater than {rule.ordered[0]} ({low:g})")
-    return bool(high > low)
+        return False
+    return True
 
 
 def original_length(section: Section, rope: Section, notes: Notes) -> tuple[str, Any] | None:

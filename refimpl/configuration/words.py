@@ -1,5 +1,6 @@
 """A reading in words: what each kind of layers does, why, and what is wrong."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -8,6 +9,7 @@ from refimpl.arrays import Array
 from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.differences import applying
 from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation
+from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
 
 #: A style and a text.
@@ -105,12 +107,13 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
 
 def lengths(rotation: Rotation, length: int | None) -> list[tuple[str, int | None]]:
     """Return the lengths at which frequencies differ, in words."""
-    if rotation.factors is None:
+    if "length" not in declared(str(rotation.operation)).parameters:
         return [("", length)]
     original = rotation.parameters["original_length"]
     if length is not None:
         return [(f" at {length} positions", length)]
-    return [(f" up to {original} positions", original), (f" beyond {original} positions", original + 1)]
+    longer = (f" beyond {original} positions", original + 1) if rotation.factors else (f" at {2 * original} positions", 2 * original)
+    return [(f" up to {original} positions", original), longer]
 
 
 def slowed(rotation: Rotation, length: int | None, like: Array) -> str:
@@ -120,7 +123,7 @@ def slowed(rotation: Rotation, length: int | None, like: Array) -> str:
     except SpecificationError as error:
         return f"can't be computed: {error}"
     plain = [rotation.parameters["base"] ** (-2 * pair / len(rotation.channels)) for pair in range(len(frequencies))]
-    return bands([first / second for first, second in zip(plain, frequencies, strict=True)])
+    return bands([first / second if second else math.inf for first, second in zip(plain, frequencies, strict=True)])
 
 
 def bands(ratios: Sequence[float]) -> str:
@@ -146,6 +149,8 @@ def divided(pairs: range, ratios: Sequence[float]) -> str:
     which = f"pair {pairs[0]}" if one else f"pairs {pairs[0]} to {pairs[-1]}"
     if least == most == 1.0:
         return f"{which} {'keeps its' if one else 'keep their'} frequency"
+    if least == math.inf:
+        return f"{which} {'does' if one else 'do'} not turn"
     amount = f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
     return f"{which} {'is' if one else 'are'} divided by {amount}"
 

@@ -21,8 +21,8 @@ Strength = Annotated[float, Number(minimum=0.0)]
 
 def band(head_dim: int, base: float, original_length: int, turns: tuple[float, float], *, truncate: bool) -> tuple[float, float]:
     """Return the pairs between which frequencies are blended: where ``turns`` turns fit the original length (eq. 17-18, as coded)."""
-    if turns[0] <= turns[1]:
-        message = f"beta_fast must be greater than beta_slow ({turns[1]:g}), got {turns[0]!r}"
+    if not (turns[0] >= turns[1] if truncate else turns[0] > turns[1]):
+        message = f"beta_fast must be {'at least' if truncate else 'greater than'} beta_slow ({turns[1]:g}), got {turns[0]!r}"
         raise SpecificationError(message)
     low, high = (head_dim * math.log(original_length / (2 * math.pi * n)) / (2 * math.log(base)) for n in turns)
     low, high = (math.floor(low), math.ceil(high)) if truncate else (low, high)
@@ -135,6 +135,10 @@ SCHEME = Scheme(
         (
             "The paper's ramp (eq. 17-18) is linear in a pair's number of turns, its code's and all released code's in the pair's "
             "index: for a head of 128 that grows 16 times from 4096 positions, frequencies differ by up to 204 % (pair 38)."
+        ),
+        (
+            "Kimi K2 has both betas 1. The rounded edges then lie a pair apart, around the one pair that both ask for, so that nothing is "
+            "blended. Edges that aren't rounded would be one edge, and no ramp."
         ),
         (
             "gpt-oss sets truncate to false; llama.cpp and mlx-lm round the edges all the same, which changes its frequencies by up to "

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (GenerationError, SpecificationError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    sys.stdout.write(f"{outcome} ({len(names)} operations, {time.perf_counter() - started:.1f} s)\n")
+    sys.stdout.write(f"{outcome} ({len(texts)} files, {time.perf_counter() - started:.1f} s)\n")
     return 0
 
 
@@ -39,7 +39,7 @@ def _finish(options: argparse.Namespace, texts: dict[str, str]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.generate", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare bytes and name the first difference")
-    parser.add_argument("--only", metavar="OPERATION", help="one operation, such as rope.rotate")
+    parser.add_argument("--only", metavar="OPERATION", help="one operation, such as rope.rotate, or all models")
     parser.add_argument("--directory", type=Path, default=VECTORS, help="where the vectors are")
     parser.add_argument("--processes", type=int, default=None, help="how many at once (default: as many as cores)")
     return parser

@@ -31,10 +31,11 @@ class Task:
 def tasks(scheme: Scheme, operation: Operation) -> list[Task]:
     """Return the cases of an operation with all inputs and parameters, in the order of the declaration."""
     short = operation.name.split(".", 1)[1]
-    return [_task(f"{scheme.name}.{case.name}", operation, case) for case in scheme.cases if case.operation == short]
+    return [task(f"{scheme.name}.{case.name}", operation, case) for case in scheme.cases if case.operation == short]
 
 
-def _task(identity: str, operation: Operation, case: Case) -> Task:
+def task(identity: str, operation: Operation, case: Case) -> Task:
+    """Return a case with all inputs and parameters."""
     values = inputs.parameters(operation, case)
     if case.error is None:
         _check_parameters(identity, operation, values)
@@ -61,7 +62,7 @@ def document(scheme: Scheme, operation: Operation, cases: Sequence[tuple[Task, A
         "arrays": [_declared(name, axes, operation) for name, axes in operation.arrays.items()],
         "parameters": list(operation.parameters),
         "results": [_declared(name, axes, operation) for name, axes in operation.results.items()],
-        "cases": [_case(task, answer) for task, answer in cases],
+        "cases": [stored(task, answer) for task, answer in cases],
     }
 
 
@@ -69,7 +70,8 @@ def _declared(name: str, axes: str, operation: Operation) -> dict[str, Tree]:
     return {"name": name, "axes": axes, "integer": name in operation.integers}
 
 
-def _case(task: Task, answer: Answer | None) -> dict[str, Tree]:
+def stored(task: Task, answer: Answer | None) -> dict[str, Tree]:
+    """Return a case as it stands in a file."""
     head: dict[str, Tree] = {"id": task.identity, "exposes": task.case.exposes, "tags": list(task.case.tags)}
     head |= {} if answer is None else {"equality": _equality(task)}
     head["parameters"] = {name: _parameter(task.identity, name, value) for name, value in task.parameters.items()}

@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 from tools.generate.document import FORMAT, REVISION
@@ -22,8 +23,8 @@ def manifest(directory: Path, texts: Mapping[str, str]) -> str:
 
 
 def _kept(directory: Path) -> list[str]:
-    """Return the files that the manifest covers: vectors, attested numbers, the schema."""
-    patterns = ("*.yaml", "attested/*.yaml", "schema.json")
+    """Return the files that the manifest covers: vectors, attested numbers, released models, the schema."""
+    patterns = ("*.yaml", "attested/*.yaml", "models/*.yaml", "schema.json")
     return [path.relative_to(directory).as_posix() for pattern in patterns for path in directory.glob(pattern) if path.name != MANIFEST]
 
 
@@ -58,7 +59,7 @@ def compare(directory: Path, texts: Mapping[str, str], *, complete: bool) -> Non
     """Raise at the first file and line that differs from what is there."""
     stale = _stale(directory, texts) if complete else []
     if stale:
-        message = f"{stale[0]}: must belong to an operation, got a file that nothing generates"
+        message = f"{stale[0]}: must belong to an operation or a model, got a file that nothing generates"
         raise GenerationError(message)
     for name, text in {**texts, MANIFEST: manifest(directory, texts)}.items():
         _compare(name, _read(directory / name), text)
@@ -76,7 +77,8 @@ def _compare(name: str, found: str | None, text: str) -> None:
 
 
 def _stale(directory: Path, texts: Mapping[str, str]) -> list[str]:
-    return sorted(path.name for path in directory.glob("*.yaml") if path.name not in texts and path.name != MANIFEST)
+    present = (path.relative_to(directory).as_posix() for path in chain(directory.glob("*.yaml"), directory.glob("models/*.yaml")))
+    return sorted(name for name in present if name not in texts and name != MANIFEST)
 
 
 def _read(path: Path) -> str | None:

@@ -7,21 +7,27 @@ from concurrent.futures import ProcessPoolExecutor
 
 from conformance.oracle import Answer, Refused, Tensor, UnknownError, answer, implementation
 from refimpl.schemes import SCHEMES, operations
+from tools.generate import models
 from tools.generate.document import Task, document, tasks, tensor
 from tools.generate.errors import GenerationError
 from tools.generate.writer import Tree, write
 
 NOTICE = "# Written by `python -m tools.generate`. README.md in this folder explains the format; schema.json states it.\n"
+#: What the released models are called among the operations, and where their files are.
+MODELS = "models"
+NOTICE_OF_MODELS = NOTICE.replace("README.md in this folder", "README.md in the folder above")
 
 
 def chosen(only: str | None) -> list[str]:
-    """Return the names of the operations to generate, or raise where the oracle or the table lacks one."""
-    every = list(operations())
+    """Return the names of the operations to generate, and that of the models, or raise where the oracle or the table lacks one."""
+    every = [*operations(), MODELS]
     if only is not None and only not in every:
         message = f"operation must be one of {', '.join(every)}, got {only}"
         raise GenerationError(message)
     names = every if only is None else [only]
     for name in names:
+        if name == MODELS:
+            continue
         try:
             implementation(name)
         except UnknownError as unknown:
@@ -30,12 +36,15 @@ def chosen(only: str | None) -> list[str]:
 
 
 def texts(names: Sequence[str], *, processes: int | None = None) -> dict[str, str]:
-    """Return the YAML text of every operation named, by file name."""
+    """Return the YAML text of every operation named, and of the released models, by file name."""
     declared = operations()
-    planned = {name: tasks(SCHEMES[name.split(".", 1)[0]], declared[name]) for name in names}
-    _check_identities([task for group in planned.values() for task in group])
-    answers = _answers([task for group in planned.values() for task in group if task.case.error is None], processes or os.cpu_count() or 1)
-    return {f"{name}.yaml": NOTICE + write(_document(name, group, answers)) for name, group in planned.items()}
+    planned = {name: tasks(SCHEMES[name.split(".", 1)[0]], declared[name]) for name in names if name != MODELS}
+    released = models.released() if MODELS in names else []
+    every = [task for group in [*planned.values(), *(model.tasks for model in released)] for task in group]
+    _check_identities(every)
+    answers = _answers([task for task in every if task.case.error is None], processes or os.cpu_count() or 1)
+    found = {f"{name}.yaml": NOTICE + write(_document(name, group, answers)) for name, group in planned.items()}
+    return found | {f"{MODELS}/{model.stem}.yaml": NOTICE_OF_MODELS + write(models.document(model, answers)) for model in released}
 
 
 def _document(name: str, group: Sequence[Task], answers: dict[str, Answer]) -> dict[str, Tree]:

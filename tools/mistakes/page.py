@@ -17,6 +17,7 @@ SHOWN = 3
 CALLED = {
     "rope": "RoPE (rotary position embedding)",
     "partial_rope": "partial RoPE (rotary_dim, partial_rotary_factor)",
+    "proportional_rope": "proportional rope (p-RoPE, Gemma 4's full attention)",
     "axial_rope": "axial RoPE (2-D and 3-D, vision)",
     "sinusoidal": "sinusoidal positional encoding",
     "alibi": "ALiBi (attention with linear biases)",
@@ -28,6 +29,7 @@ CALLED = {
     "longrope": "LongRoPE (Phi-3's su scaling)",
     "yarn": "YaRN",
     "ntk_aware": "NTK-aware scaling",
+    "dynamic_ntk": "dynamic NTK scaling",
     "ntk_by_parts": "NTK-by-parts scaling",
     "llama3": "Llama 3's rope scaling (rope_type llama3)",
     "shaw": "Shaw's relative position representations",

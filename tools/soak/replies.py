@@ -41,6 +41,7 @@ READY = {
     "status": "ready",
     "adapter": "mine",
     "rejects_bad_input": False,
+    "unjudged": [],
     "versions": {"python": "3.11", "numpy": "2.0", "mine": None},
     "device": "cpu",
     "circumstances": ["autocast"],

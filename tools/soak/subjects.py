@@ -35,6 +35,7 @@ TEXT: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 DAY = dt.date(2026, 1, 1)
 FILE = "binary.encode.yaml"
 ATTESTED = "attested/binary.yaml"
+MODEL = "models/stabilityai-stablelm-3b.yaml"
 MAKERS: Mapping[str, Callable[[], Any]] = {
     "bool": lambda: True,
     "float": lambda: 1.5,
@@ -121,13 +122,13 @@ def _small(name: str, cases: int) -> dict[str, Any]:
     return {**tree, "cases": [*tree["cases"][:cases], *tree["cases"][cases:][-cases:]]}
 
 
-TREES = {FILE: _small(FILE, 1), ATTESTED: _small(ATTESTED, 1)}
+TREES = {FILE: _small(FILE, 1), ATTESTED: _small(ATTESTED, 1), MODEL: _small(MODEL, 2)}
 WHOLE = {name: _yaml(tree) for name, tree in TREES.items()}
 SCHEMA = (vectors.vectors_directory() / vectors.SCHEMA).read_bytes()
 
 
 def _file(chance: random.Random) -> bytes:
-    name = chance.choices(list(TREES), weights=(3, 1))[0]
+    name = chance.choices(list(TREES), weights=(3, 1, 1))[0]
     return name.encode() + b"\n" + _by_bytes_or_tree(chance, WHOLE[name], TREES[name], _yaml)
 
 
@@ -138,8 +139,9 @@ def _read_file(chance: random.Random, damage: bytes, folder: Path) -> None:
     _lay(folder, files, vouched)
     vectors.verify(folder)
     _require(vouched[name.decode()] == contents, "a file that its manifest doesn't vouch for must be refused")
-    read = [*vectors.load(directory=folder), *vectors.load_attested(directory=folder)]
-    trees = [yaml.load(files[each], Loader=TEXT) for each in (FILE, ATTESTED)]  # noqa: S506  it makes text only
+    models = (vector for model in vectors.load_models(directory=folder) for vector in model.cases)
+    read = [*vectors.load(directory=folder), *vectors.load_attested(directory=folder), *models]
+    trees = [yaml.load(files[each], Loader=TEXT) for each in TREES]  # noqa: S506  it makes text only
     for vector, case in zip(read, [case for tree in trees for case in tree["cases"]], strict=True):
         _require(vector.id == case["id"], "a case must keep its name")
         _same_numbers(vector.inputs, case["inputs"])
@@ -155,10 +157,10 @@ def _same_numbers(arrays: Mapping[str, np.ndarray], said: Mapping[str, Any]) -> 
 
 
 def _lay(folder: Path, files: Mapping[str, bytes], vouched: Mapping[str, bytes]) -> None:
-    (folder / "attested").mkdir(exist_ok=True)
     digests = {name: hashlib.sha256(contents).hexdigest() for name, contents in vouched.items()}
     manifest = write({"format": 1, "revision": 1, "files": digests}).encode()
     for name, contents in {**files, vectors.MANIFEST: manifest}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(contents)
 
 

@@ -1,4 +1,4 @@
-"""Decide whether evidence is enough, and say what is missing and how to widen the declaration.
+"""Decide whether evidence is enough, and say what is missing and what helps.
 
 The numbers and their arguments are told in docs/conforms.md.
 """
@@ -21,6 +21,7 @@ UNNOTICED = 0.1
 SHOWN = 0.25
 NAMED = 3
 REASONS = 2
+MEND = "mend what fails"
 BY_VALUES = "declare it by values (head_dim={64, 128})"
 DECLARABLE = "its parameters, positions, queries, rows, lowest or highest"
 
@@ -46,9 +47,10 @@ def _golden(evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iter
         yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"
         return
     others = [one for one in checked if isinstance(one.judgement.outcome, Unsupported | NotJudged)]
-    why = f": {_reasons(others)}" if others else ""
-    came = f"{evidence.golden} of {len(checked)} drawn calls were judged, {needed} must be{why}"
-    yield f"{came}; widen the declaration, or {BY_VALUES}"
+    failed = len(checked) - evidence.golden - len(others)
+    reasons = [*([f"{failed} gave no value to judge"] if failed else []), *([_reasons(others)] if others else [])]
+    came = f"{evidence.golden} of {len(checked)} drawn calls were judged, {needed} must be{': ' if reasons else ''}{', '.join(reasons)}"
+    yield f"{came}; {MEND if evidence.golden + failed >= needed else f'widen the declaration, or {BY_VALUES}'}"
 
 
 def _refused(evidence: Evidence, checked: Sequence[Checked]) -> Iterator[str]:

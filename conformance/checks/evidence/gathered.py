@@ -12,6 +12,7 @@ A run does, for every task::
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from conformance.calls.outcomes import Evidence, Failed, Passed, Unsupported
@@ -51,6 +52,7 @@ class Gathered:
         self.excluded: list[str] = []
         self.unnoticed: set[str] = set()
         self.exhausted = False
+        self.ended = ""  # why not all is asked: then that is missing, which no declaration changes
         self._seen = 0
 
     def add(self, checked: Checked) -> None:
@@ -91,6 +93,8 @@ class Gathered:
             alike=tuple(name.split("/", 1)[-1] for name in self.open if name not in self.unnoticed),
             covered=covered(operations()[self.task.operation], [checked.vector for checked in golden]),
         )
+        if self.ended:
+            return replace(evidence, missing=(self.ended,))
         return missing(evidence, self.checked, self.level, first=self.task.first, exhausted=self.exhausted)
 
     def _exclude(self) -> None:

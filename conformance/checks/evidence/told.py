@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from conformance.calls.outcomes import Evidence, Report, Waived
+from conformance.calls.outcomes import INTERRUPTED, Evidence, Passed, Report, Waived
 from conformance.calls.status import Status
 
 #: So many operations have a line of their own, more are summed up in one.
@@ -66,19 +66,23 @@ def _merged(each: Sequence[Evidence]) -> Coverage:
 
 
 def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
-    """Yield what conforms beside what doesn't, what is missing, covered, waived and not excluded, each as a label and words.
+    """Yield warnings, what conforms beside what doesn't, what is missing, covered, waived, not excluded: each as a label and words.
 
     In short unless ``verbose``: then nothing is said of what is wrong, which needs no evidence.
     """
+    yield from (("warning", words) for words in report.warnings)
     every = coverage(report)
     several = len({row.implementation for row in every}) > 1
     wrong = {(result.operation, result.implementation) for result in report.results if result.convicts}
     lacking = [each for each in report.lacking if verbose or _of(each) not in wrong]
     rows = [row for row in every if row.golden and (verbose or _of(row) not in wrong)]
     if report.status in (Status.DIFFERS, Status.NOT_JUDGED):
-        right = [row for row in rows if _of(row) not in {*wrong, *map(_of, lacking)}]
+        passed = {(result.operation, result.implementation) for result in report.results if isinstance(result.outcome, Passed)}
+        right = [row for row in rows if _of(row) in passed - {*wrong, *map(_of, lacking)}]
         yield from _conforming(right, several=several, smoke=report.header.get("level") == "smoke")
-    yield from _missing(lacking, verbose=verbose)
+    if not report.complete:
+        yield "missing", INTERRUPTED
+    yield from _missing([each for each in lacking if each.missing != (INTERRUPTED,)], verbose=verbose)
     for words in _apart(rows, several=several, verbose=verbose) if verbose or len(rows) <= IN_FULL else _together(rows):
         yield "covered", words
     waived = sum(isinstance(result.outcome, Waived) for result in report.results)

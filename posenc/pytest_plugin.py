@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from conformance.run.questions import Judge, Question
 
 JUDGES = pytest.StashKey["list[Judge]"]()
+REFUSED = pytest.StashKey["list[str]"]()
 UNTIL_THE_END = pytest.StashKey[ExitStack]()
 
 
@@ -60,7 +61,7 @@ def _targets(config: pytest.Config) -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, where there is something to mark."""
-    config.stash[JUDGES] = []
+    config.stash[JUDGES], config.stash[REFUSED] = [], []
     config.stash[UNTIL_THE_END] = ExitStack()
     if _targets(config):
         from conformance.isolate.interrupts import heeded
@@ -91,6 +92,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     """Say again what was drawn, also where no header is shown."""
     if _targets(config):
         terminalreporter.write_line(f"posenc: {_seeded(config)}")
+    for reason in config.stash[REFUSED]:  # whatever was chosen of the tests
+        terminalreporter.write_line(f"posenc: {reason}")
     for judge in config.stash[JUDGES]:
         for words in _notes(judge):
             terminalreporter.write_line(f"posenc: {judge.session.target}: {words}")
@@ -102,7 +105,7 @@ def _notes(judge: Judge) -> Iterator[str]:
     from conformance.checks.evidence.told import told as rests_on
     from conformance.show.terminal import clean
 
-    report = Report(judge.session.target, {}, (), evidence=tuple(judge.evidence.values()))
+    report = Report(judge.session.target, {}, (), evidence=tuple(judge.evidence.values()), warnings=judge.session.warnings)
     yield from (f"{label} {clean(words)}" for label, words in rests_on(report))
     yield from (f"right answers are at hand: {clean(words)}" for words in judge.session.reached)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
@@ -128,7 +131,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     collected = [item for target in _targets(config) for item in _collected(session, config, target)]
     refused = [item.reason for item in collected if isinstance(item, Refused)]
     if refused and len(refused) == len(collected):
-        raise pytest.UsageError(refused[0])
+        raise pytest.UsageError("\n".join(refused))
     items.extend(collected)
 
 
@@ -158,7 +161,8 @@ def _collected(session: pytest.Session, config: pytest.Config, target: str) -> l
     collector = Target.from_parent(session, name=target, judge=judge)
     try:
         return list(collector.collect())
-    except TargetError as error:
+    except (TargetError, OSError) as error:  # the second where the system lets no further process start
+        config.stash[REFUSED].append(str(error))
         return [Refused.from_parent(collector, name="target", reason=str(error))]
 
 

@@ -1,0 +1,138 @@
+"""Ask the same again: whether answers change although calls don't, and what they change with."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.identify.asking import OutOfTimeError, Refused, Strangers
+from conformance.identify.probe import Exchange
+from conformance.isolate import traces
+
+#: How many calls are repeated, and how often in all: what changes in one call of twenty shows in all but one function of 20,000.
+FEW, TIMES = 3, 200
+#: After so many seconds it is enough.
+SECONDS = 5.0
+FROM_CALL_TO_CALL = "answers differ from call to call"
+HISTORY = "answers depend on what was called before"
+DIFFERS = "answers differ from one fresh worker to the next"
+HASH_ORDER = "depends on hash order: other answers come under PYTHONHASHSEED=1; sort what a set gives"
+#: In so many fresh workers each way answers must follow what they are said to depend on.
+EACH_WAY = 3
+
+Answer = list[np.ndarray] | Refused
+
+
+@dataclass(frozen=True)
+class Unsteady:
+    """What answers change with, and a call that shows it."""
+
+    what: str
+    example: str
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        return f"{self.what}: {self.example}"
+
+
+def unsteady(strangers: Strangers, seen: Sequence[Exchange]) -> Unsteady | None:
+    """Return what changes the answers besides the calls: nothing that can be seen, calls before, a process, or the order of sets."""
+    asked = [each for each in seen if not isinstance(each.answer, str)][-FEW:] or list(seen[:1])
+    try:
+        return _unsteady(strangers, seen, asked) if asked else None
+    except OutOfTimeError:
+        return None
+
+
+def _unsteady(strangers: Strangers, seen: Sequence[Exchange], asked: Sequence[Exchange]) -> Unsteady | None:
+    with strangers.fresh() as session:
+        alone = _answers(session, asked)
+        example = next(_changes(session, asked, alone), None)
+    if example is not None:
+        return Unsteady(FROM_CALL_TO_CALL, example)
+    before = [Refused(each.answer) if isinstance(each.answer, str) else each.answer for each in asked]
+    example = _unlike(asked, before, alone)
+    if example is not None:
+        repeats = _repeats(strangers, asked, dict(zip(map(id, asked), alone, strict=True)))
+        repeats = repeats and _repeats(strangers, seen, dict(zip(map(id, asked), before, strict=True)))
+        return Unsteady(HISTORY if repeats else DIFFERS, example)
+    with strangers.fresh(hash_seed=1) as session:
+        other = _answers(session, asked)
+    example = _unlike(asked, alone, other)
+    if example is None:
+        return None
+    repeats = _repeats(strangers, asked, dict(zip(map(id, asked), alone, strict=True)))
+    repeats = repeats and _repeats(strangers, asked, dict(zip(map(id, asked), other, strict=True)), hash_seed=1)
+    return Unsteady(HASH_ORDER if repeats else DIFFERS, example)
+
+
+def _repeats(strangers: Strangers, made: Sequence[Exchange], answers: Mapping[int, Answer], **how: int) -> bool:
+    """Whether calls that are made in this order have the answers, where one is given, in every fresh worker that is started so."""
+    for _ in range(EACH_WAY):
+        with strangers.fresh(**how) as session:
+            found = [(each, answer) for each, answer in zip(made, _answers(session, made), strict=True) if id(each) in answers]
+        asked, other = zip(*found, strict=True)
+        if _unlike(asked, [answers[id(each)] for each in asked], other) is not None:
+            return False
+    return True
+
+
+def _answers(session: Strangers, asked: Sequence[Exchange]) -> list[Answer]:
+    return [_answer(session, each) for each in asked]
+
+
+def _answer(session: Strangers, exchange: Exchange) -> Answer:
+    try:
+        return replace(exchange.probe, strangers=session).answer(exchange.arrays)[0]
+    except Refused as refusal:
+        return refusal
+
+
+def _changes(session: Strangers, asked: Sequence[Exchange], first: Sequence[Answer]) -> Iterator[str]:
+    """Yield in words what other answers a call has that is made again at once."""
+    until = time.monotonic() + SECONDS
+    for exchange, answer in zip(asked, first, strict=True):
+        if _ended(answer):
+            continue
+        directly = _answer(session, exchange)  # after itself, as all that follow
+        for _ in range(TIMES // len(asked)):
+            if time.monotonic() > until:
+                return
+            words = _change(directly, _answer(session, exchange))
+            if words:
+                yield f"{_called(exchange)} gave {words}"
+
+
+def _unlike(asked: Sequence[Exchange], first: Sequence[Answer], other: Sequence[Answer]) -> str | None:
+    """Return in words the first call with two answers in two sessions; one that ended shows nothing."""
+    found = ((each, _change(one, two)) for each, one, two in zip(asked, first, other, strict=True) if not (_ended(one) or _ended(two)))
+    return next((f"{_called(each)} gave {words}" for each, words in found if words), None)
+
+
+def _ended(answer: Answer) -> bool:
+    return isinstance(answer, Refused) and answer.fatal
+
+
+def _change(one: Answer, other: Answer) -> str:
+    """Return in words how two answers differ, nothing where they don't; why there is none may be said differently each time."""
+    if isinstance(one, Refused) or isinstance(other, Refused):
+        return "" if type(one) is type(other) else f"{_kind(one)} and then {_kind(other)}"
+    if len(one) != len(other):
+        return f"{len(one)} arrays and then {len(other)}"
+    different = next(((a, b) for a, b in zip(one, other, strict=True) if not traces.equal(a, b)), None)
+    if different is None:
+        return ""
+    a, b = different
+    if a.shape != b.shape:
+        return f"shape {a.shape} and then {b.shape}"
+    where = traces.first_difference(a, b)
+    return f"{a[where]:.9g} and then {b[where]:.9g} at {where}"
+
+
+def _kind(answer: Answer) -> str:
+    return str(answer) if isinstance(answer, Refused) else "an answer"
+
+
+def _called(exchange: Exchange) -> str:
+    return f"{exchange.probe.plan.words()} in {exchange.probe.dtype}"

@@ -1,0 +1,145 @@
+"""What goes wrong with dynamic NTK scaling: how the stretch follows the length, and what is made of it."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from conformance.mutants import ntk_aware
+from conformance.mutants.building import Mistake
+from conformance.mutants.positions import length_mutants
+from conformance.mutants.rotary import spectrum
+from conformance.mutants.stretched import Ladder, inherited, of_ladder
+from conformance.spec.mutant import Mutant
+from refimpl.arrays import Array
+from refimpl.schemes.dynamic_ntk import stretch
+
+SCHEME = "dynamic_ntk"
+#: The stretch from the factor, the original length and the length.
+Stretch = Callable[[float, int, int], float]
+
+STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
+    (
+        Mistake(
+            "at-its-longest",
+            does="takes factor^2 - (factor - 1) at every length: the stretch of original_length * factor tokens",
+            should="follow the length of the sequence",
+            fix="compute the base again as the sequence grows",
+            threads=("https://github.com/vllm-project/vllm/issues/3488", "https://github.com/vllm-project/vllm/issues/5093"),
+        ),
+        lambda factor, *_: factor**2 - factor + 1.0,
+    ),
+    (
+        Mistake(
+            "factor-for-the-stretch",
+            does="takes the factor itself at every length: NTK-aware scaling",
+            should="take factor n / L - (factor - 1)",
+            fix="compute the stretch from the length of the sequence",
+            origin="in the style of code that knows the static rule",
+        ),
+        lambda factor, *_: factor,
+    ),
+    (
+        Mistake(
+            "never-stretched",
+            does="computes the base once, at the original length: plain rope",
+            should="compute it again for a longer sequence",
+            fix="pass the length of the sequence on",
+            threads=("https://github.com/ml-explore/mlx-lm/pull/1553",),
+            origin="in the style of tables that are built when a model is made; the thread reads the length from the axis of heads",
+        ),
+        lambda *_: 1.0,
+    ),
+    (
+        Mistake(
+            "one-not-subtracted",
+            does="takes factor n / L for the stretch",
+            should="subtract factor - 1, so that it starts at 1",
+            fix="subtract factor - 1",
+            origin="in the style of formulas that are cut short",
+        ),
+        lambda factor, original, length: factor * max(length, original) / original,
+    ),
+    (
+        Mistake(
+            "whole-factor-subtracted",
+            does="subtracts the factor: the stretch starts at 0",
+            should="subtract factor - 1",
+            fix="put factor - 1 into brackets",
+            origin="in the style of brackets that are left out",
+        ),
+        lambda factor, original, length: max(stretch(factor, original, length) - 1.0, 0.25),
+    ),
+    (
+        Mistake(
+            "short-sequences-speed-up",
+            does="lowers the base in sequences shorter than the original length",
+            should="leave it as it is there",
+            fix="take the longer of the two lengths",
+            origin="in the style of code without the maximum",
+        ),
+        lambda factor, original, length: max(1.0 + factor * (length - original) / original, 0.25),
+    ),
+    (
+        Mistake(
+            "length-less-one",
+            does="takes the last position for the length",
+            should="add 1: positions are counted from 0",
+            fix="take the largest position plus 1",
+            origin="in the style of positions and lengths confused",
+        ),
+        lambda factor, original, length: stretch(factor, original, length - 1),
+    ),
+    (
+        Mistake(
+            "doubling-steps",
+            does="rounds the length up to a doubling of the original one",
+            should="follow the length token by token",
+            fix="compute the stretch from the length itself",
+            origin="in the style of Qwen's first models, whose stretch is 2^ceil(log2(n / L) + 1) - 1",
+        ),
+        lambda factor, original, length: stretch(factor, original, original << max(0, math.ceil(math.log2(length / original)))),
+    ),
+    (
+        Mistake(
+            "whole-multiples",
+            does="divides lengths as integers",
+            should="keep the fraction",
+            fix="divide as floats",
+            origin="in the style of lengths divided as integers",
+        ),
+        lambda factor, original, length: stretch(factor, original, max(1, length // original) * original),
+    ),
+    (
+        Mistake(
+            "original-length-fixed",
+            does="takes the original length for 2048 whatever is asked for",
+            should="take the length that is asked for",
+            fix="read max_position_embeddings",
+            origin="in the style of one model's number written into the code",
+        ),
+        lambda factor, _, length: stretch(factor, 2_048, length),
+    ),
+)
+
+
+def raised(head_dim: int, base: float, factor: float) -> Array:
+    """Return the frequencies of the raised base, also for a factor below 1."""
+    return spectrum(head_dim, base * factor ** (head_dim / (head_dim - 2)))
+
+
+def ladder(chosen: Stretch, rule: Ladder = raised) -> Ladder:
+    """Return the frequencies that a rule makes of a stretch."""
+    return lambda head_dim, base, factor, original_length, length: rule(
+        head_dim=head_dim, base=base, factor=chosen(factor, original_length, length)
+    )
+
+
+def mutants() -> Iterator[Mutant]:
+    """Return all mutants of dynamic NTK scaling; what goes wrong with a raised base does so here."""
+    for mistake, chosen in STRETCHES:
+        yield from of_ladder(SCHEME, mistake, ladder(chosen))
+    for mistake, rule in ntk_aware.LADDERS:
+        if not mistake.threads:
+            yield from (replace(mutant, inherited=True) for mutant in of_ladder(SCHEME, mistake, ladder(stretch, rule)))
+    yield from length_mutants(f"{SCHEME}.rotate")
+    yield from inherited(SCHEME, {})

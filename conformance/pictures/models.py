@@ -1,0 +1,56 @@
+"""Pictures of released models: how fast each kind of layers turns, from the golden values."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from conformance.pictures.files import empty, save_figure
+from conformance.pictures.panels import STROKES, label, title
+from conformance.show.models import frequencies, golden
+from refimpl.configuration import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+    from conformance.spec.vector_cases import Model, Vector
+
+
+def draw(model: "Model") -> "Figure":
+    """Return the wavelengths of every kind of layers, and how much slower than rope's they are."""
+    return empty(lambda figure: _fill(figure, model))
+
+
+def save(model: "Model", path: "Path") -> None:
+    """Draw a model into a .png or .svg file, whole or not at all."""
+    save_figure(lambda: draw(model), path)
+
+
+def _fill(figure: "Figure", model: "Model") -> None:
+    title(figure, f"{model.name}: how many tokens a pair takes to turn once")
+    every = {kinds: turning(*frequencies(cases)) for kinds, cases in golden(model).items()}
+    original = {case.parameters["original_length"] for case, _ in every.values() if "original_length" in case.parameters}
+    panels = figure.subplots(1, 1 if all(np.nanmax(slowed(*each)) < 1 + 1e-9 for each in every.values()) else 2, squeeze=False)[0]
+    for stroke, (kinds, (case, theta)) in zip(STROKES, every.items(), strict=False):
+        panels[0].semilogy(2 * np.pi / theta, base=10, label=f"{kinds}: {case.operation.partition('.')[0]}", **stroke)
+        for ratios in panels[1:]:
+            ratios.semilogy(slowed(case, theta), base=2, **stroke)
+            label(ratios, "slowed by the scaling", "pair", "rope's frequency with this base / frequency")
+    for words, length in [*(("original", length) for length in original), ("longest", read(model.configuration).longest)]:
+        if length is not None:
+            dashes = (0, (6, 6)) if words == "original" else (0, (1, 3))
+            panels[0].axhline(length, color="0.4", linewidth=0.9, linestyle=dashes, label=f"{words} length {length}")
+    label(panels[0], "wavelengths", "pair", "wavelength (tokens per turn)")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower left", ncols=2, handlelength=4)
+
+
+def turning(case: "Vector", theta: np.ndarray) -> tuple["Vector", np.ndarray]:
+    """Return the frequencies without a number for pairs that don't turn."""
+    return case, np.where(theta > 0, theta, np.nan)
+
+
+def slowed(case: "Vector", theta: np.ndarray) -> np.ndarray:
+    """Return how many times slower each pair turns than without a scaling."""
+    ratios: np.ndarray = float(str(case.parameters["base"])) ** (-np.arange(theta.size) / theta.size) / theta
+    return ratios

@@ -1,0 +1,77 @@
+"""Dynamic NTK scaling: raise the base of rope by a factor that grows with the sequence, once that is longer than in training."""
+
+from typing import Annotated
+
+from refimpl.arrays import Array
+from refimpl.cases.dynamic_ntk import CASES
+from refimpl.forms import rotary
+from refimpl.forms.rotary import Rotary
+from refimpl.schemes import ntk_aware
+from refimpl.schemes.ntk_aware import Stretch, Width
+from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
+
+
+def stretch(factor: float, original_length: int, length: int) -> float:
+    """Return ``factor n / L - (factor - 1)``, ``n = max(length, L)``: 1 up to the original length ``L``, then linear in the length."""
+    return 1.0 + factor * (max(length, original_length) - original_length) / original_length
+
+
+@operation
+def frequencies(
+    *, head_dim: Width, base: Positive = 10_000.0, factor: Stretch = 1.0, original_length: Count, length: Count, like: Array
+) -> Annotated[Array, "pair"]:
+    """Return NTK-aware frequencies for the factor ``s = factor n / L - (factor - 1)``, ``n = max(length, L)`` (section 3.3).
+
+    With ``factor`` 1 this is the paper's ``s = max(1, length / L)``; other factors are those of released code.
+    """
+    return ntk_aware.frequencies(head_dim=head_dim, base=base, factor=stretch(factor, original_length, length), like=like)
+
+
+FORM = Rotary(frequencies)
+rotate = FORM.operation(
+    rotary.rotate, "Turn ``x`` by the frequencies of a sequence of that length: ``R_p x`` (eq. 14-16), in the dtype of ``x``."
+)
+weights, attend = FORM.weights(), FORM.attend()
+
+
+SCHEME = Scheme(
+    name="dynamic_ntk",
+    operations=(frequencies, rotate, weights, attend),
+    source=Source("Peng et al. 2023, YaRN, section 3.3", "https://arxiv.org/abs/2309.00071", equations="section 3.3"),
+    laws={
+        "frequencies": (Law.RATIO_FALLS, Law.PLAIN_WITHIN_LENGTH, Law.SLOWS_WITH_LENGTH),
+        "rotate": (*rotary.LAWS, Law.PLAIN_WITHIN_LENGTH),
+        **rotary.ATTENTION_LAWS,
+    },
+    cases=CASES,
+    summary="RoPE whose base rises with the length of the sequence, beyond the length of training.",
+    meanings={
+        **rotary.MEANINGS,
+        **rotary.ATTENTION_MEANINGS,
+        "head_dim": "the channels of one head that turn, at least 4, since the exponent divides by head_dim - 2",
+        "factor": "how fast the stretch grows with the length, a pure number, at least 1; the paper has 1",
+        "original_length": "the positions that pre-training saw, in tokens: max_position_embeddings in released code",
+        "length": "the tokens of the whole sequence, usually the largest position plus 1: it sets the base, and nothing else",
+    },
+    conventions={
+        "layout=interleaved": "pairs (2j, 2j + 1): no released model with it is known",
+        "layout=half": "pairs (j, j + head_dim / 2): transformers' Llama with rope_type 'dynamic'",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3 with rope_type 'dynamic'",
+        "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
+        "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
+    },
+    notes=(
+        (
+            "Keys that were turned in a shorter sequence don't fit queries of a longer one, since the base has changed between: a cache "
+            "must hold keys before they are turned (https://github.com/huggingface/transformers/issues/25104)."
+        ),
+        (
+            "What counts as the length differs. transformers takes the largest position of the batch plus 1, keeps the longest one seen "
+            "until a sequence within the original length comes, and only then starts again. vLLM computes once, for original_length * "
+            "factor, so that short prompts are slowed too (https://github.com/vllm-project/vllm/issues/5093): that is NTK-aware scaling by "
+            "factor^2 - (factor - 1)."
+        ),
+        "A configuration that says 'dynamic' and has an `alpha` means NTK-aware scaling by alpha at every length (HunYuan).",
+    ),
+    layer=rotary.layer(rotate, original_length=4_096, length=8_192),
+)

@@ -1,0 +1,407 @@
+"""Golden values of released models: files that hold what their configurations say, proven again by two other routes."""
+
+import dataclasses
+import json
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from few_vectors import few_vectors, seal
+from mpmath import expj, log, mp, mpf
+from second_route import sixty_digits
+from test_oracle_second_route import theta, yarn_thetas
+from test_oracle_second_route_by_turns import wavelengths
+from test_oracle_second_route_proportional_rope import series
+
+from conformance import run
+from conformance.calls.outcomes import Passed
+from conformance.calls.status import Status
+from conformance.cli import main
+from conformance.pictures import digest
+from conformance.pictures import models as picture
+from conformance.show import models as show
+from conformance.show import terminal
+from conformance.spec.vector_cases import Layers
+from conformance.spec.vectors import Model, Vector, VectorError, load_models, vectors_directory, verify
+from refimpl import configuration as config
+from refimpl.configuration import words
+from refimpl.schemes import operations
+from tools.generate import mint
+from tools.generate.models import published, slug
+from tools.released import RELEASED
+
+__all__ = ["sixty_digits"]
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MODELS = load_models()
+CASES = {case.id: case for model in MODELS for case in model.cases}
+ENTRIES = {entry["id"]: entry for entry in RELEASED}
+FILE, OTHER = "models/meta-llama-llama-3-1-8b-instruct.yaml", "models/meta-llama-llama-3-2-11b-vision-instruct.yaml"
+
+
+def short(case: Vector) -> str:
+    return case.operation.partition(".")[2]
+
+
+def values(case: Vector) -> np.ndarray:
+    return (case.expected or {})["result"]
+
+
+def test_sixty_models_have_golden_values_in_three_megabytes() -> None:
+    files = list((vectors_directory() / "models").iterdir())
+
+    assert len(MODELS) == len(files) >= 60
+    assert sum(path.stat().st_size for path in files) < 3_000_000
+
+
+def test_every_model_whose_layers_turn_by_an_operation_of_ours_has_a_file() -> None:
+    turning = {name for name, entry in ENTRIES.items() if any(turns(kind) for kind in config.read(published(entry)).kinds)}
+
+    assert {model.name for model in MODELS} == turning
+
+
+def turns(kind: config.Kind) -> bool:
+    """Whether layers turn by an operation of ours, alike at every length."""
+    operation = None if kind.rotation is None or kind.rotation.operation is None else operations()[kind.rotation.operation]
+    return operation is not None and "length" not in operation.parameters
+
+
+def test_the_bytes_are_fresh() -> None:
+    for name, text in mint.texts(["models"], processes=1).items():
+        assert (vectors_directory() / name).read_text(encoding="utf-8") == text, name
+
+
+def test_a_fact_is_said_once() -> None:
+    told = [(case.operation, dict(case.parameters), case.inputs["positions"].tolist() if case.inputs else None) for case in CASES.values()]
+
+    assert all(each not in told[:place] for place, each in enumerate(told))
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_model_holds_its_configuration_and_cases_of_each_kind_that_turns(model: Model) -> None:
+    entry, reading = ENTRIES[model.name], config.read(model.configuration)
+
+    assert model.configuration == published(entry)
+    assert list(model.source) == (entry["source"] if isinstance(entry["source"], list) else [entry["source"]])
+    assert [kind.name for kind in model.kinds] == [kind.name for kind in reading.kinds]
+    for told, kind in zip(model.kinds, reading.kinds, strict=True):
+        found = [short(CASES[identity]) for identity in told.cases]
+        assert told.layers == kind.layers
+        assert all(CASES[identity] in next(m for m in MODELS if slug(m.name) == stem).cases for identity, stem in told.cases.items())
+        assert {"frequencies", "rotate"} <= {*found} if turns(kind) else found == []
+
+
+def kinds() -> list[Any]:
+    """Return the kinds that have cases and of which the configuration says the layers."""
+    found = [(model, told) for model in MODELS for told in model.kinds if told.cases and (told.layers or len(model.kinds) == 1)]
+    return [pytest.param(model, told, id=f"{model.name}: {told.name}") for model, told in found]
+
+
+@pytest.mark.parametrize(("model", "told"), kinds())
+def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Model, told: Layers) -> None:
+    """The way in: from the mapping to a whole head, with the channels that don't turn."""
+    layer = (told.layers or (0,))[0]
+    for case in (CASES[identity] for identity in told.cases):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", config.ConfigurationWarning)
+            if short(case) == "frequencies":
+                got = config.frequencies(model.configuration, layer=layer, like=np.zeros(0))
+            elif short(case) == "attention_factor":
+                got = np.asarray(config.attention_factor(model.configuration, layer=layer))
+            else:
+                got = turned(text_only(model.configuration), told, case, layer)
+        radius = case.allowed["float64"]["result"]
+        assert (np.abs(got - values(case)) <= radius + np.spacing(np.abs(values(case)) + radius) / 2).all()
+
+
+def text_only(configuration: Any) -> Any:
+    """Return a configuration without what several axes of positions turn by."""
+    if not isinstance(configuration, Mapping):
+        return configuration
+    return {key: text_only(value) for key, value in configuration.items() if key not in ("mrope_section", "mrope_interleaved")}
+
+
+def turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.ndarray:
+    first, last = told.channels
+    assert told.head_dim is not None
+    x = case.inputs["x"]
+    head = np.full((*x.shape[:-1], told.head_dim), 0.375)
+    head[..., first : last + 1] = x
+    got = np.asarray(config.rotate(configuration, head, case.inputs["positions"], layer=layer))
+    passed = np.delete(got, range(first, last + 1), axis=-1)
+    assert (passed == 0.375).all()
+    return got[..., first : last + 1]
+
+
+def plain(p: Mapping[str, Any], factor: float = 1.0) -> list[mpf]:
+    return [theta(p["base"], pair, p["head_dim"]) / mpf(factor) for pair in range(p["head_dim"] // 2)]
+
+
+def by_wavelengths(p: Mapping[str, Any]) -> list[mpf]:
+    ends = p["low_freq_factor"], p["high_freq_factor"]
+    return [2 * mp.pi / each for each in wavelengths(p["head_dim"], p["base"], p["factor"], p["original_length"], *ends)]
+
+
+def ramped(p: Mapping[str, Any]) -> list[mpf]:
+    ends = p["beta_fast"], p["beta_slow"]
+    return yarn_thetas(p["head_dim"], p["base"], p["factor"], p["original_length"], truncate=p["truncate"], ends=ends)
+
+
+def grown(p: Mapping[str, Any]) -> mpf:
+    """Return what multiplies cosine and sine: what is given, else the logarithms of the factor."""
+    if p.get("attention_factor") is not None:
+        return mpf(p["attention_factor"])
+    both = p.get("mscale") and p.get("mscale_all_dim")
+    logarithm = log(mpf(p["factor"])) / 10
+    return (mpf(p["mscale"]) * logarithm + 1) / (mpf(p["mscale_all_dim"]) * logarithm + 1) if both else logarithm + 1
+
+
+FREQUENCIES: dict[str, Callable[[Mapping[str, Any]], Sequence[mpf]]] = {
+    "rope": plain,
+    "position_interpolation": lambda p: plain(p, p["factor"]),
+    "llama3": by_wavelengths,
+    "yarn": ramped,
+    "proportional_rope": lambda p: series(p["head_dim"], p["base"], p["turned_pairs"], p["factor"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.id)
+def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vector) -> None:
+    scheme, p = case.operation.partition(".")[0], case.parameters
+    if short(case) == "attention_factor":
+        found = [grown(p)]
+    elif short(case) == "frequencies":
+        found = list(FREQUENCIES[scheme](p))
+    else:
+        found = complex_products(case, FREQUENCIES[scheme](p), grown(p) if scheme == "yarn" else mpf(1))
+
+    assert values(case).ravel().tolist() == [float(value) for value in found]
+
+
+def complex_products(case: Vector, thetas: Sequence[mpf], size: mpf) -> list[mpf]:
+    pairs, layout, found = len(thetas), str(case.parameters["layout"]), list[mpf]()
+    halves, neighbours = [(j, j + pairs) for j in range(pairs)], [(2 * j, 2 * j + 1) for j in range(pairs)]
+    read, written = halves if layout == "half" else neighbours, neighbours if layout == "interleaved" else halves
+    for row, position in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
+        out = [mpf(0)] * (2 * pairs)
+        for frequency, (a, b), (c, d) in zip(thetas, read, written, strict=True):
+            product = size * mp.mpc(row[a], row[b]) * expj(position * frequency)
+            out[c], out[d] = product.real, product.imag
+        found += out
+    return found
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """The vectors of two models, the second of which has no case of its own."""
+    return few_vectors(tmp_path / "vectors", FILE, OTHER)
+
+
+def refusal(home: Path, file: str, old: str, new: str, check: Callable[..., object] = verify) -> str:
+    text = (home / file).read_text(encoding="utf-8")
+    assert old in text
+    (home / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    seal(home)
+    with pytest.raises(VectorError) as caught:
+        check(directory=home)
+    return str(caught.value)
+
+
+def test_models_alone_are_read_and_verified(two: Path) -> None:
+    first, second = load_models(directory=two)
+
+    assert (first.name, second.name) == ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.2-11B-Vision-Instruct")
+    assert verify(two) == len(first.cases)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("model: meta", "modell: meta", "must have no unknown key"),
+        ("format: 1", "format: 2", "format must be 1, got 2"),
+        ("  - name:", "  - nam:", "a kind of layers must have no unknown key, got 'nam'"),
+        ("head_dim: 128", "head_dim: wide", "head_dim must be integers of at least 0, got ['wide']"),
+        ("layers: [0", "layers: [-1", "layers must be integers of at least 0"),
+        ("channels: [0, 127]", "channels: 127", "channels must be a list, got int"),
+        ("missing: []", "missing: [1]", "an entry of missing must be text, got 1"),
+        ("  - operation: llama3.frequencies\n    id", "  - id", "operation must be text, got None"),
+        ("original_length: 8192\n", "original_length: [a]\n", "parameter original_length must be one value"),
+    ],
+)
+@pytest.mark.parametrize("check", [verify, load_models])
+def test_a_model_is_read_as_strictly_as_an_operation(two: Path, old: str, new: str, words: str, check: Callable[..., object]) -> None:
+    told = refusal(two, FILE, old, new, check)
+
+    assert told.startswith(f"{FILE}: ")
+    assert words in told
+
+
+def test_a_case_that_is_named_must_be_in_the_file_that_is_named(two: Path) -> None:
+    told = refusal(two, OTHER, "llama3.rotate/meta", "llama3.rotate/nobody")
+
+    assert told.startswith(f"{OTHER}: a case must be in the file that is named for it, got no llama3.rotate/nobody-llama")
+
+
+def test_a_case_of_an_operation_s_own_file_names_no_operation(tmp_path: Path) -> None:
+    home, file = few_vectors(tmp_path / "vectors", "alibi.slopes.yaml"), "alibi.slopes.yaml"
+
+    assert "must have no unknown key, got 'operation'" in refusal(home, file, "    tags", "    operation: alibi.slopes\n    tags")
+
+
+def test_a_model_cannot_be_written_to() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        MODELS[0].name = "another"  # type: ignore[misc]  # that is the question
+
+
+def test_the_loop_that_is_shown_finds_every_case(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (EXAMPLES.parent / "docs" / "configurations.md").read_text(encoding="utf-8")
+    (loop,) = re.findall(r"```python\n(from pathlib.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(EXAMPLES.parent)
+
+    exec(compile(loop, "configurations.md", "exec"), {})  # noqa: S102  the page's own code
+
+    told = [line.split()[2] for line in capsys.readouterr().out.splitlines()]
+    assert told == ["llama3.frequencies", "llama3.rotate", "llama3.rotate"] * 2
+
+
+def asked(target: str, **options: Any) -> list[str]:
+    """Return which stored cases of models a run judged, and not as unsupported."""
+    report = run.check(target, level="smoke", seed=0, **options)
+    assert report.status is Status.CONFORMS or options
+    return [result.check for result in report.results if result.check in CASES and isinstance(result.outcome, Passed)]
+
+
+READER = str(EXAMPLES / "numpy_configured.py")
+ROTATE = "llama3.rotate/meta-llama-llama-3-1-8b-instruct"
+
+
+def test_a_configuration_that_equals_a_model_s_is_asked_the_model_s_cases_first() -> None:
+    assert asked(f"config:{EXAMPLES / 'llama-3.1-8b.json'}:{READER}") == [ROTATE, f"{ROTATE}-last"]
+
+
+def test_a_configuration_that_equals_none_is_asked_none(tmp_path: Path) -> None:
+    other = {**json.loads((EXAMPLES / "llama-3.1-8b.json").read_text(encoding="utf-8")), "rope_theta": 500001.0}
+    (tmp_path / "config.json").write_text(json.dumps(other), encoding="utf-8")
+
+    assert asked(f"config:{tmp_path / 'config.json'}:{READER}") == []
+
+
+def test_code_with_parameters_of_its_own_is_asked_none_unless_by_name() -> None:
+    assert asked("numpy", operations=["llama3.rotate"]) == []
+    assert {*asked("numpy", cases=[ROTATE])} == {ROTATE}
+
+
+def printed(lines: Any) -> list[str]:
+    return [line for _, line in terminal.folded(lines, 80)]
+
+
+def test_the_list_of_models_names_each_with_what_its_layers_compute() -> None:
+    listed = printed(show.listing())
+
+    assert [line.split(":")[0].strip() for line in listed if line.startswith("  ") and line[2] != " "] == [model.name for model in MODELS]
+    assert "  google/gemma-3-27b: rope (sliding_attention), position_interpolation" in listed
+    assert "  Qwen/Qwen3-8B: rope" in listed
+    assert max(map(len, listed)) <= 80
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_model_is_shown_with_what_explain_says_its_sources_frequencies_and_cases(model: Model) -> None:
+    lines = printed(show.describe(model.name))
+    shown = "".join("".join(lines).split())
+    reading = config.read(model.configuration)
+    explained = [text for _, text in words.lines(reading, reading.kinds, None, np.zeros(0))]
+
+    assert max(map(len, lines)) <= 80
+    assert [each for each in (*model.source, *explained) if "".join(each.split()) not in shown] == []
+    assert all(identity in shown for kind in model.kinds for identity in kind.cases)
+    assert f"models/{slug(model.name)}.yaml" in shown
+
+
+def test_the_table_of_frequencies_is_that_of_the_golden_case() -> None:
+    lines = printed(show.describe("Qwen/Qwen3-8B"))
+    rows = {int(line.split()[0]): line.split()[1:] for line in lines if re.fullmatch(r" +\d+ +\S+ +\S+", line)}
+    frequencies = values(CASES["rope.frequencies/mistralai-mistral-7b-instruct-v0-3"])
+
+    assert [*rows] == [*range(0, 64, 8), 63]
+    for pair, (frequency, wavelength) in rows.items():
+        assert float(frequency) == pytest.approx(frequencies[pair], rel=1e-6)
+        assert float(wavelength.replace(",", "")) == pytest.approx(2 * np.pi / frequencies[pair], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [("Qwen/Qwen3-8b", "Qwen/Qwen3-8B"), ("Llama-3.1-8B", "Llama-3.1-8B-Instruct"), ("gema-3-27b", "gemma-3-27b"), ("zzz", None)],
+)
+def test_an_unknown_model_is_told_what_is_close(name: str, close: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "model", name]) == Status.WRONG_USAGE
+    hint = f" (did you mean {close}?)" if close else ""
+    assert capsys.readouterr().err == f"posenc: model must be one that `posenc list models` names, got {name!r}{hint}\n"
+
+
+def test_a_model_may_be_named_without_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "model", "Qwen3-8B"]) == 0
+    assert capsys.readouterr().out.startswith("Qwen/Qwen3-8B: qwen3\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["show", "model"], "model must be one that `posenc list models` names, got nothing"),
+        (["show", "rope", "Qwen3-8B"], "a second name must stand behind `model` only, got 'Qwen3-8B'"),
+        (["show", "model", "Qwen3-8B", "--length", "9"], "--length must be asked of a scheme, got a model"),
+        (["list", "model"], "what is listed must be `models` or nothing, got 'model'"),
+    ],
+)
+def test_what_is_asked_for_otherwise_is_one_line(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == Status.WRONG_USAGE
+    assert capsys.readouterr().err == f"posenc: {told}\n"
+
+
+def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "models"]) == 0
+    assert "  Qwen/Qwen3-8B: rope\n" in capsys.readouterr().out
+
+
+def test_a_model_s_case_is_shown_and_replayed_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", ROTATE]) == 0
+    assert "  input positions 5" in capsys.readouterr().out
+    assert main(["protocol", "replay", ROTATE]) == 0
+    assert f'"operation":"{ROTATE.partition("/")[0]}"' in capsys.readouterr().out
+
+
+def test_a_picture_has_each_kind_its_wavelengths_and_the_lengths() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    figure = picture.draw(show.named("allenai/Olmo-3.1-32B-Instruct"))
+    wavelengths, ratios = figure.axes
+    legend = [text.get_text() for each in figure.legends for text in each.get_texts()]
+
+    assert figure.get_suptitle() == "allenai/Olmo-3.1-32B-Instruct: how many tokens a pair takes to turn once"
+    assert legend == ["sliding_attention: rope", "full_attention: yarn", "original length 8192", "longest length 65536"]
+    assert wavelengths.get_yscale() == ratios.get_yscale() == "log"
+    plain, scaled = (np.asarray(line.get_ydata()) for line in wavelengths.lines[:2])
+    assert (scaled / plain)[[0, -1]] == pytest.approx([1, 8])
+    assert digest(figure) == digest(picture.draw(show.named("Olmo-3.1-32B-Instruct")))
+
+
+def test_pairs_that_do_not_turn_are_said_so_and_not_drawn() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    figure = picture.draw(show.named("gemma-4-31B"))
+    (cut,) = [np.asarray(line.get_ydata()) for line in figure.axes[0].lines if str(line.get_label()).startswith("full_attention")]
+
+    assert [int(np.isfinite(cut).sum()), cut.size] == [64, 256]
+    assert len(figure.axes) == 1
+    assert "   255   0                         doesn't turn" in printed(show.describe("gemma-4-31B"))
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_a_picture_is_written_beside_nothing_else(tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    path = tmp_path / f"model{suffix}"
+
+    assert main(["show", "model", "gpt-oss-20b", "--plot", str(path)]) == 0
+    assert capsys.readouterr().out == f"wrote {path}\n"
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]

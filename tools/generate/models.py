@@ -1,0 +1,134 @@
+"""Released models: what each kind of layers of a configuration does, as cases; one that an earlier model has is named by its file."""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from conformance.oracle import Answer
+from refimpl import configuration
+from refimpl.configuration import Kind, Rotation
+from refimpl.schemes import operations
+from refimpl.spec import Case
+from tools.generate.document import FORMAT, REVISION, Task, stored, task
+from tools.generate.writer import Tree
+
+FACTS = Path(__file__).resolve().parents[2] / "tests" / "configurations" / "released.yaml"
+#: The kind of layers that a model has alone: it isn't told in the names of cases.
+WHOLE = "every layer"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A released model: its kinds of layers, each with its cases and the file of each, and the cases that no model before it has."""
+
+    entry: Mapping[str, Any]
+    kinds: tuple[tuple[Kind, Mapping[str, str]], ...]
+    tasks: tuple[Task, ...]
+
+    @property
+    def stem(self) -> str:
+        """What its file and its cases are called."""
+        return slug(self.entry["id"])
+
+
+def facts() -> list[dict[str, Any]]:
+    """Return the configurations of released models with what their sources say of them."""
+    found: list[dict[str, Any]] = yaml.safe_load(FACTS.read_text(encoding="utf-8"))
+    return found
+
+
+def published(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry's configuration, with the lists that repeat over the layers."""
+    whole: dict[str, Any] = copy.deepcopy(entry["configuration"])
+    for path, pattern in entry.get("cycled", {}).items():
+        section = whole
+        *way, key = path.split(".")
+        for step in way:
+            section = section[step]
+        section = section if way or "text_config" not in section else section["text_config"]
+        section[key] = [pattern[layer % len(pattern)] for layer in range(section["num_hidden_layers"])]
+    return whole
+
+
+def slug(text: str) -> str:
+    """Return a name as a case or a file may have it."""
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def released() -> list[Model]:
+    """Return the models that posenc has golden values of, in the order of the facts."""
+    first: dict[object, tuple[str, str]] = {}
+    models = [_model(entry, first) for entry in facts()]
+    return [model for model in models if any(cases for _, cases in model.kinds)]
+
+
+def _model(entry: Mapping[str, Any], first: dict[object, tuple[str, str]]) -> Model:
+    """Return a model; ``first`` keeps which case was the first of its arguments, and whose it is."""
+    reading, kinds, own = configuration.read(published(entry)), list[tuple[Kind, Mapping[str, str]]](), list[Task]()
+    for kind in reading.kinds:
+        cases = dict[str, str]()
+        for each in tasks(entry["id"], kind, reading.longest):
+            arguments = each.operation.name, tuple(each.parameters.items()), str(each.case.arguments.get("positions"))
+            identity, stem = first.setdefault(arguments, (each.identity, slug(entry["id"])))
+            cases[identity] = stem
+            own += [each] if identity == each.identity else []
+        kinds.append((kind, cases))
+    return Model(entry, tuple(kinds), tuple(own))
+
+
+def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
+    """Yield what is stored of a kind of layers: frequencies, attention factor, rotations near the ends and where scaling begins.
+
+    Nothing is stored where frequencies follow the length of the sequence.
+    """
+    rotation = kind.rotation
+    if rotation is None or rotation.operation is None or "length" in operations()[rotation.operation].parameters:
+        return
+    whose, called = (model, slug(model)) if kind.name == WHOLE else (f"{kind.name} in {model}", slug(f"{model} {kind.name}"))
+    original = rotation.parameters.get("original_length", 0)
+    near = sorted(position for position in {0, 1, original - 1, original, original + 1} if 0 <= position < (longest or original + 2))
+    yield from _task(rotation, f"frequencies/{called}", f"frequencies that are not those of {whose}")
+    yield from _task(rotation, f"attention_factor/{called}", f"an attention factor that is not that of {whose}")
+    yield from _task(rotation, f"rotate/{called}", f"a base, a scaling, a width or a layout that is not that of {whose}", near)
+    if longest is not None and longest - 1 not in near:
+        yield from _task(rotation, f"rotate/{called}-last", f"a table that ends before the last position of {whose}", [longest - 1])
+
+
+def _task(rotation: Rotation, name: str, exposes: str, positions: list[int] | None = None) -> Iterator[Task]:
+    """Yield a case of the scheme that turns; nothing where it has no such operation."""
+    operation = operations().get(f"{rotation.scheme}.{name.partition('/')[0]}")
+    if operation is not None:
+        arguments: dict[str, Any] = {key: value for key, value in rotation.settled.items() if key in operation.parameters}
+        arguments |= {} if positions is None else {"positions": positions}
+        yield task(f"{rotation.scheme}.{name}", operation, Case(name, exposes=exposes, sizes={"head": 1}, **arguments))
+
+
+def document(model: Model, answers: Mapping[str, Answer]) -> dict[str, Tree]:
+    """Return the whole document of one model."""
+    source = model.entry["source"]
+    return {
+        "format": FORMAT,
+        "revision": REVISION,
+        "model": model.entry["id"],
+        "source": [source] if isinstance(source, str) else source,
+        "configuration": published(model.entry),
+        "kinds": [_kind(kind, cases) for kind, cases in model.kinds],
+        "cases": [{"operation": each.operation.name} | stored(each, answers[each.identity]) for each in model.tasks],
+    }
+
+
+def _kind(kind: Kind, cases: Mapping[str, str]) -> dict[str, Tree]:
+    rotation = kind.rotation
+    return {
+        "name": kind.name,
+        "layers": None if kind.layers is None else [*kind.layers],
+        "head_dim": None if rotation is None else rotation.head_dim,
+        "channels": [] if rotation is None else [rotation.channels[0], rotation.channels[-1]],
+        "missing": [finding.text for finding in kind.findings if finding.level == "missing"],
+        "cases": cases,
+    }
