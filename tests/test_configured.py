@@ -242,12 +242,46 @@ def test_kinds_of_which_no_key_says_the_layers_get_no_verdict(tmp_path: Path) ->
     assert any("must say which layers are of the kind sliding_attention" in str(result.outcome) for result in report.results)
 
 
-def test_layers_that_do_not_turn_are_told_as_not_judged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "mine.py").write_text(READER + ROTATE)
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({**STRETCHED, "model_type": "smollm3", "num_hidden_layers": 4, "no_rope_layer_interval": 4}))
-    main(["check", str(tmp_path / "mine.py"), "--config", str(path), "--level", "smoke", "--seed", "0"])
-    assert "warning      not judged yet: every layer without rotation" in capfd.readouterr().out
+RESTING = {**STRETCHED, "model_type": "smollm3", "num_hidden_layers": 4, "no_rope_layer_interval": 4}
+BY_SWITCH = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions, *, configuration, layer):
+    rests = (layer + 1) % configuration["no_rope_layer_interval"] == 0
+    return x if rests else turned(x, positions, frequencies(configuration, configuration["rope_theta"]))
+"""
+STAYING = """
+
+@adapter.implements("config.rotate")
+def rotate(x, positions):
+    return x
+"""
+NUMBERS = """
+
+@adapter.implements("config.frequencies")
+def numbers(*, configuration):
+    return frequencies(configuration, configuration["rope_theta"])
+"""
+
+
+def test_layers_without_rotation_are_judged_as_layers_that_leave_vectors_alone(tmp_path: Path) -> None:
+    report = judged(tmp_path, BY_SWITCH, RESTING)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.results if "without rotation" in each.implementation} == {"none.rotate"}
+
+
+def test_code_that_turns_layers_without_rotation_is_convicted_of_that(tmp_path: Path) -> None:
+    report = judged(tmp_path, ROTATE, RESTING)
+    assert {each.operation for each in report.results if each.convicts} == {"none.rotate"}
+    assert "every pair keeps its length" in " ".join(text(report).split())
+    assert "pairs lie half a head apart" in " ".join(text(report).split())
+
+
+def test_where_nothing_turns_vectors_must_stay_and_there_are_no_frequencies(tmp_path: Path) -> None:
+    nothing = {**BASIC, "model_type": "nemotron_h"}
+    assert judged(tmp_path, STAYING, nothing).status is Status.CONFORMS
+    with pytest.raises(TargetError, match=r"must have layers that turn for config\.frequencies to be judged, got none"):
+        judged(tmp_path, NUMBERS, nothing)
 
 
 def test_a_check_and_its_reports_tell_the_warnings_of_the_configuration(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What transformers makes of released configurations is judged by them; the models take every way in which its attention turns."""
+"""What transformers makes of released configurations is judged by them; the models take every way in which its attention turns, or doesn't."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,10 @@ from conformance.calls.status import Status
 from tools.generate.models import published
 from tools.released import RELEASED
 
-#: One table for both sides, a part of the head, neighbours, two kinds of layers, tables of half a head, a section for the language model.
+#: One table for both sides and layers that rest, a switch by layers, a part of the head, neighbours, two kinds of layers, tables of half a head, a section for the language model.
 CHOSEN = {
-    "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate"},
+    "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate", "none.rotate"},
+    "HuggingFaceTB/SmolLM3-3B": {"rope.frequencies", "rope.rotate", "none.rotate"},
     "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
     "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},

@@ -57,3 +57,9 @@ def test_averages_are_sums_of_weighed_values(causal: bool) -> None:  # noqa: FBT
 def test_a_query_before_all_keys_has_no_golden_value() -> None:
     with pytest.raises(ValueError, match="every query must see a key"):
         golden("none.weights", inputs() | {"query_positions": whole(0, 4)}, causal=True)
+
+
+def test_vectors_stay_as_they_are_wherever_they_stand() -> None:
+    arrays = {"x": real(*X, shape=(1, 2, 2, 2)), "positions": whole(-1, 131_071)}
+
+    assert golden("none.rotate", arrays, head_dim=2) == rounded([mpf(number) for number in X])

@@ -85,19 +85,15 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
         _verify(one)
     found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading)]
     if not found:
-        message = f"{path.name} must have layers that turn, to be judged, got none"
+        message = f"{path.name} must have layers that turn for {' and '.join(one.operation for one in offered)} to be judged, got none"
         raise ConfigurationError(message)
     return replace(adapter, implementations=found)
 
 
 def told(path: Path) -> tuple[str, ...]:
-    """Return in words what a configuration is warned of and what posenc has no operation for, as ``posenc explain`` tells them.
-
-    Then which kinds of layers attend without a rotation: what leaves queries and keys as they are isn't judged yet.
-    """
-    reading = read(loaded(path))
-    found = [f"{each.name}: {each.text}{f' ({each.link})' if each.link else ''}" for each in reading.every_finding if each.level != "error"]
-    return (*found, *(f"not judged yet: {kind.name}" for kind in reading.kinds if kind.name.endswith("without rotation")))
+    """Return in words what a configuration is warned of and what posenc has no operation for, as ``posenc explain`` tells them."""
+    found = [each for each in read(loaded(path)).every_finding if each.level != "error"]
+    return tuple(f"{each.name}: {each.text}{f' ({each.link})' if each.link else ''}" for each in found)
 
 
 def _right(reading: Reading, path: Path) -> Reading:
@@ -137,8 +133,8 @@ def _verify_declared(one: Implementation, operation: Operation) -> None:
 
 
 def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading) -> list[Implementation]:
-    """Return what a function is judged as in one kind of layers; nothing where these don't turn, or have no such number."""
-    rotation = kind.rotation
+    """Return what a function is judged as in one kind of layers; nothing where these have no attention, or no such number."""
+    rotation = at_rest(kind) if kind.rests else kind.rotation
     if rotation is None:
         return []
     operation = operations().get(f"{rotation.scheme}.{one.operation.partition('.')[2]}")
@@ -151,6 +147,13 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
+
+
+def at_rest(kind: Kind) -> Rotation:
+    """Return what layers without rotation do, as one: all channels of a head stay, of whatever width where the configuration has none."""
+    known = {} if kind.head_dim is None else {"head_dim": kind.head_dim}
+    width = kind.head_dim or 0
+    return Rotation(width, range(width), "", "none", "none.rotate", known)
 
 
 def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int | None:

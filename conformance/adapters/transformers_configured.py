@@ -1,11 +1,13 @@
 """What the models of transformers make of a configuration: their own rotary module, and the function that turns queries and keys by it."""
 
+import contextlib
 import functools
 import importlib
 import inspect
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
+from unittest import mock
 
 import torch
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -30,6 +32,7 @@ class Layers:
         self.configuration = whole.get_text_config()
         self.modeling = importlib.import_module(type(whole).__module__.replace("configuration_", "modeling_"))
         self.module = self._rotary()(config=self.configuration)
+        self.resting: dict[int, bool] = {}
 
     def _rotary(self) -> Any:
         every = {name: each for name, each in vars(self.modeling).items() if name.endswith("RotaryEmbedding")}
@@ -74,6 +77,22 @@ class Layers:
             width = tables[0].shape[-1]
             return torch.cat((_applied(function, x[..., :width], tables), x[..., width:]), dim=-1)
 
+    def rests(self, layer: int) -> bool:
+        """Whether a layer's attention leaves queries and keys alone: without numbers it runs to its end and asks for no rotation."""
+        if layer not in self.resting:
+            self.resting[layer] = self._ends_unturned(layer)
+        return self.resting[layer]
+
+    def _ends_unturned(self, layer: int) -> bool:
+        every = {name: each for name, each in vars(self.modeling).items() if name.endswith("Attention") and inspect.isclass(each)}
+        own: list[Any] = [every[name] for name in every if not {"Vision", "Audio", "Cross"} & set(_words(name))]
+        turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(("apply_rotary", "apply_multimodal_rotary"))}
+        with torch.device("meta"), mock.patch.multiple(self.modeling, **turning), contextlib.suppress(Exception):
+            attention, states = own[0](self.configuration, layer), torch.zeros(1, 1, self.configuration.hidden_size)
+            attention(hidden_states=states, position_embeddings=(states, states), attention_mask=None)
+            return True
+        return False
+
     def _complex(self, x: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
         function, width = self.modeling.apply_rotary_emb, 2 * table.shape[-1]
         part = x[..., -width:]
@@ -82,6 +101,11 @@ class Layers:
         else:
             turned = function(part, part, table)[0]
         return torch.cat((x[..., :-width], turned), dim=-1)
+
+
+def _refused(*_: Any, **__: Any) -> None:
+    message = "this layer turns"
+    raise Unsupported(message)
 
 
 def _words(name: str) -> list[str]:
@@ -125,8 +149,10 @@ def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
 def rotate(
     x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None
 ) -> torch.Tensor:
-    """Turn ``x`` by the module's tables; the largest position plus 1 is the length to it."""
+    """Turn ``x`` by the module's tables where the layer turns; the largest position plus 1 is the length to it."""
     found, rows = layers(configuration), batched(positions)
+    if found.rests(layer):
+        return x.clone()
     if length is None:
         return found.turn(x, found.tables(x, rows, layer))
     if length <= int(positions.max()):

@@ -1,6 +1,7 @@
 """How what came is related to what is right: a ratio, a sign, an order, a phase, a length."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,8 @@ SAME = 1e-3
 #: Radians, above which an angle isn't known well enough to compare it.
 BLURRED = 0.1
 LONGEST = 16
+#: Where the members of a pair lie, by layout.
+PAIRS = {"half": "lie half a head apart", "interleaved": "are neighbours"}
 #: Where a wrong angle wraps, no rate can be read off it: positions beyond aren't looked at first.
 NEAR = 64
 
@@ -115,13 +118,26 @@ def _order(element: Element, axis: int) -> list[int] | None:
 
 
 def turned(wrong: Sequence[Wrong]) -> str:
-    """Say whether pairs are turned too far or have the wrong length."""
-    rotated = [one for one in wrong if "layout" in one[2].parameters and one[1][-1:] == ("head_dim",)]
-    if len(rotated) < len(wrong) or any(element.right.shape != element.got.shape for element, _, _ in wrong):
+    """Say whether pairs are turned too far or have the wrong length; where nothing should turn, which channels are pairs."""
+    if any(axes[-1:] != ("head_dim",) or element.right.shape != element.got.shape for element, axes, _ in wrong):
         return ""
-    if all(_lengths_fit(*one) for one in rotated):
-        return f"a phase error: every pair keeps its length{_angle(rotated)}"
-    return "an error of magnitude: every pair points the right way, its length is wrong" if all(_ways_fit(*one) for one in rotated) else ""
+    if all("layout" in vector.parameters for _, _, vector in wrong):
+        return _turned(wrong)
+    if any("layout" in vector.parameters or element.right.shape[-1] % 2 for element, _, vector in wrong):
+        return ""
+    paired = {words: [(element, axes, _paired(vector, layout)) for element, axes, vector in wrong] for layout, words in PAIRS.items()}
+    told = ((words, _turned(each)) for words, each in paired.items())
+    return next((f"{found}; pairs {words}" for words, found in told if found), "")
+
+
+def _turned(wrong: Sequence[Wrong]) -> str:
+    if all(_lengths_fit(*one) for one in wrong):
+        return f"a phase error: every pair keeps its length{_angle(wrong)}"
+    return "an error of magnitude: every pair points the right way, its length is wrong" if all(_ways_fit(*one) for one in wrong) else ""
+
+
+def _paired(vector: Vector, layout: str) -> Vector:
+    return replace(vector, parameters={**vector.parameters, "layout": layout})
 
 
 def _pairs(values: np.ndarray, vector: Vector) -> np.ndarray:

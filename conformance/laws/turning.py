@@ -175,7 +175,7 @@ def _rewritten(trial: Trial, vectors: np.ndarray) -> np.ndarray:
 def _moved(trial: Trial, vectors: np.ndarray, *, back: bool) -> np.ndarray:
     """Return vectors whose pairs are moved from side by side to half a stretch apart, or back, in the layout that does so."""
     parameters, result = trial.arguments.parameters, vectors.copy()
-    if parameters["layout"] == "interleaved_to_half":
+    if parameters.get("layout") == "interleaved_to_half":
         for stretch in _stretches(parameters, vectors.shape[-1]):
             result[..., stretch] = (_to_interleaved if back else _to_half)(vectors[..., stretch])
     return result

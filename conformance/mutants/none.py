@@ -1,4 +1,4 @@
-"""What goes wrong with attention itself: masks by index, scales, groups of heads, a softmax along the wrong axis."""
+"""What goes wrong where nothing is encoded: vectors that turn all the same, masks by index, scales, groups of heads."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,13 +7,14 @@ import numpy as np
 
 from conformance.mutants.building import Arrays, Function, Mistake, Parameters, altered
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
+from conformance.mutants.rounding import rounded
 from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.schemes import rope, sinusoidal
 
 OPERATIONS = ("none.weights", "none.attend")
-Soften = Callable[[Array, Array], Array]
+Step = Callable[[Array, Array], Array]
 See = Callable[..., Array]
 
 
@@ -22,7 +23,7 @@ class Plain:
     """Attention in steps, of which some are replaced."""
 
     see: See = attention.visible
-    soften: Soften = attention.softmax
+    soften: Step = attention.softmax
     mix: Callable[[Array, Array], Array] = attention.average
 
     def weights(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
@@ -137,28 +138,37 @@ STEP_MISTAKES: tuple[tuple[Mistake, Plain], ...] = (
 )
 
 
-def turned(arrays: Arrays, _: Parameters) -> Arrays:
-    """Rotate queries and keys all the same, where their width is even."""
-    width = arrays["q"].shape[-1]
-    if width % 2:
-        return arrays
-    names = {"q": "query_positions", "k": "key_positions"}
-    return {**arrays, **{name: rope.rotate(arrays[name], arrays[at], head_dim=width) for name, at in names.items()}}
+#: Vectors, and where their tokens stand.
+PLACES = {"q": "query_positions", "k": "key_positions", "x": "positions"}
 
 
-def still_added(arrays: Arrays, _: Parameters) -> Arrays:
-    """Add sinusoids to queries and keys all the same."""
-
-    def moved(x: Array, positions: Array) -> Array:
-        flat = sinusoidal.encode(positions.reshape(-1), dim=max(2, x.shape[-1]), odd="zero_column")[:, : x.shape[-1]]
-        code = flat.reshape(*positions.shape, x.shape[-1])
-        return x + (code if code.ndim == 2 else code[:, None])
-
-    names = {"q": "query_positions", "k": "key_positions"}
-    return {**arrays, **{name: moved(arrays[name], arrays[at]) for name, at in names.items()}}
+def each(change: Step) -> Callable[[Arrays, Parameters], Arrays]:
+    """Return what changes queries and keys by their positions."""
+    return lambda arrays, _: {**arrays, **{name: change(arrays[name], arrays[PLACES[name]]) for name in PLACES if name in arrays}}
 
 
-LEFT_OVER: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = (
+def turning(layout: str, direction: str = "positive") -> Step:
+    """Return rope all the same; heads of odd width are left alone."""
+
+    def turned(x: Array, positions: Array) -> Array:
+        width = x.shape[-1]
+        return x if width % 2 or not width else rope.rotate(x, positions, head_dim=width, layout=layout, direction=direction)
+
+    return turned
+
+
+def sinusoids_added(x: Array, positions: Array) -> Array:
+    """Add sinusoids all the same."""
+    flat = sinusoidal.encode(positions.reshape(-1), dim=max(2, x.shape[-1]), odd="zero_column")[:, : x.shape[-1]]
+    return x + by_head(flat.reshape(*positions.shape, x.shape[-1]))
+
+
+def by_head(tokens: Array) -> Array:
+    """Return numbers of tokens with an axis of heads, where they have a batch."""
+    return tokens if tokens.ndim == 2 else tokens[:, None]
+
+
+LEFT_OVER: tuple[tuple[Mistake, Step], ...] = (
     (
         Mistake(
             "encoding-still-added",
@@ -167,7 +177,7 @@ LEFT_OVER: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = 
             fix="skip the absolute embedding where another encoding, or none, is configured",
             threads=("https://github.com/EleutherAI/gpt-neox/pull/147",),
         ),
-        still_added,
+        sinusoids_added,
     ),
     (
         Mistake(
@@ -175,9 +185,162 @@ LEFT_OVER: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = 
             does="rotates queries and keys although no encoding was asked for",
             should="leave queries and keys as they are",
             fix="skip the rotation in layers without an encoding",
-            origin="in the style of models that rotate in some layers only",
+            threads=("https://github.com/airockchip/rknn-llm/issues/501", "https://github.com/timtoole02/Camelid/pull/535"),
         ),
-        turned,
+        turning("interleaved"),
+    ),
+    (
+        Mistake(
+            "still-rotated-in-halves",
+            does="rotates queries and keys, channels half a head apart, although no encoding was asked for",
+            should="leave queries and keys as they are",
+            fix="skip the rotation in layers without an encoding (no_rope_layers has 0 there)",
+            threads=("https://github.com/airockchip/rknn-llm/issues/501", "https://github.com/timtoole02/Camelid/pull/535"),
+        ),
+        turning("half"),
+    ),
+)
+
+
+def part_turned(x: Array, positions: Array) -> Array:
+    """Turn the first half of the channels."""
+    half = x.shape[-1] // 2
+    return np.concatenate([turning("half")(x[..., :half], positions), x[..., half:]], axis=-1)
+
+
+def grown(x: Array, positions: Array) -> Array:
+    """Multiply by the temperature of Llama 4's queries."""
+    return x * by_head(1 + 0.1 * np.log1p(np.floor((np.maximum(positions, 0)[..., None] + 1) / 8_192)))
+
+
+def emptied(x: Array, positions: Array) -> Array:
+    """Take tokens at negative positions for padding."""
+    return x * by_head((positions >= 0)[..., None])
+
+
+def sorted_by_position(x: Array, positions: Array) -> Array:
+    """Bring tokens into the order of their positions."""
+    order = np.argsort(positions, axis=-1, kind="stable")
+    return np.take_along_axis(x, by_head(order[..., None]) if order.ndim == 2 else order[None, None, :, None], axis=2)
+
+
+def normalised(x: Array, _: Array) -> Array:
+    """Give every vector the length of its width's root."""
+    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+
+
+STAY = "leave queries and keys as they are"
+#: What befalls vectors of layers that don't turn, and is no rotation of the whole head.
+UNTURNED: tuple[tuple[Mistake, Step], ...] = (
+    (
+        Mistake(
+            "turned-back",
+            does="rotates clockwise although no encoding was asked for",
+            should=STAY,
+            fix="skip the rotation in layers without an encoding",
+            origin="in the style of cached keys that are turned back where they were never turned",
+        ),
+        turning("half", "negative"),
+    ),
+    (
+        Mistake(
+            "part-rotated",
+            does="rotates the first half of the channels",
+            should=STAY,
+            fix="skip the rotation in layers without an encoding, that of a part of the head too",
+            origin="in the style of partial rotation with a default fraction",
+        ),
+        part_turned,
+    ),
+    (
+        Mistake(
+            "temperature-in-rotation",
+            does="multiplies by Llama 4's attention temperature, which grows with the position",
+            should=STAY,
+            fix="multiply the queries by the temperature where attention does, not the keys too",
+            origin="in the style of Llama 4, whose layers without rotation have a temperature",
+        ),
+        grown,
+    ),
+    (
+        Mistake(
+            "normalised",
+            does="divides every vector by its root mean square",
+            should=STAY,
+            fix="leave the norm of queries and keys to the attention",
+            origin="in the style of models that normalise queries and keys after the rotation",
+        ),
+        normalised,
+    ),
+    (
+        Mistake(
+            "scaled-by-width",
+            does="divides by sqrt(head_dim)",
+            should=STAY,
+            fix="leave the scale of the logits to the attention",
+            origin="in the style of kernels that fold the softmax scale into the rotation",
+        ),
+        lambda x, _: x / np.sqrt(x.shape[-1]),
+    ),
+    (
+        Mistake(
+            "channels-regrouped",
+            does="writes neighbouring channels half a head apart, as a rotation that changes the layout does",
+            should=STAY,
+            fix="skip the change of the layout with the rotation",
+            origin="in the style of DeepSeek-V3's apply_rotary_pos_emb_interleave at position 0",
+        ),
+        lambda x, _: np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1),
+    ),
+    (
+        Mistake(
+            "halves-turned-over",
+            does="returns rotate_half of the vectors, what cos = 0 and sin = 1 make of them",
+            should=STAY,
+            fix="fill the tables of layers without rotation with cos = 1 and sin = 0, or skip them",
+            origin="in the style of tables that are filled with the wrong constant",
+        ),
+        lambda x, _: np.concatenate([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], axis=-1),
+    ),
+    (
+        Mistake(
+            "zeroed",
+            does="returns zeros, what empty tables make of the vectors",
+            should=STAY,
+            fix="fill the tables of layers without rotation with cos = 1 and sin = 0, or skip them",
+            origin="in the style of tables that are allocated and never filled",
+        ),
+        lambda x, _: np.zeros_like(x),
+    ),
+    (
+        Mistake(
+            "padding-zeroed",
+            does="empties vectors at negative positions",
+            should=STAY,
+            fix="leave padding to the mask",
+            origin="in the style of left padding whose positions are negative",
+        ),
+        emptied,
+    ),
+    (
+        Mistake(
+            "sorted-by-position",
+            does="returns the tokens in the order of their positions",
+            should=STAY,
+            fix="keep the order of the tokens",
+            origin="in the style of tables that are gathered and scattered back",
+        ),
+        sorted_by_position,
+    ),
+    (
+        Mistake(
+            "cut-to-bfloat16",
+            does="rounds vectors to bfloat16",
+            should=STAY,
+            fix="keep the dtype of the vectors",
+            origin="in the style of rotations that cast queries and forget to cast them back",
+        ),
+        lambda x, _: rounded(x, "bfloat16"),
     ),
 )
 
@@ -203,11 +366,13 @@ def tiled_values(weights: Array, v: Array) -> Array:
 
 
 def mutants() -> Iterator[Mutant]:
-    """Return all mutants of attention without an encoding."""
+    """Return all mutants of no encoding."""
+    for mistake, step in (*LEFT_OVER, *UNTURNED):
+        yield mistake.at("none.rotate", altered("none.rotate", arrays=each(step)))
     for operation in OPERATIONS:
         for mistake, see in MASK_MISTAKES:
             yield mistake.at(operation, Plain(see=see).of(operation))
-        for mistake, change in (*INPUT_MISTAKES, *LEFT_OVER):
+        for mistake, change in (*INPUT_MISTAKES, *((mistake, each(step)) for mistake, step in LEFT_OVER)):
             yield mistake.at(operation, altered(operation, arrays=change))
         for mistake, plain in STEP_MISTAKES:
             yield mistake.at(operation, plain.of(operation))

@@ -1,4 +1,4 @@
-"""Attention without an encoding (Vaswani et al. 2017, eq. 1)."""
+"""No encoding: vectors as they are, and attention alone (Vaswani et al. 2017, eq. 1)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -7,7 +7,13 @@ from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, size
-from conformance.oracle.tensor import Inputs, Number, Results
+from conformance.oracle.tensor import Inputs, Number, Results, over
+
+
+def rotate(_: Exact, inputs: Inputs, *, head_dim: int) -> Results:
+    """Return every vector as it is."""
+    x = inputs["x"]
+    return {"result": over((*x.shape[:-1], head_dim), lambda *where: arb(x.at(*where)))}
 
 
 def product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number], root: Ball) -> Ball:

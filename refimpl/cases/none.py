@@ -1,4 +1,4 @@
-"""The cases of attention without an encoding: every way to be wrong about a mask, a scale or a group of heads."""
+"""The cases of no encoding: vectors that must stay, and every way to be wrong about a mask, a scale or a group of heads."""
 
 from refimpl.cases.digits import named, narrowed
 from refimpl.spec import Case
@@ -67,7 +67,39 @@ def attention_cases(name: str) -> tuple[Case, ...]:
     )
 
 
+stays = named("rotate")
+
+ROTATIONS = (
+    stays("first-positions", exposes="vectors that turn, in either layout", head_dim=4, positions=[0, 1, 2]),
+    stays("wide", exposes="pairs that turn too slowly to be seen in a narrow head", head_dim=16, positions=[9, 257]),
+    stays("eight-wide", exposes="a part of the head that turns", head_dim=8, sizes={"head": 1}, positions=[2, 9]),
+    stays("sparse", exposes="channels reordered into another layout", head_dim=6, x="sparse", positions=[2, 9]),
+    stays("origin", exposes="vectors that are scaled, cut or emptied", head_dim=4, positions=[0]),
+    stays("single-token", exposes="the token axis dropped while decoding", head_dim=4, positions=[256]),
+    stays("negative-positions", exposes="negative positions taken for padding", head_dim=4, positions=[-1, -9]),
+    stays("unsorted", exposes="tokens sorted by their positions", head_dim=4, positions=[9, 2, 0]),
+    stays("half-boundary", exposes="vectors that turn from 2048 on", head_dim=4, positions=[2_047, 2_048, 2_049]),
+    stays("temperature-boundary", exposes="queries that grow from 8192 on, as a temperature has it", head_dim=4,
+          sizes={"head": 1}, positions=[8_190, 8_191, 8_192]),
+    stays("far", exposes="queries that grow with the logarithm of their position", head_dim=4, positions=[65_535, 131_071]),
+    stays("million", exposes="positions that still act", head_dim=4, sizes={"head": 1}, positions=[1_048_575, 1_048_576]),
+    stays("odd-width", exposes="an even width taken for granted", head_dim=5, positions=[1, 2]),
+    stays("one-channel", exposes="a pair taken for granted", head_dim=1, positions=[1, 2]),
+    stays("common-width", exposes="whole heads of the usual width that turn", head_dim=128, sizes={"head": 1}, positions=[9]),
+    stays("batched-positions", exposes="a second row of the batch that turns", head_dim=4, sizes={"batch": 2, "head": 1},
+          positions=[[0, 0], [1, 9]]),
+    stays("heads-equal-tokens", exposes="heads and tokens swapped", head_dim=4, sizes={"head": 2}, positions=[1, 2]),
+    stays("batch-equals-heads", exposes="batch and heads swapped", head_dim=4, sizes={"batch": 2, "head": 2}, positions=[1]),
+    *narrowed(stays, {"x": (1, 1, 2, 4)}, head_dim=4, positions=[0, 1]),
+    stays("no-channels", exposes="a head without channels", head_dim=0, positions=[0], error="head_dim must be at least 1, got 0"),
+    stays("too-few-positions", exposes="positions that nobody counts", head_dim=4, sizes={"token": 2}, positions=[3],
+          error="axis 'token' is 1 in positions but 2 in x"),
+    stays("real-positions", exposes="positions that aren't integers", head_dim=4, sizes={"token": 1}, positions=[0.5],
+          error="positions must be integers, got float64"),
+)
+
 CASES = (
+    *ROTATIONS,
     *attention_cases("weights"),
     *attention_cases("attend"),
     *narrowed(named("weights"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2)}, query_positions=[0, 1], key_positions=[0, 1]),

@@ -106,13 +106,18 @@ class Rotation:
 
 @dataclass(frozen=True)
 class Kind:
-    """Layers that treat positions alike; ``layers`` is null where the configuration doesn't say which these are."""
+    """Layers that treat positions alike; ``layers`` is null where the configuration doesn't say which these are.
+
+    Those that ``rest`` have attention without a rotation; ``head_dim`` is how many channels their heads have, where it is known.
+    """
 
     name: str
     layers: tuple[int, ...] | None
     rotation: Rotation | None
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
+    rests: bool = False
+    head_dim: int | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from refimpl.configuration.families import Family, family, is_known
 from refimpl.configuration.findings import Kind, Notes, Reading, Rotation
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, language, near_miss, verify_keys
-from refimpl.configuration.widths import Width, width
+from refimpl.configuration.widths import Width, heads, width
 from refimpl.errors import SpecificationError
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
@@ -138,8 +138,10 @@ def kind(
     tuning = section.get("attn_temperature_tuning")
     if attending and own.temperature and tuning not in (False, 0):
         notes.find("missing", "no-temperature", section.name("attn_temperature_tuning"), tuning, GROWING, TEMPERATURE)
-    name = f"{layer.kind} without rotation" if attending else layer.kind
-    return Kind(name, indices, None, notes.decided, tuple(notes.findings))
+    if not attending:
+        return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
+    own_width = heads(section, layer, own, Notes())
+    return Kind(f"{layer.kind} without rotation", indices, None, notes.decided, tuple(notes.findings), rests=True, head_dim=own_width)
 
 
 def attends(name: str, rope: Section | None) -> bool:

@@ -1,4 +1,4 @@
-"""No encoding: attention alone, which can't tell one order of its keys from another. What every scheme is compared with."""
+"""No encoding: vectors as they are, and attention that can't tell one order of keys from another. What schemes are compared with."""
 
 from typing import Annotated
 
@@ -6,7 +6,15 @@ from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.cases.none import CASES
 from refimpl.forms.attention import Attention
-from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Law, Scheme, Source
+from refimpl.forms.rotary import Features
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Count, Law, Positions, Scheme, Source, operation
+
+
+@operation
+def rotate(x: Features, positions: Positions, *, head_dim: Count) -> Features:
+    """Return ``x`` itself, wherever its tokens stand: what a layer without rotation (NoPE) does to queries and keys."""
+    del positions, head_dim
+    return x
 
 
 def logits(
@@ -38,15 +46,19 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> attention.Layer:
 
 SCHEME = Scheme(
     name="none",
-    operations=(weights, attend),
+    operations=(rotate, weights, attend),
     source=Source("Vaswani et al. 2017, Attention Is All You Need", "https://arxiv.org/abs/1706.03762", equations="1"),
     laws={
+        "rotate": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.STEPWISE, Law.HEADS),
         "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.PERMUTATION, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
         "attend": (Law.CONSTANT_VALUES, Law.PERMUTATION, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
     },
     cases=CASES,
     summary="No encoding: attention alone can't tell one order of its keys from another.",
     meanings={
+        "x": "queries or keys of a layer that doesn't turn them",
+        "positions": "the place of every token in the sequence, which nothing reads",
+        "head_dim": "all channels of one head",
         "q": "one query per token and query head",
         "k": "one key per token and key head; consecutive query heads share a key head",
         "v": "one value per token and key head",
@@ -63,6 +75,10 @@ SCHEME = Scheme(
             "With a causal mask the order is no longer invisible: a query sees only what precedes it, and the number of keys that it "
             "sees grows with its position. Decoders without any encoding work for this reason; the law is therefore stated without a "
             "mask."
+        ),
+        (
+            "Some models leave out the rotation in part of their layers (NoPE): every fourth of Llama 4 and SmolLM3, those of full "
+            "attention in Cohere 2 and EXAONE 4. Code that turns every layer answers fluently, and worse the longer the text is."
         ),
     ),
     layer=layer,
