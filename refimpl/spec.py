@@ -44,6 +44,7 @@ class Number:
 
 
 Widths = Annotated[tuple[int, ...], Number(minimum=2, multiple_of=2)]
+Sections = Annotated[tuple[int, ...], Number(minimum=0)]
 Count = Annotated[int, Number(minimum=1)]
 EvenCount = Annotated[int, Number(minimum=2, multiple_of=2)]
 Positive = Annotated[float, Number(above=0.0)]
@@ -308,8 +309,7 @@ def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
     if axis.isdecimal():
         return int(axis)
     if axis == "axis":
-        axes = parameters.get("axes")
-        return len(axes) if isinstance(axes, tuple) else None
+        return next((len(value) for value in parameters.values() if isinstance(value, tuple)), None)
     derived = {"pair": ("head_dim", 2), "head": ("num_heads", 1)}
     if axis == "pair" and "dim" in parameters:
         derived["pair"] = ("dim", 2)

@@ -1,4 +1,4 @@
-"""What transformers makes of released configurations is judged by them; the models take every way in which its attention turns, or doesn't."""
+"""What transformers makes of released configurations is judged by them; the models take every way in which its attention turns."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,8 @@ from conformance.calls.status import Status
 from tools.generate.models import published
 from tools.released import RELEASED
 
-#: One table for both sides and layers that rest, a switch by layers, a part of the head, neighbours, two kinds of layers, tables of half a head, a section for the language model.
+#: One table for both sides and layers that rest, a switch by layers, a part of the head, neighbours, two kinds of layers, tables of half a
+#: head, a section for the language model.
 CHOSEN = {
     "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate", "none.rotate"},
     "HuggingFaceTB/SmolLM3-3B": {"rope.frequencies", "rope.rotate", "none.rotate"},

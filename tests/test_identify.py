@@ -496,6 +496,7 @@ def test_a_file_named_after_a_library_is_no_sign_of_its_arrays(capsys: pytest.Ca
 def test_a_function_that_returns_nothing_is_told_to_be_wrapped_where_it_writes_over_its_input(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    pytest.importorskip("torch")
     path = tmp_path / "in_place.py"
     path.write_text("import torch\n\n\ndef rope(x, positions):\n    x.mul_(positions[0])\n")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from refimpl.schemes import SCHEMES, alibi, rope, sinusoidal, t5, yarn
+from refimpl.schemes import SCHEMES, alibi, mrope, rope, sinusoidal, t5, yarn
 
 #: For an identity: the tests that show it, as file and the beginning of the name.
 TESTED = {
@@ -25,6 +25,7 @@ TESTED = {
     8: ("test_identities_stretched.py", "test_llama3_is_ntk_by_parts"),
     9: ("test_identities_stretched.py", "test_dynamic_ntk_with_factor_one_is_the_rule_of_the_paper"),
     10: ("test_identities_stretched.py", "test_longrope_with"),
+    11: ("test_identities.py", "test_multimodal_rope_of_text_is_rope"),
     12: ("test_identities_stretched.py", "test_proportional_rope_of_all_pairs_is_rope"),
     14: ("test_identities.py", "test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax"),
     15: ("test_identities_bias.py", "test_a_power_with_exponent_one_is_alibi"),
@@ -36,7 +37,6 @@ TESTED = {
 }
 #: For an identity: the scheme that it is about and that doesn't exist yet.
 COMING = {
-    11: "mrope",
     13: "xpos",
     17: "swin",
     20: "cope",
@@ -224,3 +224,12 @@ def test_t5_bias_looks_up_the_bucket_of_key_minus_query() -> None:
     buckets = t5.bucket(keys[None, :] - queries[:, None], bidirectional=True)
 
     assert np.array_equal(bias, np.moveaxis(table[buckets], -1, 0))
+
+
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+@pytest.mark.parametrize("order", ["contiguous", "interleaved", "first_last"])
+def test_multimodal_rope_of_text_is_rope(order: str, layout: str) -> None:
+    """A token of text stands at one position on every axis."""
+    everywhere = np.stack([POSITIONS] * 3, axis=-1)
+    turned = mrope.rotate(X, everywhere, head_dim=WIDTH, sections=(2, 2, 2), order=order, layout=layout)
+    assert np.array_equal(turned, rope.rotate(X, POSITIONS, head_dim=WIDTH, layout=layout))

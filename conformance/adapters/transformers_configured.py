@@ -18,6 +18,9 @@ from conformance.adapters.transformers_rotary import batched
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import language
 
+#: What the names of functions that turn queries and keys start with.
+TURNING = ("apply_rotary", "apply_multimodal_rotary")
+
 
 class Layers:
     """The rotary module of a model, and what its attention does with it; raises ``Unsupported`` where there is no such module."""
@@ -86,7 +89,7 @@ class Layers:
     def _ends_unturned(self, layer: int) -> bool:
         every = {name: each for name, each in vars(self.modeling).items() if name.endswith("Attention") and inspect.isclass(each)}
         own: list[Any] = [every[name] for name in every if not {"Vision", "Audio", "Cross"} & set(_words(name))]
-        turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(("apply_rotary", "apply_multimodal_rotary"))}
+        turning: dict[str, Any] = {name: _refused for name in vars(self.modeling) if name.startswith(TURNING)}
         with torch.device("meta"), mock.patch.multiple(self.modeling, **turning), contextlib.suppress(Exception):
             attention, states = own[0](self.configuration, layer), torch.zeros(1, 1, self.configuration.hidden_size)
             attention(hidden_states=states, position_embeddings=(states, states), attention_mask=None)

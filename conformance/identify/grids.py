@@ -13,8 +13,8 @@ from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES, arranged, restored
 
-#: Where tokens stand, a multiple of it on every axis; nearer ones where those are refused.
-PLACES = (np.array([0, 1, 3, 8, 101]), np.array([0, 1, 2, 3, 4]))
+#: Where tokens stand, a multiple of it on every axis: far enough for slow pairs, and nearer where those are refused.
+PLACES = (np.array([0, 1, 3, 8, 4_001]), np.array([0, 1, 3, 8, 101]), np.array([0, 1, 2, 3, 4]))
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim")
 COUNTS, WIDTHS = (2, 3), (64, 48, 96, 32, 128)
 
@@ -58,12 +58,12 @@ class Grid:
 
 def rotate(probe: Probe) -> Identity:
     """Return the conventions and the base of a function that is told the widths of the axes."""
-    axes = probe.settings["axes"]
+    axes = probe.settings["axes"] if probe.takes("axes") else tuple(2 * pairs for pairs in probe.settings["sections"])
     refusal = Refused("the result has another shape than x")
     for dtype in DTYPES:
         grid = Grid(probe.at(dtype), sum(axes), len(axes), ORDERS[0], rows=False)
         try:
-            return _identified(grid, axes, PLACES[0], Confidence.LIKELY)
+            return replace(_identified(grid, axes, PLACES[0], Confidence.LIKELY), view=grid)
         except Refused as refused:
             refusal = refused
     raise refusal
@@ -121,9 +121,10 @@ def _identified(grid: Grid, axes: tuple[int, ...], places: np.ndarray, confidenc
     x = np.random.default_rng(0).integers(-16, 17, (1, 2, places.size, sum(axes))) / 8
     arrays = {"x": x, "positions": places[:, None] * (1 + 2 * np.arange(len(axes)))}
     value = grid(**arrays)
-    candidates = [operation for operation in taking("x", "positions") if "axes" in operation.parameters]
-    told = {"head_dim": sum(axes), "axes": axes}
+    candidates = [operation for operation in taking("x", "positions") if operation.arrays["positions"].endswith(" axis")]
+    told = {"head_dim": sum(axes), "axes": axes, "sections": tuple(width // 2 for width in axes)}
     fit = giving(candidates, arrays, value, 8 * TOLERANCE[grid.probe.dtype], grid.probe.settings, told)
     if fit is None:
         return Identity(None, "not the rotation to positions on several axes in any known order")
-    return Identity(fit.operation.name, fit.words, {**fit.parameters, "axes": Seen(axes, confidence=confidence)}, (), fit.notes)
+    shares = {name: Seen(told[name], confidence=confidence) for name in ("axes", "sections") if name in fit.operation.parameters}
+    return Identity(fit.operation.name, fit.words, {**fit.parameters, **shares}, (), fit.notes)

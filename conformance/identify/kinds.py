@@ -35,7 +35,7 @@ def look(probe: Probe) -> Identity:
 
 
 def _rotary(probe: Probe) -> Identity:
-    if probe.takes("axes"):
+    if probe.takes("axes") or probe.takes("sections"):
         return grids.rotate(probe)
     try:
         found = turns.opened(probe)

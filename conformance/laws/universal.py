@@ -17,7 +17,7 @@ from conformance.spec.constraints import constrained
 from conformance.spec.profiles import FORMATS
 from refimpl.spec import axis_names
 
-SIZES = ("head_dim", "axes", "dim", "num_heads", "num_buckets")
+SIZES = ("head_dim", "axes", "sections", "dim", "num_heads", "num_buckets")
 #: So many of the elements that differ most are put to the oracle.
 MOST = 4
 GROWING = {"token", "query", "key", "offset"}

@@ -32,7 +32,7 @@ def searched(*, ladder: Ladder = slowed, start: Start = right_start, rotary: Rot
         plain = spectrum(head_dim, base)
         index = np.broadcast_to(np.arange(positions.shape[-1]), positions.shape)
         begins = start(positions, index, start_tokens)[..., None]
-        first, rest = rotary.circle(positions, plain), rotary.circle(positions, ladder(head_dim, base, factors))
+        first, rest = (rotary.circle(positions[..., None], theta) for theta in (plain, ladder(head_dim, base, factors)))
         tables = (np.where(begins, one, other) for one, other in zip(first, rest, strict=True))
         return rotary.turn(x, *tables, layout=layout, direction=direction)
 

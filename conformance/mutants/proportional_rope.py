@@ -33,8 +33,8 @@ def in_the_part(theta: Ladder) -> Any:
 
     def rotate(x: Array, positions: Array, *, turned_pairs: int, layout: Layout, direction: Direction, **rule: Any) -> Array:
         fast = theta(turned_pairs=turned_pairs, **rule)[:turned_pairs]
-        result, channels = x.copy(), slice(2 * turned_pairs)
-        result[..., channels] = rope.apply(x[..., channels], *Rotary().circle(positions, fast), layout=layout, direction=direction)
+        result, channels, circle = x.copy(), slice(2 * turned_pairs), Rotary().circle(positions[..., None], fast)
+        result[..., channels] = rope.apply(x[..., channels], *circle, layout=layout, direction=direction)
         return result
 
     return rotate

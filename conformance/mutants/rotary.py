@@ -11,6 +11,7 @@ from refimpl.arrays import Array
 from refimpl.forms import rotary
 from refimpl.forms.joining import those_of
 from refimpl.forms.parted import Part, Parted
+from refimpl.forms.sectioned import Sectioned
 from refimpl.schemes import SCHEMES, rope
 
 Step = Callable[[Array], Array]
@@ -51,14 +52,15 @@ def unmoved(positions: Array, _: Mapping[str, Any]) -> Array:
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
 
-    ``theta``, ``size`` and ``parts`` replace what fills the slots of the form, ``spectrum`` the frequencies of rope where they do.
-    To a part of a head ``head_dim`` is the part's width, and ``whole`` the head's.
+    ``theta``, ``size``, ``parts`` and ``places`` replace what fills the slots of the form, ``spectrum`` the frequencies of rope where
+    they do. To a part of a head ``head_dim`` is the part's width, and ``whole`` the head's.
     """
 
     form: rotary.Rotary = rope.FORM
     theta: Callable[..., Array] | None = None
     size: Callable[..., float] | None = None
     parts: Callable[..., Sequence[Part]] | None = None
+    places: Callable[..., Array] | None = None
     spectrum: Callable[[int, float], Array] = spectrum
     move: Callable[[Array, Mapping[str, Any]], Array] = unmoved
     frequency: Step = exact
@@ -72,10 +74,17 @@ class Rotary:
     see: Callable[..., Array] = attention.visible
 
     def circle(self, positions: Array, theta: Array) -> rope.Tables:
-        """Return cosine and sine of every position times every frequency."""
+        """Return cosine and sine of the position of every pair, or of all pairs, times its frequency."""
         with np.errstate(invalid="ignore", over="ignore"):
-            angles = self.angle(self.position(positions.astype(np.float64))[..., None] * self.frequency(theta))
+            angles = self.angle(self.position(positions.astype(np.float64)) * self.frequency(theta))
             return rope.Tables(self.table(self.cosine(angles)), self.table(self.sine(angles)))
+
+    def standing(self, positions: Array, rule: Mapping[str, Any]) -> Array:
+        """Return the position of every pair of a token, or one for all its pairs."""
+        if not isinstance(self.form, Sectioned):
+            return positions[..., None]
+        slot = self.places or self.form.places
+        return slot(positions, **those_of(self.form.places, rule))
 
     def frequencies(self, *given: Array, **rule: Any) -> Array:
         """Return the frequencies."""
@@ -92,7 +101,7 @@ class Rotary:
 
     def tables(self, positions: Array, *given: Array, **rule: Any) -> rope.Tables:
         """Return cosine and sine, times the factor."""
-        circle = self.circle(self.move(positions, rule), self.ladder(*given, **rule))
+        circle = self.circle(self.standing(self.move(positions, rule), rule), self.ladder(*given, **rule))
         if self.form.factor is None:
             return circle
         size = (self.size or self.form.factor)(**those_of(self.form.factor, rule))

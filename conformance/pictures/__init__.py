@@ -26,6 +26,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "rope": rotary.rope,
     "partial_rope": rotary.partial_rope,
     "axial_rope": rotary.axial_rope,
+    "mrope": rotary.mrope,
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
     "ntk_aware": ladders.ntk_aware,

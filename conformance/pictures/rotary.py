@@ -7,6 +7,7 @@ import numpy as np
 from conformance.pictures.panels import HERE, INK, PALE, SHADE, STROKES, heat, label, title
 from refimpl import analysis
 from refimpl.schemes import axial_rope as axial
+from refimpl.schemes import mrope as multimodal
 from refimpl.schemes import partial_rope as part
 from refimpl.schemes import rope as rotation
 
@@ -95,3 +96,21 @@ def axial_rope(figure: "Figure") -> None:
     turned = np.asarray(axial.rotate(ones, np.stack([rows - 12, columns - 16], axis=-1), head_dim=64, axes=(32, 32), base=100.0))
     heat(right, turned.sum(axis=-1).reshape(24, 32) / 64, "mean over the channels")
     label(right, "ones, turned at each patch; origin in the middle, base 100", "column (patches)", "row (patches)")
+
+
+def mrope(figure: "Figure") -> None:
+    """Draw which axis each pair of a head follows in every order, and how fast the pairs turn."""
+    title(figure, "Multimodal RoPE lets some pairs follow the time of a token, others its height or width")
+    left, right = figure.subplots(1, 2)
+    orders = {"contiguous": (16, 24, 24), "interleaved": (24, 20, 20), "first_last": (20, 22, 22)}
+    owners = [multimodal.axes_of_pairs(sections, order) for order, sections in orders.items()]
+    left.imshow(np.asarray(owners), aspect="auto", interpolation="nearest")
+    left.set_yticks(range(len(orders)), [f"{order}\n{', '.join(map(str, sections))}" for order, sections in orders.items()])
+    label(left, "64 pairs; dark: time, middle: height, light: width", "pair", "order and sections")
+    theta = np.asarray(rotation.frequencies(head_dim=128, base=1_000_000.0, like=HERE))
+    again = np.concatenate([np.asarray(rotation.frequencies(head_dim=2 * pairs, base=1_000_000.0, like=HERE)) for pairs in (16, 24, 24)])
+    ladders = {"over the whole head: right": theta, "begun again for every axis: axial RoPE": again}
+    for stroke, (words, ladder) in zip(STROKES, ladders.items(), strict=False):
+        right.semilogy(ladder, label=words, **stroke)
+    right.legend(loc="lower left")
+    label(right, "frequencies, base 1,000,000", "pair", "frequency (radians per position)")

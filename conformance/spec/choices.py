@@ -35,6 +35,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "original_length": (4096, 2048, 8192, 32_768),
     "rotary_dim": (2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
+    "sections": ((1, 1), (2, 1, 1), (1, 1, 1), (4, 2, 2), (2, 3, 3), (1, 2), (2, 2, 2, 2), (3,)),
     "start_tokens": (0, 4, 1, 256),
     "turned_pairs": (1, 2, 3, 4, 8),
 }
@@ -83,7 +84,8 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _band_lies_in_head, _part_lies_in_head, _axes_fill_head))
+    lying = (_band_lies_in_head, _part_lies_in_head, _axes_fill_head, _sections_fill_head)
+    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, *lying))
 
 
 #: The lower and the upper end of a band.
@@ -118,6 +120,15 @@ def _part_lies_in_head(drawn: Mapping[str, object]) -> bool:
 def _axes_fill_head(drawn: Mapping[str, object]) -> bool:
     axes = drawn.get("axes")
     return not isinstance(axes, tuple) or sum(axes) == drawn.get("head_dim")
+
+
+def _sections_fill_head(drawn: Mapping[str, object]) -> bool:
+    """Whether sections have as many pairs as a head, and in turns room for those of every axis."""
+    sections = drawn.get("sections")
+    if not isinstance(sections, tuple):
+        return True
+    last = max((len(sections) * (pairs - 1) + axis for axis, pairs in enumerate(sections) if axis and pairs), default=0)
+    return 2 * sum(sections) == drawn.get("head_dim") and (drawn.get("order") != "interleaved" or last < sum(sections))
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

@@ -58,6 +58,23 @@ BASES = (
     1e10,
 )
 
+#: Pairs of every axis: Qwen2-VL, Qwen3-VL, GLM-4.1V, Qwen3.5, Ernie 4.5 VL by time, height and width, HunYuan-VL; fewer axes, unlike
+#: sections in either order, and an axis that nothing follows.
+SECTIONS = (
+    (16, 24, 24),
+    (24, 20, 20),
+    (8, 12, 12),
+    (11, 11, 10),
+    (20, 22, 22),
+    (16, 16, 16, 16),
+    (2, 3, 3),
+    (1, 1, 1),
+    (16, 16),
+    (5, 3),
+    (3,),
+    (24, 24, 0),
+)
+
 #: Values of a parameter that is free, where released models have others than ``TYPICAL``.
 VALUES: Mapping[str, tuple[object, ...]] = {
     **TYPICAL,
@@ -88,6 +105,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
     "rotary_dim": ROTARY_WIDTHS,
     "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
+    "sections": SECTIONS,
     "start_tokens": (0, 4, 256, 1, 2_048),
     "turned_pairs": TURNED_PAIRS,
 }
@@ -117,6 +135,8 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 512, "turned_pairs": 64, "base": 1_000_000.0, "factor": 1.0},
     {"head_dim": 128, "turned_pairs": 32, "base": 1_000_000.0, "factor": 1.0},
     {"head_dim": 128, "factor": 10.0, "original_length": 2_048, "length": 16_384},
+    {"head_dim": 128, "sections": (16, 24, 24), "base": 1_000_000.0},
+    {"head_dim": 128, "sections": (24, 20, 20), "base": 5_000_000.0},
     {"head_dim": 2, "base": 10_000.0},
     {"factor": 40.0, "mscale": 2.0, "mscale_all_dim": 1.5, "attention_factor": None},
     {"dim": 64, "base": 1.5, "scale": 1.0},

@@ -92,6 +92,11 @@ class Rotary:
         """Return the averages of values as an operation."""
         return self.attention.attend("Return attention over rotated queries and keys; the values are not rotated (eq. 18).")
 
+    def angles(self, positions: Array, theta: Array, rule: Mapping[str, Any]) -> Array:
+        """Return the angle of every pair at every position."""
+        del rule
+        return outer(positions, theta)
+
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` turned to positions: ``turning(x, cos, sin)`` is what the angles are for."""
         return turning(x, *tables(self, positions, *given, **rule))
@@ -99,7 +104,7 @@ class Rotary:
 
 def tables(form: Rotary, positions: Array, *given: Array, **rule: Any) -> tuple[Array, Array]:
     """Return ``f cos(p theta_j)`` and ``f sin(p theta_j)`` in float64 (eq. 34); ``f`` is the factor."""
-    angles = outer(positions, form.frequencies(*given, **those_of(form.frequencies, {**rule, "like": positions})))
+    angles = form.angles(positions, form.frequencies(*given, **those_of(form.frequencies, {**rule, "like": positions})), rule)
     xp = array_namespace(positions)
     circle = xp.cos(angles), xp.sin(angles)
     return circle if form.factor is None else grown(*circle, form.factor(**those_of(form.factor, rule)))

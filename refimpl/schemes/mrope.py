@@ -1,0 +1,104 @@
+"""Multimodal rope: text, images and videos share one rotation, whose pairs follow the time, the height or the width of a token."""
+
+from typing import Annotated, Literal
+
+from refimpl.arrays import Array, array_namespace, taken
+from refimpl.attention import Layer
+from refimpl.cases.mrope import CASES
+from refimpl.errors import SpecificationError
+from refimpl.forms import rotary
+from refimpl.forms.sectioned import Sectioned
+from refimpl.schemes import rope
+from refimpl.spec import AxisPositions, EvenCount, Scheme, Sections, Source
+
+Order = Literal["contiguous", "interleaved", "first_last"]
+
+
+def places(
+    positions: AxisPositions, *, head_dim: EvenCount, sections: Sections, order: Order = "contiguous"
+) -> Annotated[Array, "[batch] token pair"]:
+    """Return the position of every pair: that of the token on the axis that the pair follows."""
+    if 2 * sum(sections) != head_dim:
+        message = f"sections must add up to half of head_dim ({head_dim // 2}), got {sections!r}"
+        raise SpecificationError(message)
+    return taken(positions, axes_of_pairs(sections, order))
+
+
+def axes_of_pairs(sections: tuple[int, ...], order: str) -> list[int]:
+    """Return the axis that every pair follows: one section after the other, or all axes in turns, or all but the first in turns."""
+    if order == "contiguous":
+        return [axis for axis, pairs in enumerate(sections) for _ in range(pairs)]
+    if order == "first_last":
+        return [*in_turns({axis: pairs for axis, pairs in enumerate(sections) if axis}), *[0] * sections[0]]
+    count = len(sections)
+    followed = {turn * count + axis: axis for axis, pairs in enumerate(sections) if axis for turn in range(pairs)}
+    if any(pair >= sum(sections) for pair in followed):
+        message = f"sections must leave every axis its pairs in turns of {count}, got {sections!r}"
+        raise SpecificationError(message)
+    return [followed.get(pair, 0) for pair in range(sum(sections))]
+
+
+def in_turns(pairs: dict[int, int]) -> list[int]:
+    """Return axes in turns, each until it has its pairs."""
+    return [axis for _, axis in sorted((turn, axis) for axis, count in pairs.items() for turn in range(count))]
+
+
+FORM = Sectioned(rope.frequencies, places=places)
+rotate = FORM.operation(rotary.rotate, "Turn every pair by its frequency times the position on its own axis (eq. 14-16 of rope), as ``x``.")
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+    """Return how it acts in attention: on text, whose tokens stand at the same position on all axes."""
+    half = head_dim // 2
+    sections = (half - half // 3 * 2, half // 3, half // 3)
+
+    def on_text(x: Array, positions: Array, **parameters: int) -> Array:
+        every = array_namespace(positions).stack([positions] * len(sections), axis=-1)
+        return rotate(x, every, sections=sections, **parameters)
+
+    return rotary.layer(on_text)(num_heads=num_heads, head_dim=head_dim, like=like)
+
+
+SCHEME = Scheme(
+    name="mrope",
+    operations=(rotate,),
+    source=Source(
+        "Wang et al. 2024, Qwen2-VL: Enhancing Vision-Language Model's Perception of the World at Any Resolution",
+        "https://arxiv.org/abs/2409.12191",
+        equations="section 2.1",
+    ),
+    laws={"rotate": rotary.LAWS},
+    cases=CASES,
+    summary="RoPE whose pairs follow time, height or width: text, images and videos in one sequence.",
+    meanings={
+        **rotary.MEANINGS,
+        "positions": "the place of every token on every axis (time, height, width), counted from 0; text has the same on all",
+        "sections": "how many pairs follow each axis, in the order of the positions; they add up to half of head_dim (mrope_section)",
+        "order": "which pairs follow which axis",
+    },
+    conventions={
+        "order=contiguous": "the pairs of one axis, then those of the next: Qwen2-VL, Qwen2.5-VL, GLM-4.1V",
+        "order=interleaved": "time, height and width in turns; pairs that are left follow the first axis: Qwen3-VL, Qwen3.5, Qwen3-Omni",
+        "order=first_last": "height and width in turns, then the pairs of time: Ernie 4.5 VL, whose mrope_section lists time last",
+        "layout=interleaved": "pairs (2j, 2j + 1): GLM-4.1V, Ernie 4.5 VL",
+        "layout=half": "pairs (j, j + head_dim / 2): Qwen2-VL to Qwen3.5",
+        "layout=interleaved_to_half": "reads neighbouring channels, writes halves: no released model with axes is known",
+        "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
+        "direction=negative": "clockwise: no released model with axes is known",
+    },
+    notes=(
+        (
+            "Frequencies are those of the whole head and fall from the first pair to the last, whichever axis a pair follows. In axial "
+            "rope they begin at 1 again for every axis."
+        ),
+        (
+            "A token of text has the same position on all axes, and is turned as rope turns it, in every order. So text hides which pair "
+            "follows which axis: only tokens of an image or a video show it."
+        ),
+        (
+            "Qwen2-VL's code splits tables for a whole head by the list of sections, repeated for the second half. With every entry "
+            "doubled instead, the two members of a pair follow different axes: that is no rotation, and text doesn't show it."
+        ),
+    ),
+    layer=layer,
+)
