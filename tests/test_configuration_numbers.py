@@ -14,7 +14,7 @@ from test_configuration import BROKEN, LIKE
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.errors import SpecificationError
-from refimpl.schemes import llama3, longrope, partial_rope, proportional_rope, rope, yarn
+from refimpl.schemes import llama3, longrope, mrope, partial_rope, proportional_rope, rope, yarn
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -161,12 +161,39 @@ def test_a_layer_without_rotation_leaves_all_as_it_is() -> None:
     assert config.frequencies(whole, layer=0, like=LIKE).shape == (8,)
 
 
-def test_positions_with_axes_have_frequencies_and_no_rotation() -> None:
-    whole = {**LLAMA, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
+MULTIMODAL = {**LLAMA, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
 
-    assert config.frequencies(whole, like=LIKE) == pytest.approx(rope.frequencies(head_dim=16, base=5e5, like=LIKE))
+
+def test_positions_with_axes_have_the_frequencies_and_on_text_the_rotation_of_rope() -> None:
+    x = features(16)
+    text = np.stack([POSITIONS] * 3, axis=-1)
+
+    assert config.frequencies(MULTIMODAL, like=LIKE) == pytest.approx(rope.frequencies(head_dim=16, base=5e5, like=LIKE))
+    assert np.array_equal(config.rotate(MULTIMODAL, x, POSITIONS), rope.rotate(x, POSITIONS, head_dim=16, base=5e5, layout="half"))
+    assert np.array_equal(config.rotate_on_axes(MULTIMODAL, x, text), config.rotate(MULTIMODAL, x, POSITIONS))
+
+
+def test_pairs_follow_the_axes_that_the_configuration_and_the_model_type_say() -> None:
+    x, places = features(16), np.stack([POSITIONS, POSITIONS + 3, 2 * POSITIONS], axis=-1)
+    sections: dict[str, Any] = {"sections": (2, 3, 3), "head_dim": 16, "base": 5e5, "layout": "half"}
+    turns = {**MULTIMODAL, "rope_scaling": {**MULTIMODAL["rope_scaling"], "mrope_section": [4, 2, 2], "mrope_interleaved": True}}
+
+    assert np.array_equal(config.rotate_on_axes(MULTIMODAL, x, places), mrope.rotate(x, places, **sections))
+    given = {**sections, "sections": (4, 2, 2), "order": "interleaved"}
+    assert np.array_equal(config.rotate_on_axes(turns, x, places), mrope.rotate(x, places, **given))
+    ernie = {**MULTIMODAL, "model_type": "ernie4_5_vl_moe", "rope_scaling": {"type": "mrope", "mrope_section": [3, 3, 2]}}
+    given = {**sections, "sections": (2, 3, 3), "order": "first_last", "layout": "interleaved"}
+    assert np.array_equal(config.rotate_on_axes(ernie, x, places), mrope.rotate(x, places, **given))
+
+
+def test_only_what_turns_by_sections_takes_positions_with_axes() -> None:
+    x, places = features(16), np.zeros((len(POSITIONS), 3), dtype=int)
+    yarn = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "mrope_section": [2, 3, 3]}
+
+    with pytest.raises(SpecificationError, match=r"the layer must turn by mrope_section for positions with axes, got default without it"):
+        config.rotate_on_axes(LLAMA, x, places)
     with pytest.raises(SpecificationError, match=r"mrope_section must be left out.*no operation for it yet"):
-        config.rotate(whole, features(16), POSITIONS)
+        config.rotate({**LLAMA, "rope_scaling": yarn}, x, POSITIONS)
 
 
 def test_what_posenc_has_no_operation_for_gives_no_numbers() -> None:

@@ -277,6 +277,42 @@ def test_code_that_turns_layers_without_rotation_is_convicted_of_that(tmp_path: 
     assert "pairs lie half a head apart" in " ".join(text(report).split())
 
 
+MULTIMODAL = {
+    **BASIC,
+    "model_type": "qwen3_vl_text",
+    "rope_theta": 1e6,
+    "partial_rotary_factor": 0.75,
+    "rope_scaling": {"rope_type": "default", "mrope_section": [2, 2, 2], "mrope_interleaved": True},
+}
+ON_AXES = """
+
+@adapter.implements("config.rotate_on_axes")
+def on_axes(x, positions, *, configuration):
+    sections = configuration["rope_scaling"]["mrope_section"]
+    width = 2 * sum(sections)
+    followed = FOLLOWED
+    angles = positions[..., followed] * 1e6 ** (-np.arange(0, width, 2) / width)
+    angles = angles if angles.ndim == 2 else angles[:, None]
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b, rest = x[..., : width // 2], x[..., width // 2 : width], x[..., width:]
+    return np.concatenate([a * cos - b * sin, a * sin + b * cos, rest], axis=-1).astype(x.dtype)
+"""
+
+
+def test_code_for_positions_with_axes_is_judged_as_multimodal_rope(tmp_path: Path) -> None:
+    right = ON_AXES.replace("FOLLOWED", "np.arange(width // 2) % 3")
+    report = judged(tmp_path, right, MULTIMODAL)
+    assert report.status is Status.CONFORMS
+    assert {each.operation for each in report.evidence} == {"mrope.rotate"}
+
+
+def test_code_that_takes_sections_for_blocks_is_told_which_order_it_computes(tmp_path: Path) -> None:
+    wrong = ON_AXES.replace("FOLLOWED", "np.repeat(np.arange(3), sections)")
+    report = judged(tmp_path, wrong, MULTIMODAL)
+    assert report.status is Status.DIFFERS
+    assert "mrope.rotate/order=contiguous" in text(report)
+
+
 def test_where_nothing_turns_vectors_must_stay_and_there_are_no_frequencies(tmp_path: Path) -> None:
     nothing = {**BASIC, "model_type": "nemotron_h"}
     assert judged(tmp_path, STAYING, nothing).status is Status.CONFORMS
@@ -296,7 +332,7 @@ def test_a_check_and_its_reports_tell_the_warnings_of_the_configuration(tmp_path
 
 
 def test_a_check_tells_what_posenc_has_no_operation_for(tmp_path: Path) -> None:
-    scaling = {"type": "mrope", "mrope_section": [2, 3, 3]}
+    scaling = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "mrope_section": [2, 3, 3]}
     report = judged(tmp_path, ROTATE, {**BASIC, "model_type": "qwen2_vl", "rope_theta": 1e6, "rope_scaling": scaling})
     assert any("posenc has no operation for it yet" in words for words in report.warnings)
 

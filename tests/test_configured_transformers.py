@@ -18,7 +18,8 @@ CHOSEN = {
     "microsoft/phi-1": {"rope.frequencies", "rope.rotate"},
     "deepseek-ai/DeepSeek-V4-Flash": {"rope.frequencies", "rope.rotate", "yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
-    "Qwen/Qwen2.5-VL-7B-Instruct": {"rope.frequencies", "rope.rotate"},
+    "Qwen/Qwen2.5-VL-7B-Instruct": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
+    "Qwen/Qwen3.5-9B": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
 }
 ENTRIES = {entry["id"]: entry for entry in RELEASED}
 

@@ -245,6 +245,13 @@ def test_restrictions_that_are_predicates_stay_in_the_worker() -> None:
     assert json.loads(json.dumps(plain)) == {"layout": ["half", "interleaved"], "base": 1e4}
 
 
+def test_widths_of_axes_keep_their_order_as_data() -> None:
+    assert targets.plain_restrictions({"axes": (44, 42, 42), "order": ["joined", "block"]}) == {
+        "axes": [44, 42, 42],
+        "order": ["joined", "block"],
+    }
+
+
 @pytest.mark.parametrize("name", [7, "", " ", "a\nb", "a\x00", "\ud800", "a" * 201, None])
 def test_a_name_that_no_file_could_hold_is_refused(name: object) -> None:
     with pytest.raises(AdapterError, match=r"^name must be text that can be printed, of at most 200 characters, got "):

@@ -113,16 +113,9 @@ def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Mod
             elif short(case) == "attention_factor":
                 got = np.asarray(config.attention_factor(model.configuration, layer=layer))
             else:
-                got = turned(text_only(model.configuration), told, case, layer)
+                got = turned(model.configuration, told, case, layer)
         radius = case.allowed["float64"]["result"]
         assert (np.abs(got - values(case)) <= radius + np.spacing(np.abs(values(case)) + radius) / 2).all()
-
-
-def text_only(configuration: Any) -> Any:
-    """Return a configuration without what several axes of positions turn by."""
-    if not isinstance(configuration, Mapping):
-        return configuration
-    return {key: text_only(value) for key, value in configuration.items() if key not in ("mrope_section", "mrope_interleaved")}
 
 
 def turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.ndarray:
@@ -131,7 +124,8 @@ def turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.nda
     x = case.inputs["x"]
     head = np.full((*x.shape[:-1], told.head_dim), 0.375)
     head[..., first : last + 1] = x
-    got = np.asarray(config.rotate(configuration, head, case.inputs["positions"], layer=layer))
+    rotate = config.rotate_on_axes if "sections" in case.parameters else config.rotate
+    got = np.asarray(rotate(configuration, head, case.inputs["positions"], layer=layer))
     passed = np.delete(got, range(first, last + 1), axis=-1)
     assert (passed == 0.375).all()
     return got[..., first : last + 1]
@@ -162,6 +156,7 @@ def grown(p: Mapping[str, Any]) -> mpf:
 
 FREQUENCIES: dict[str, Callable[[Mapping[str, Any]], Sequence[mpf]]] = {
     "rope": plain,
+    "mrope": plain,
     "position_interpolation": lambda p: plain(p, p["factor"]),
     "llama3": by_wavelengths,
     "yarn": ramped,
@@ -188,11 +183,22 @@ def complex_products(case: Vector, thetas: Sequence[mpf], size: mpf) -> list[mpf
     read, written = halves if layout == "half" else neighbours, neighbours if layout == "interleaved" else halves
     for row, position in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
         out = [mpf(0)] * (2 * pairs)
-        for frequency, (a, b), (c, d) in zip(thetas, read, written, strict=True):
-            product = size * mp.mpc(row[a], row[b]) * expj(position * frequency)
+        places = [position[axis] for axis in followed(case.parameters)] if isinstance(position, list) else [position] * pairs
+        for frequency, place, (a, b), (c, d) in zip(thetas, places, read, written, strict=True):
+            product = size * mp.mpc(row[a], row[b]) * expj(place * frequency)
             out[c], out[d] = product.real, product.imag
         found += out
     return found
+
+
+def followed(p: Mapping[str, Any]) -> list[int]:
+    """Return the axis of every pair, as Qwen2-VL and Qwen3-VL have them."""
+    t, h, w = p["sections"]
+    if p["order"] == "contiguous":
+        return [0] * t + [1] * h + [2] * w
+    axes = [0] * (t + h + w)
+    axes[1 : 3 * h : 3], axes[2 : 3 * w : 3] = [1] * h, [2] * w
+    return axes
 
 
 @pytest.fixture

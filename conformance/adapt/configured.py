@@ -14,10 +14,18 @@ from conformance.calls.form import nonsense
 from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
+from refimpl.configuration.findings import ON_AXES
 from refimpl.spec import Operation
 
+#: What turns to positions on several axes.
+TURNS_ON_AXES = "config.rotate_on_axes"
 #: What such functions offer, and the arrays that each is given.
-OFFERED: Mapping[str, tuple[str, ...]] = {"config.rotate": ("x", "positions"), "config.frequencies": (), "config.attention_factor": ()}
+OFFERED: Mapping[str, tuple[str, ...]] = {
+    "config.rotate": ("x", "positions"),
+    TURNS_ON_AXES: ("x", "positions"),
+    "config.frequencies": (),
+    "config.attention_factor": (),
+}
 #: What the names of these functions start with.
 CONFIG = "config."
 #: What each may take by keyword.
@@ -90,6 +98,17 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
     return replace(adapter, implementations=found)
 
 
+def judged_as(name: str) -> list[str]:
+    """Return the operations that such a function can be judged as, by what a configuration says."""
+    alike = [known for known in operations().values() if known.name.endswith(f".{name.removeprefix(CONFIG)}")]
+    return [ON_AXES] if name == TURNS_ON_AXES else [known.name for known in alike if not any(map(of_axes, known.arrays.values()))]
+
+
+def of_axes(axes: str) -> bool:
+    """Whether an array has an axis of axes: positions on several."""
+    return axes.endswith(" axis")
+
+
 def told(path: Path) -> tuple[str, ...]:
     """Return in words what a configuration is warned of and what posenc has no operation for, as ``posenc explain`` tells them."""
     found = [each for each in read(loaded(path)).every_finding if each.level != "error"]
@@ -137,7 +156,8 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     rotation = at_rest(kind) if kind.rests else kind.rotation
     if rotation is None:
         return []
-    operation = operations().get(f"{rotation.scheme}.{one.operation.partition('.')[2]}")
+    name = rotation.on_axes if one.operation == TURNS_ON_AXES else f"{rotation.scheme}.{one.operation.partition('.')[2]}"
+    operation = operations().get(str(name))
     if operation is None:
         return []
     _verify_declared(one, operation)

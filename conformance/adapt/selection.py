@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from conformance.adapt.adapter import DTYPES, near_miss
-from conformance.adapt.configured import CONFIG, OFFERED
+from conformance.adapt.configured import OFFERED, judged_as
 from conformance.spec.declarations import operations as declared
 from conformance.spec.declarations import schemes as declared_schemes
 from conformance.spec.profiles import PROFILES
@@ -35,8 +35,7 @@ def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[st
 
 def chooses(operations: Collection[str], operation: str, *, by_configuration: bool) -> bool:
     """Whether an operation is one of those that are asked for; where a configuration judges, also under the name that code offers it by."""
-    offered = f"{CONFIG}{operation.partition('.')[2]}"
-    return operation in operations or (by_configuration and offered in operations)
+    return operation in operations or (by_configuration and any(operation in judged_as(name) for name in operations if name in OFFERED))
 
 
 def is_drawn(case: str) -> bool:

@@ -163,3 +163,13 @@ def rotate(
         raise Unsupported(message)
     whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
     return found.turn(x, tuple(table[:, :-1] for table in found.tables(x, whole, layer)))
+
+
+@adapter.implements("config.rotate_on_axes", dtypes=("float32",))
+def rotate_on_axes(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int) -> torch.Tensor:
+    """Turn ``x`` by the module's tables for positions on three axes; it takes the axis first."""
+    if positions.shape[-1] != 3:
+        message = f"the module takes three axes, got {positions.shape[-1]}"
+        raise Unsupported(message)
+    found = layers(configuration)
+    return found.turn(x, found.tables(x, positions.expand(x.shape[0], *positions.shape[-2:]).permute(2, 0, 1), layer))

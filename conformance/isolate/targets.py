@@ -332,7 +332,7 @@ def _values(parameter: Parameter, allowed: object) -> Collection[object]:
 def plain_restrictions(restrictions: Mapping[str, object]) -> dict[str, object]:
     """Return the restrictions that data can say: values and collections of values, no predicates."""
     return {
-        name: sorted(allowed, key=repr) if isinstance(allowed, set | frozenset | list | tuple) else allowed
+        name: sorted(allowed, key=repr) if isinstance(allowed, set | frozenset) else list(allowed) if isinstance(allowed, tuple) else allowed
         for name, allowed in restrictions.items()
         if not callable(allowed)
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt.configured import CONFIG, KEYWORDS, OFFERED
+from conformance.adapt.configured import KEYWORDS, OFFERED, judged_as
 from conformance.adapt.selection import case_ids, verify_names
 from conformance.calls import form
 from conformance.calls.takes import sayings
@@ -84,7 +84,7 @@ def describe(name: str) -> Iterator[Line]:
 
 def _configured(name: str) -> Iterator[Line]:
     """Yield what a function of a configuration is given, and what it is judged as."""
-    alike = [known for known in operations() if known.endswith(f".{name.removeprefix(CONFIG)}")]
+    alike = judged_as(name)
     first = operations()[alike[0]]
     yield "head", name
     yield "", "  What a model's configuration says of a layer, judged by `posenc check TARGET --config CONFIG.json`."

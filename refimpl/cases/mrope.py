@@ -72,6 +72,8 @@ CASES = (
                 error="sections must add up to half of head_dim (6), got (4, 4, 4)"),
     rotate_case("no-room-for-turns", "turns cut off in silence", sections=(1, 4, 1), order="interleaved", positions=VIDEO,
                 error="sections must leave every axis its pairs in turns of 3, got (1, 4, 1)"),
+    rotate_case("one-turn-too-many", "the last turn cut off", head_dim=8, sections=(1, 2, 1), order="interleaved", positions=VIDEO,
+                error="sections must leave every axis its pairs in turns of 3, got (1, 2, 1)"),
     rotate_case("negative-section", "a section that takes pairs away", sections=(7, -1, 0), positions=VIDEO,
                 error="each of sections must be at least 0, got -1"),
     rotate_case("one-axis-too-few", "positions that broadcast by accident", positions=[[1], [2]],

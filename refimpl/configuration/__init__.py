@@ -5,7 +5,7 @@
 that is assumed says so, a contradiction is an error, and a scheme that posenc doesn't have is said to be missing.
 """
 
-from refimpl.configuration.computing import ConfigurationWarning, attention_factor, chosen, frequencies, rotate
+from refimpl.configuration.computing import ConfigurationWarning, attention_factor, chosen, frequencies, rotate, rotate_on_axes
 from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation
 from refimpl.configuration.reading import read
 
@@ -21,4 +21,5 @@ __all__ = [
     "frequencies",
     "read",
     "rotate",
+    "rotate_on_axes",
 ]

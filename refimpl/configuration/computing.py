@@ -92,18 +92,37 @@ def factor_of(found: Rotation, length: int | None) -> float:
 
 
 def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:
-    """Turn queries or keys as a layer does; channels that don't turn pass. Positions with axes have no operation yet."""
+    """Turn queries or keys as a layer does; channels that don't turn pass. Where positions have axes, these are tokens of text."""
     found = rotation(configuration, layer)
     if found is None:
         return x
-    if found.sections:
+    if found.sections and not found.order:
         message = f"mrope_section must be left out for posenc to turn by it, got {list(found.sections)}: it has no operation for it yet"
         raise SpecificationError(message)
-    if x.shape[-1] != found.head_dim:
-        message = f"axis 'head_dim' of x must be {found.head_dim}, as the configuration has it, got {x.shape[-1]}"
-        raise SpecificationError(message)
+    verify_width(found, x)
     angles, size = outer(positions, of(found, length, positions)), factor_of(found, length)
     xp = array_namespace(positions)
     cos, sin = size * xp.cos(angles), size * xp.sin(angles)
     part = rotary.turned(taken(x, found.channels), cos, sin, layout=found.layout, direction="positive")
     return replaced(x, [found.channels], [part])
+
+
+def rotate_on_axes(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0) -> Array:
+    """Turn queries or keys as a layer does to positions with axes, ``[batch] token axis``; channels that don't turn pass."""
+    found = rotation(configuration, layer)
+    if found is None:
+        return x
+    if found.on_axes is None:
+        message = f"the layer must turn by mrope_section for positions with axes, got {found.rope_type} without it"
+        raise SpecificationError(message)
+    verify_width(found, x)
+    operation = declared(found.on_axes)
+    known = {name: value for name, value in found.settled.items() if name in operation.parameters}
+    return replaced(x, [found.channels], [operation.function(taken(x, found.channels), positions, **known)])
+
+
+def verify_width(found: Rotation, x: Array) -> None:
+    """Raise where a head has another width than the configuration says."""
+    if x.shape[-1] != found.head_dim:
+        message = f"axis 'head_dim' of x must be {found.head_dim}, as the configuration has it, got {x.shape[-1]}"
+        raise SpecificationError(message)

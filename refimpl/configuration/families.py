@@ -38,6 +38,8 @@ class Family:
     """Whether an old file says `yarn` and means `longrope`."""
     temperature: bool = False
     """Whether queries of layers that don't turn grow with the logarithm of their position."""
+    axes_order: str = "contiguous"
+    """Which pairs follow which axis, where positions have several."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
@@ -84,7 +86,7 @@ FAMILIES = {
     "eomt_dinov3": Family(base=100.0, axial=True),
     "ernie4_5": Family("interleaved", base=5e5),
     "ernie4_5_moe": Family("interleaved", base=5e5),
-    "ernie4_5_vl_moe": Family("interleaved", base=5e5),
+    "ernie4_5_vl_moe": Family("interleaved", base=5e5, axes_order="first_last"),
     "exaone4": EXAONE4,
     "exaone4_5": EXAONE4,
     "exaone_moe": EXAONE4,
@@ -135,12 +137,12 @@ FAMILIES = {
     "qwen2_5_omni": Family(base=1e6),
     "qwen2_5_vl": Family(base=1e6),
     "qwen2_vl": Family(base=1e6),
-    "qwen3_5": Family(fraction=0.25),
-    "qwen3_5_moe": Family(fraction=0.25),
+    "qwen3_5": Family(fraction=0.25, axes_order="interleaved"),
+    "qwen3_5_moe": Family(fraction=0.25, axes_order="interleaved"),
     "qwen3_next": Family(fraction=0.25),
-    "qwen3_omni_moe": Family(base=1e6),
-    "qwen3_vl": Family(base=5e5),
-    "qwen3_vl_moe": Family(base=5e5),
+    "qwen3_omni_moe": Family(base=1e6, axes_order="interleaved"),
+    "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
+    "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "recurrent_gemma": Family(fraction=0.5),
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),

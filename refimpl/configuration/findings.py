@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 #: The most characters of a value that a finding tells.
 MOST = 300
+#: The operation that turns to positions on several axes.
+ON_AXES = "mrope.rotate"
 Level = Literal["error", "warning", "missing"]
 
 
@@ -91,6 +93,8 @@ class Rotation:
     factors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     attention: AttentionFactor = AttentionFactor()
     sections: tuple[int, ...] = ()
+    order: str = ""
+    """Which pairs follow which axis, where positions have several and posenc has the rotation."""
 
     @property
     def scheme(self) -> str:
@@ -98,10 +102,16 @@ class Rotation:
         return self.operation.partition(".")[0] if self.operation else "rope"
 
     @property
+    def on_axes(self) -> str | None:
+        """The operation that turns to positions on several axes, which is plain rope on text."""
+        return ON_AXES if self.order else None
+
+    @property
     def settled(self) -> Mapping[str, Any]:
         """Every parameter that the configuration settles, of whichever of the scheme's operations."""
         unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
-        return {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters}
+        axes = {"sections": self.sections, "order": self.order} if self.order else {}
+        return {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters, **axes}
 
 
 @dataclass(frozen=True)

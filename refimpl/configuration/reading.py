@@ -11,12 +11,18 @@ from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, l
 from refimpl.configuration.sections import Section, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
 from refimpl.errors import SpecificationError
+from refimpl.schemes import mrope
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 TEMPERATURE = "https://github.com/NVIDIA/TensorRT-LLM/pull/3491"
 SOFTMAX = "https://github.com/sgl-project/sglang/pull/26203"
 GROWING = "queries grow with the logarithm of their position"
+ORDERS = {
+    "contiguous": "one axis after the other",
+    "interleaved": "in turns, and what is left follows the first",
+    "first_last": "in turns but for the first, which comes last",
+}
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
 
 
@@ -195,7 +201,8 @@ def _scaled(
     if name == "proportional":
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
-    chosen_layout, axes = layout(section, own, notes), sections(section, rope, found, notes)
+    chosen_layout = layout(section, own, notes)
+    axes, order = sections(section, rope, found, own, notes, plain=name == "default" and section.get("use_dynamic_ntk") is not True)
     if name in scalings.WITHOUT or section.get("use_dynamic_ntk") is True:
         name = name if name in scalings.WITHOUT else "dynamic-steps"
         _without(name, section, rope, notes)
@@ -212,7 +219,7 @@ def _scaled(
         return None
     operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
     return Rotation(
-        found.head_dim, found.channels, chosen_layout, name, operation, {**common, **(given or {})}, lists, multiplied, sections=axes
+        found.head_dim, found.channels, chosen_layout, name, operation, {**common, **(given or {})}, lists, multiplied, axes, order
     )
 
 
@@ -248,18 +255,38 @@ def layout(section: Section, own: Family, notes: Notes) -> str:
     return own.layout
 
 
-def sections(section: Section, rope: Section, found: Width, notes: Notes) -> tuple[int, ...]:
-    """Return how many pairs each axis of the positions has; none where positions have one axis."""
+def sections(section: Section, rope: Section, found: Width, own: Family, notes: Notes, *, plain: bool) -> tuple[tuple[int, ...], str]:
+    """Return how many pairs each axis of the positions has, and in which order; none where positions have one axis.
+
+    There is no order where a scaling comes besides: posenc has no operation for both.
+    """
     pairs = len(found.channels) // 2
     for key, value in _axes(section, rope):
         if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
             notes.find("error", "bad-list", key, value, "be a list of numbers of pairs")
         elif sum(value) != pairs:
             notes.find("error", "wrong-sections", key, value, f"add up to the pairs that turn ({pairs})")
-        else:
+        elif not plain:
             notes.find("missing", "no-mrope", key, value, AXES)
-            return tuple(value)
-    return ()
+            return tuple(value), ""
+        else:
+            return _ordered(key, value, rope, own, notes)
+    return (), ""
+
+
+def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Notes) -> tuple[tuple[int, ...], str]:
+    """Return sections in the order of the positions, and which pairs follow which axis."""
+    switch = rope.get("mrope_interleaved")
+    order = own.axes_order if switch is None else "interleaved" if switch is True else "contiguous"
+    axes = (value[-1], *value[:-1]) if order == "first_last" else tuple(value)
+    try:
+        mrope.axes_of_pairs(axes, order)
+    except SpecificationError as error:
+        notes.find("error", "wrong-sections", key, value, str(error).removeprefix("sections must ").rpartition(", got ")[0])
+        return (), ""
+    pairs = " and ".join(filter(None, [", ".join(map(str, axes[:-1])), str(axes[-1])]))
+    notes.decide(key, value, f"{pairs} pairs follow the axes of the position, {ORDERS[order]}: rope on text alone")
+    return axes, order
 
 
 def _axes(section: Section, rope: Section) -> Iterator[tuple[str, Any]]:

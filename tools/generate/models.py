@@ -20,6 +20,8 @@ from tools.generate.writer import Tree
 FACTS = Path(__file__).resolve().parents[2] / "tests" / "configurations" / "released.yaml"
 #: The kind of layers that a model has alone: it isn't told in the names of cases.
 WHOLE = "every layer"
+#: Where tokens of an image stand, on time, height and width: neither square nor at the beginning.
+IMAGE = [[17, 17, 17], [18, 18, 22], [18, 20, 19], [18, 31, 57]]
 
 
 @dataclass(frozen=True)
@@ -97,15 +99,19 @@ def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
     yield from _task(rotation, f"rotate/{called}", f"a base, a scaling, a width or a layout that is not that of {whose}", near)
     if longest is not None and longest - 1 not in near:
         yield from _task(rotation, f"rotate/{called}-last", f"a table that ends before the last position of {whose}", [longest - 1])
+    if rotation.on_axes is not None:
+        scheme, _, name = rotation.on_axes.partition(".")
+        yield from _task(rotation, f"{name}/{called}-image", f"pairs that follow other axes than in {whose}", IMAGE, scheme)
 
 
-def _task(rotation: Rotation, name: str, exposes: str, positions: list[int] | None = None) -> Iterator[Task]:
-    """Yield a case of the scheme that turns; nothing where it has no such operation."""
-    operation = operations().get(f"{rotation.scheme}.{name.partition('/')[0]}")
+def _task(rotation: Rotation, name: str, exposes: str, positions: Any = None, scheme: str | None = None) -> Iterator[Task]:
+    """Yield a case of the scheme that turns, or of another one; nothing where it has no such operation."""
+    scheme = scheme or rotation.scheme
+    operation = operations().get(f"{scheme}.{name.partition('/')[0]}")
     if operation is not None:
         arguments: dict[str, Any] = {key: value for key, value in rotation.settled.items() if key in operation.parameters}
         arguments |= {} if positions is None else {"positions": positions}
-        yield task(f"{rotation.scheme}.{name}", operation, Case(name, exposes=exposes, sizes={"head": 1}, **arguments))
+        yield task(f"{scheme}.{name}", operation, Case(name, exposes=exposes, sizes={"head": 1}, **arguments))
 
 
 def document(model: Model, answers: Mapping[str, Answer]) -> dict[str, Tree]:
