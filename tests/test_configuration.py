@@ -27,7 +27,8 @@ def facts(kind: Kind) -> dict[str, Any]:
         return found
     found |= {"operation": rotation.operation, "rope_type": rotation.rope_type, "layout": rotation.layout}
     found |= {"head_dim": rotation.head_dim, "turning": len(rotation.channels), "first": rotation.channels[0]}
-    found |= {"base": rotation.parameters["base"], "parameters": rotation.parameters, "sections": [*rotation.sections], "order": rotation.order}
+    found |= {"base": rotation.parameters["base"], "parameters": rotation.parameters}
+    found |= {"sections": [*rotation.sections], "order": rotation.order}
     return found | {"attention_factor": factor_of(rotation, None)}
 
 

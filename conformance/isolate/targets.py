@@ -332,7 +332,12 @@ def _values(parameter: Parameter, allowed: object) -> Collection[object]:
 def plain_restrictions(restrictions: Mapping[str, object]) -> dict[str, object]:
     """Return the restrictions that data can say: values and collections of values, no predicates."""
     return {
-        name: sorted(allowed, key=repr) if isinstance(allowed, set | frozenset) else list(allowed) if isinstance(allowed, tuple) else allowed
+        name: _listed(allowed) if isinstance(allowed, set | frozenset | list | tuple) else allowed
         for name, allowed in restrictions.items()
         if not callable(allowed)
     }
+
+
+def _listed(allowed: Collection[object]) -> list[object]:
+    """Return values in their order, or where they have none, sorted."""
+    return sorted(allowed, key=repr) if isinstance(allowed, set | frozenset) else list(allowed)
