@@ -153,7 +153,7 @@ def _verify_declared(one: Implementation, operation: Operation) -> None:
 
 def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading) -> list[Implementation]:
     """Return what a function is judged as in one kind of layers; nothing where these have no attention, or no such number."""
-    rotation = at_rest(kind) if kind.rests else kind.rotation
+    rotation = kind.at_rest if kind.rests else kind.rotation
     if rotation is None:
         return []
     name = rotation.on_axes if one.operation == TURNS_ON_AXES else f"{rotation.scheme}.{one.operation.partition('.')[2]}"
@@ -167,13 +167,6 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
-
-
-def at_rest(kind: Kind) -> Rotation:
-    """Return what layers without rotation do, as one: all channels of a head stay, of whatever width where the configuration has none."""
-    known = {} if kind.head_dim is None else {"head_dim": kind.head_dim}
-    width = kind.head_dim or 0
-    return Rotation(width, range(width), "", "none", "none.rotate", known)
 
 
 def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int | None:

@@ -14,7 +14,7 @@ from conformance.identify.ladders import Ladder, followed, grown, known, rule, t
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, identified, taking
 from conformance.identify.turns import LONGEST, Turns
-from conformance.spec.declarations import operations
+from conformance.spec.declarations import acts, operations
 from refimpl.spec import Operation
 
 BASE = 10_000.0
@@ -127,7 +127,8 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
     ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
-    candidates = [known for known in taking("x", "positions", *turns.factors()) if {*known.arrays.values()} >= {"[batch] token", HEADS}]
+    taken = [known for known in taking("x", "positions", *turns.factors()) if acts(known)]
+    candidates = [known for known in taken if {*known.arrays.values()} >= {"[batch] token", HEADS}]
     parts = [known for known in candidates if PART in known.parameters]
     whole = [known for known in candidates if PART not in known.parameters]
     told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}

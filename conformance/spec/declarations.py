@@ -35,19 +35,20 @@ def example() -> str:
 
 @functools.cache
 def plain(name: str) -> Operation | None:
-    """Return, of the operations that do the same with fewer arguments, the one with the fewest; what only has sizes does nothing."""
+    """Return, of the operations that do the same with fewer arguments, the one with the fewest."""
     known = operations()[name]
-    alike = [other for other in operations().values() if _kind(other) == _kind(known) and not other.parameters.keys() <= _axes(other)]
+    alike = [other for other in operations().values() if _kind(other) == _kind(known) and acts(other)]
     fewer = [other for other in alike if _arguments(other) < _arguments(known)]
     return min(fewer, key=lambda other: len(_arguments(other)), default=None)
 
 
+def acts(operation: Operation) -> bool:
+    """Whether an operation is told more than sizes: if not, it leaves vectors alone."""
+    return not operation.parameters.keys() <= {axis for axes in operation.arrays.values() for axis in axes.split()}
+
+
 def _arguments(operation: Operation) -> set[str]:
     return {*operation.arrays, *operation.parameters}
-
-
-def _axes(operation: Operation) -> set[str]:
-    return {axis for axes in operation.arrays.values() for axis in axes.split()}
 
 
 def _kind(operation: Operation) -> tuple[str, dict[str, int]]:

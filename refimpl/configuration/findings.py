@@ -129,6 +129,13 @@ class Kind:
     rests: bool = False
     head_dim: int | None = None
 
+    @property
+    def at_rest(self) -> Rotation:
+        """What layers without rotation do, as one: all channels of a head stay, of whatever width where it isn't known."""
+        known = {} if self.head_dim is None else {"head_dim": self.head_dim}
+        width = self.head_dim or 0
+        return Rotation(width, range(width), "", "none", "none.rotate", known)
+
 
 @dataclass(frozen=True)
 class Reading:
