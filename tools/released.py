@@ -27,7 +27,8 @@ Each configuration of `tests/configurations/released.yaml` is handed to a librar
 judged for every kind of layers that turns: frequencies, attention factor and rotated vectors
 ([how](configurations.md#judging-code-that-reads-a-configuration)). Golden values are proven for the parameters that posenc reads off the
 configuration; that it reads them rightly is tested by facts that were written down by hand (`tests/test_configuration.py`).
-*Not judged* gives the reason: the library has no such model, or posenc no such operation. Layers that don't turn aren't judged.
+*Not judged* gives the reason: the library has no such model, or posenc no such operation. Vectors must stay as they are in
+layers that attend without a rotation.
 
 Written by `python -m tools.released TARGET`, at level {LEVEL} with seed {SEED}.
 """

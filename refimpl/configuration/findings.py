@@ -1,6 +1,6 @@
 """What a reading of a configuration consists of: kinds of layers, decisions with the keys that they come from, and findings with names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -8,6 +8,13 @@ from typing import Any, Literal
 MOST = 300
 #: The operation that turns to positions on several axes.
 ON_AXES = "mrope.rotate"
+#: Which pairs follow which axis, in words.
+ORDERS = {
+    "": "in an order that posenc doesn't compute here",
+    "contiguous": "one axis after the other",
+    "interleaved": "in turns, and what is left follows the first",
+    "first_last": "in turns but for the first, which comes last",
+}
 Level = Literal["error", "warning", "missing"]
 
 
@@ -44,6 +51,12 @@ def shown(value: object) -> str:
     """Return a value as it is written, cut where it is long."""
     text = repr(value)
     return text if len(text) <= MOST else f"{text[:MOST]}..."
+
+
+def shared(sections: Sequence[int], order: str) -> str:
+    """Say how many pairs follow each axis, and in which order."""
+    pairs = " and ".join(filter(None, [", ".join(map(str, sections[:-1])), str(sections[-1])]))
+    return f"{pairs} pairs follow the axes of the position, {ORDERS[order]}"
 
 
 @dataclass

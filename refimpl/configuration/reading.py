@@ -6,7 +6,7 @@ from typing import Any
 from refimpl.configuration import scalings, spellings
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, family, is_known
-from refimpl.configuration.findings import Kind, Notes, Reading, Rotation
+from refimpl.configuration.findings import Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
@@ -18,11 +18,6 @@ ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 TEMPERATURE = "https://github.com/NVIDIA/TensorRT-LLM/pull/3491"
 SOFTMAX = "https://github.com/sgl-project/sglang/pull/26203"
 GROWING = "queries grow with the logarithm of their position"
-ORDERS = {
-    "contiguous": "one axis after the other",
-    "interleaved": "in turns, and what is left follows the first",
-    "first_last": "in turns but for the first, which comes last",
-}
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
 
 
@@ -284,8 +279,7 @@ def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Note
     except SpecificationError as error:
         notes.find("error", "wrong-sections", key, value, str(error).removeprefix("sections must ").rpartition(", got ")[0])
         return (), ""
-    pairs = " and ".join(filter(None, [", ".join(map(str, axes[:-1])), str(axes[-1])]))
-    notes.decide(key, value, f"{pairs} pairs follow the axes of the position, {ORDERS[order]}: rope on text alone")
+    notes.decide(key, value, f"{shared(axes, order)}: rope on text alone")
     return axes, order
 
 

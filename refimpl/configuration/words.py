@@ -8,7 +8,7 @@ from typing import Any
 from refimpl.arrays import Array
 from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.differences import applying
-from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation
+from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation, shared
 from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
 
@@ -95,14 +95,21 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     yield "", f"  turns     {which} {of_head}; {LAYOUTS[rotation.layout]}"
     yield "", f"  base      {base:,.10g}"
     if rotation.sections:
-        yield "", f"  axes      {', '.join(map(str, rotation.sections))} pairs by an axis of the position each"
+        yield "", f"  axes      {shared(rotation.sections, rotation.order)}"
     if rotation.operation is None:
         yield "", f"  scaling   {rotation.rope_type}: posenc has no operation for it yet"
         return
     for words, tokens in lengths(rotation, length):
         yield "", f"  scaling   {rotation.rope_type}{words}: {slowed(rotation, tokens, like)}"
         yield "", f"  factor    {factor(rotation, tokens)}"
-    yield "", f"  computed  {rotation.operation}({', '.join(f'{name}={value}' for name, value in rotation.parameters.items())})"
+    yield "", f"  computed  {call(str(rotation.operation), rotation.parameters)}"
+    if rotation.on_axes is not None:
+        yield "", f"            {call(rotation.on_axes, {**rotation.parameters, 'sections': rotation.sections, 'order': rotation.order})}"
+
+
+def call(operation: str, parameters: Mapping[str, Any]) -> str:
+    """Write an operation with its parameters."""
+    return f"{operation}({', '.join(f'{name}={value}' for name, value in parameters.items())})"
 
 
 def lengths(rotation: Rotation, length: int | None) -> list[tuple[str, int | None]]:
