@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Advisory, Crashed, Errored, Exhausted, Failed, Reason, Report, Result
+from conformance.calls.outcomes import Advisory, Crashed, Errored, Exhausted, Failed, Reason, Report, Result, TimedOut
 from conformance.calls.subject import CallFailedError
+from conformance.checks.law_checks import HISTORY
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call, Journal, Task
 from conformance.run import check, history
 from conformance.run.questions import EVIDENCE, Judge
+from conformance.show import summary
 
 SOURCE = """\
 import ctypes, decimal, gc, itertools, json, locale, math, os, resource, select, signal, socket, struct, subprocess, sys, time
@@ -266,6 +268,40 @@ def test_what_depends_on_hash_order_is_called_that(tmp_path: Path) -> None:
 
     assert "differs under PYTHONHASHSEED=1: sort what a set gives" in convictions(report, Reason.HASH_ORDER)[0]
     assert not convictions(report, Reason.HISTORY)
+
+
+def test_values_that_are_wrong_under_each_hash_seed_show_no_mistake_of_values(tmp_path: Path) -> None:
+    target = written(tmp_path, "parameters['base'] *= 2 + int(os.environ['PYTHONHASHSEED'])")
+
+    report = check(target, level="smoke")
+
+    (wrong,) = summary.convictions(report)
+    assert wrong.diagnosis is None
+    assert isinstance(wrong.smallest.outcome, Failed)
+    assert wrong.smallest.outcome.reason is Reason.HASH_ORDER
+
+
+@pytest.mark.parametrize(("ends", "kind"), [("os._exit(7)", Crashed), ("time.sleep(100)", TimedOut)], ids=["an exit", "a time-out"])
+def test_what_ends_calls_under_another_hash_seed_only_is_told_of_it(
+    tmp_path: Path, ends: str, kind: type[Crashed] | type[TimedOut]
+) -> None:
+    target = written(tmp_path, f"if os.environ['PYTHONHASHSEED'] == '1': {ends}")
+
+    report = check(target, level="smoke", limits=Limits(call_seconds=1.0))
+
+    (wrong,) = [result for result in report.results if result.convicts]
+    assert isinstance(wrong.outcome, kind)
+    assert "is answered under PYTHONHASHSEED=0, not under PYTHONHASHSEED=1: sort what a set gives" in str(wrong.outcome)
+
+
+def test_a_target_that_starts_under_one_hash_seed_only_loses_no_other_check(tmp_path: Path) -> None:
+    target = written(tmp_path, "pass", outside="if os.environ['PYTHONHASHSEED'] == '1': raise KeyError('order')")
+
+    report = check(target, level="smoke")
+
+    wrong = [result for result in report.results if result.convicts]
+    assert {result.check for result in wrong} == {HISTORY}
+    assert all("can't be started under PYTHONHASHSEED=1" in str(result.outcome) for result in wrong)
 
 
 def hashed() -> int:

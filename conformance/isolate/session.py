@@ -3,6 +3,7 @@
 import functools
 import secrets
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -63,13 +64,14 @@ class Descriptor:
 class Kin:
     """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
 
-    ``failed`` says why each of the last starts in a row gave no worker; ``reached`` who imported or opened what holds right answers.
+    ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
+    right answers.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
     sessions: "WeakSet[Session]" = field(default_factory=WeakSet)
     one_at_a_time: bool = False
-    failed: list[str] = field(default_factory=list)
+    failed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     reached: dict[str, None] = field(default_factory=dict)
 
     def reach(self, who: str, words: Sequence[str]) -> None:
@@ -361,9 +363,11 @@ class Session:
 
     def _running(self) -> Process:
         """Return the worker, ready to be called; where the target was ready before, one that isn't any more is the outcome of a call."""
-        kin = self._kin
-        if len(kin.failed) == STARTS:
-            raise CallFailedError(Crashed(f"its worker can't be started again, as was tried {STARTS} times in a row: {kin.failed[-1]}"))
+        kin, failed, again = self._kin, self._kin.failed[self.hash_seed], "its worker can't be started again"
+        if self.hash_seed:
+            again = f"its worker can't be started under PYTHONHASHSEED={self.hash_seed}"
+        if len(failed) == STARTS:
+            raise CallFailedError(Crashed(f"{again}, as was tried {STARTS} times in a row: {failed[-1]}"))
         try:
             process = self._ready()
         except OSError as error:
@@ -376,9 +380,9 @@ class Session:
             if self._close_others():
                 kin.one_at_a_time = True
                 return self._running()
-            kin.failed.append(str(error))
-            raise CallFailedError(Crashed(f"its worker can't be started again: {error}")) from error
-        kin.failed.clear()
+            failed.append(str(error))
+            raise CallFailedError(Crashed(f"{again}: {error}")) from error
+        failed.clear()
         return process
 
     def _ready(self) -> Process:

@@ -94,6 +94,12 @@ class Case:
         return _compared(self.law(DETERMINISM))
 
     @property
+    def hashed(self) -> bool:
+        """Whether answers were found to depend on hash order."""
+        outcome = self.blamed.outcome if self.blamed else None
+        return isinstance(outcome, Failed) and outcome.reason is Reason.HASH_ORDER
+
+    @property
     def suspicious(self) -> bool:
         """Whether there is evidence that the history matters."""
         return bool(self.changed or self.affected) or _compared(self.history)
@@ -257,12 +263,14 @@ def _unanswered(session: Session, case: Case) -> Result | None:
     if not case.unanswered:
         return None
     call, came = case.unanswered[0]
-    which = f"{reproduction.words(call)}, which was answered when it was first asked"
+    seed = next((seed for seed in (0, 1) if type(causes.in_fresh_worker(session, call, hash_seed=seed)) is type(came)), None)
+    once_only = "is answered under PYTHONHASHSEED=0, not under PYTHONHASHSEED=1: sort what a set gives"
+    which = f"{reproduction.words(call)}, which {once_only if seed == 1 else 'was answered when it was first asked'}"
     if not isinstance(came, TimedOut):
         return _result(session, case, replace(came, message="; ".join(filter(None, (came.message, f"asked again for {which}")))), None)
     late = TimedOut(session.limits.call_seconds, f"to {which}")
-    repeats = isinstance(causes.in_fresh_worker(session, call), TimedOut)
-    return _result(session, case, late if repeats else NotJudged(f"{late.words()}, and when it was asked a third time"), None)
+    third = NotJudged(f"{late.words()}, and when it was asked a third time")
+    return _result(session, case, third if seed is None else late, None)
 
 
 def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -> Result:

@@ -143,7 +143,8 @@ def _named(conviction: Conviction, width: int, *, verbose: bool) -> Iterator[Lin
 
 
 def _unnamed(conviction: Conviction, width: int) -> Iterator[Line]:
-    if conviction.description or Reason.VALUE.value in {_kind(failure.outcome) for failure in conviction.failures}:
+    hashed = _kind(conviction.smallest.outcome) == Reason.HASH_ORDER.value
+    if conviction.description or (not hashed and Reason.VALUE.value in {_kind(failure.outcome) for failure in conviction.failures}):
         yield from _field("mistake", "none of the known ones gives these values", width)
     for index, clue in enumerate(conviction.description):
         yield from _field("clues" if index == 0 else "", clue, width)

@@ -36,7 +36,7 @@ class Conviction:
 
     @property
     def smallest(self) -> Result:
-        """The failure that shows the mistake at the smallest input: vectors first, clear ones first."""
+        """The failure that shows the mistake at the smallest input: hash order before all, vectors first, clear ones first."""
         return min(self.failures, key=_by_size)
 
     @property
@@ -74,9 +74,10 @@ class Precision:
         return self.required != REQUIRED[self.dtype]
 
 
-def _by_size(result: Result) -> tuple[int, bool, int]:
+def _by_size(result: Result) -> tuple[bool, int, bool, int]:
     kind = GOLDEN.index(result.kind) if result.kind in GOLDEN else len(GOLDEN)
-    return kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
+    hashed = isinstance(result.outcome, Failed) and result.outcome.reason is Reason.HASH_ORDER
+    return not hashed, kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
 
 
 def _operation(result: Result) -> tuple[str, str]:
