@@ -14,10 +14,8 @@ from refimpl.schemes import mrope
 ROTATE = "mrope.rotate"
 #: From sections and their order to the axis of every pair.
 Following = Callable[[Sequence[int], str], Sequence[int]]
-THREADS = {
-    "interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",),
-    "half": ("https://github.com/vllm-project/vllm/issues/49290",),
-}
+LAYOUTS = {"half": ("https://github.com/vllm-project/vllm/issues/49290",)}
+ORDERS = {"interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",)}
 
 
 def followed(axes: Following) -> Rotary:
@@ -227,7 +225,8 @@ SPLIT_AS_ONE = Mistake(
 
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond what befalls every rotation."""
-    yield from conventions(ROTATE, THREADS)
+    yield from conventions(ROTATE, LAYOUTS, ("layout", "direction"))
+    yield from conventions(ROTATE, ORDERS, ("order",))
     for mistake, rotary in MISTAKES:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     yield BEGUN_AGAIN.at(ROTATE, begun_again)
