@@ -14,7 +14,6 @@ from refimpl.schemes import mrope
 ROTATE = "mrope.rotate"
 #: From sections and their order to the axis of every pair.
 Following = Callable[[Sequence[int], str], Sequence[int]]
-LAYOUTS = {"half": ("https://github.com/vllm-project/vllm/issues/49290",)}
 ORDERS = {"interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",)}
 
 
@@ -92,6 +91,12 @@ def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
     half = x.shape[-1] // 2
     turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
     return x * np.cos(angles) + (-1 if parameters["direction"] == "negative" else 1) * turned * np.sin(angles)
+
+
+def halves_off_text(x: Array, positions: Array, **parameters: Any) -> Array:
+    """Honour the layout on text alone."""
+    on_text = bool(np.all(positions == positions[..., :1]))
+    return mrope.rotate(x, positions, **(parameters if on_text else {**parameters, "layout": "half"}))
 
 
 OWN_AXIS = "turn every pair by the position on its own axis"
@@ -223,11 +228,20 @@ SPLIT_AS_ONE = Mistake(
 )
 
 
+HALVES_OFF_TEXT = Mistake(
+    "halves-off-text",
+    does="turns halves where the axes of a position differ, whatever the layout",
+    should="turn the pairs of the layout, on images as on text",
+    fix="pass the layout on to the kernel for positions with axes",
+    threads=("https://github.com/vllm-project/vllm/issues/49290",),
+)
+
+
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond what befalls every rotation."""
-    yield from conventions(ROTATE, LAYOUTS, ("layout", "direction"))
     yield from conventions(ROTATE, ORDERS, ("order",))
     for mistake, rotary in MISTAKES:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     yield BEGUN_AGAIN.at(ROTATE, begun_again)
     yield SPLIT_AS_ONE.at(ROTATE, split_as_one)
+    yield HALVES_OFF_TEXT.at(ROTATE, halves_off_text)
