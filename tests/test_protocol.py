@@ -22,7 +22,7 @@ from conformance.calls.outcomes import Crashed, Errored, Failed, Reason, Report,
 from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.cli import main
 from conformance.isolate.session import Session
-from conformance.isolate.targets import COMMAND
+from conformance.isolate.targets import COMMAND, TargetError
 from conformance.protocol import lines
 from conformance.protocol.errors import CommandError, ProtocolError
 from conformance.protocol.program import split
@@ -112,6 +112,25 @@ def test_a_program_may_say_where_it_computes(tmp_path: Path) -> None:
 
     with Session(f"{COMMAND}{sys.executable} {path}") as session:
         assert session.about["device"] == "TPU v9"
+
+
+@pytest.mark.parametrize("reply", ["sys.exit('no licence')", "print('no licence', file=sys.stderr, flush=True) or os.abort()"])
+def test_the_last_line_of_a_program_that_ends_is_told(tmp_path: Path, reply: str) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", reply), encoding="utf-8")
+
+    report = check(f"{COMMAND}{sys.executable} {path}", level="smoke")
+
+    ended = [result.outcome.message for result in report.results if isinstance(result.outcome, Crashed)]
+    assert ended
+    assert all(message.endswith("; it last said: no licence") for message in ended)
+
+
+def test_the_last_line_of_a_program_that_does_not_describe_itself_is_told() -> None:
+    target = f"{COMMAND}{sys.executable} -c \"import sys; sys.exit('no licence')\""
+
+    with Session(target) as session, pytest.raises(TargetError, match="the program ended with exit status 1; it last said: no licence"):
+        _ = session.about
 
 
 def test_the_wrong_c_example_is_convicted_and_its_mistake_named(c_program: Callable[..., Report]) -> None:

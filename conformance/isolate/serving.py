@@ -51,7 +51,7 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering]) -> None
         status = 0
     except (ProgramEndedError, UnreachableError) as error:
         status = error.status if isinstance(error, ProgramEndedError) else CUT_OFF
-        _say(f"{error}\n")
+        _say(f"\n{error}\n")
     except BaseException as error:  # noqa: BLE001  our own fault: say so on the log
         _say(f"the worker failed: {told_with_place(error)}\n")
     finally:

@@ -432,7 +432,8 @@ class Session:
         if about["status"] == "ready":
             return about
         self.close()
-        raise (LibraryMissing if about["status"] == "library missing" else TargetError)(about["message"])
+        words = f"{about['message']}{process.last_words if self.program else ''}"
+        raise (LibraryMissing if about["status"] == "library missing" else TargetError)(words)
 
     def _first_words(self, process: Process) -> dict[str, Any]:
         try:
