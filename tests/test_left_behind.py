@@ -137,6 +137,15 @@ def test_a_call_that_replaces_what_a_worker_answers_with_is_answered_and_told(tm
         assert session.starts == 2
 
 
+@pytest.mark.parametrize("name", ["callable", "dict", "isinstance", "setattr", "vars"])
+def test_a_builtin_that_a_call_replaces_is_told_by_name(tmp_path: Path, name: str) -> None:
+    replaced = f"import builtins; builtins.{name} = lambda *_: False; return np.array([1.0, 0.1])"
+    with Session(written(tmp_path, replaced)) as session:
+        session.call("rope.frequencies", [], {"head_dim": 4, "base": 100.0})
+
+        assert [list(left) for left in session.left.values()] == [[f"changes global state: names of the standard library (builtins.{name})"]]
+
+
 def test_what_a_call_replaces_in_the_standard_library_stays_so_for_its_own_calls(tmp_path: Path) -> None:
     target = written(tmp_path, "parameters['base'] += json.dumps(1) == 'x'; json.dumps = lambda *a, **k: 'x'")
     with Session(target) as session:

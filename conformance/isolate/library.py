@@ -1,5 +1,6 @@
 """The standard library and NumPy in a worker: what a call replaces there is told, and the worker works with what was there before."""
 
+import builtins
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,6 +13,7 @@ MOST = 3
 #: What the worker needs besides: its functions and classes at the top level.
 NUMPY = "numpy"
 ABSENT = object()
+BUILTINS = vars(builtins)
 
 
 class Replacement(NamedTuple):
@@ -35,6 +37,7 @@ class Library:
         held: list[Any] = [*modules, *_classes(modules)]
         self.held = [(each, vars(each), dict(vars(each))) for each in held]
         self.views = [vars(each).values() for each in held]
+        self.builtins = BUILTINS.copy()
         self.replaced: Replaced = {}
         self.there = self._there()
 
@@ -45,9 +48,10 @@ class Library:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Look what foreign code has put there, and put back what was there before."""
-        there = self._there()
+        there, foreign = self._there(), BUILTINS.copy()
+        BUILTINS.update(self.builtins)  # which all that follows is made of
         if not _same(there, self.there):
-            self.replaced, self.there = dict(self._found()), there
+            self.replaced, self.there = dict(self._found(foreign)), there
         for each in self.replaced.values():
             _put(each.holder, each.name, each.before)
 
@@ -64,8 +68,9 @@ class Library:
         """Return all that stands in the library, which takes no look at each."""
         return [*chain.from_iterable(self.views)]
 
-    def _found(self) -> Iterator[tuple[str, Replacement]]:
-        for holder, now, before in self.held:
+    def _found(self, foreign: Mapping[str, object]) -> Iterator[tuple[str, Replacement]]:
+        for holder, held, before in self.held:
+            now = foreign if holder is builtins else held
             for name in now.keys() | before.keys():
                 each = Replacement(holder, name, before.get(name, ABSENT), now.get(name, ABSENT))
                 if each.now is not each.before and _lasts(each):
