@@ -143,7 +143,8 @@ def test_a_builtin_that_a_call_replaces_is_told_by_name(tmp_path: Path, name: st
     with Session(written(tmp_path, replaced)) as session:
         session.call("rope.frequencies", [], {"head_dim": 4, "base": 100.0})
 
-        assert [list(left) for left in session.left.values()] == [[f"changes global state: names of the standard library (builtins.{name})"]]
+        told = f"changes global state: names of the standard library (builtins.{name})"
+        assert [list(left) for left in session.left.values()] == [[told]]
 
 
 def test_what_a_call_replaces_in_the_standard_library_stays_so_for_its_own_calls(tmp_path: Path) -> None:
