@@ -137,6 +137,16 @@ def test_a_call_that_replaces_what_a_worker_answers_with_is_answered_and_told(tm
         assert session.starts == 2
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs a system that lists the threads of a process")
+def test_no_end_of_the_process_that_a_call_planned_comes_after_it(tmp_path: Path) -> None:
+    threads = "len(os.listdir('/proc/self/task'))"
+    planning = f"import faulthandler; parameters['base'] += {threads} - THREADS; faulthandler.dump_traceback_later(99, exit=True)"
+    with Session(written(tmp_path, planning, outside=f"THREADS = {threads}")) as session:
+        values = [session.call("rope.frequencies", [], {"head_dim": 4, "base": 100.0})["result"][1] for _ in range(3)]
+
+        assert np.allclose(values, 0.1)
+
+
 @pytest.mark.parametrize("name", ["callable", "dict", "isinstance", "setattr", "vars"])
 def test_a_builtin_that_a_call_replaces_is_told_by_name(tmp_path: Path, name: str) -> None:
     replaced = f"import builtins; builtins.{name} = lambda *_: False; return np.array([1.0, 0.1])"

@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from faulthandler import cancel_dump_traceback_later
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,6 +99,7 @@ def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arr
         raise
     except BaseException as error:  # noqa: BLE001  SystemExit, KeyboardInterrupt, and what else isn't an Exception
         header, values = {"status": "error", "message": told_with_place(error)}, []
+    cancel_dump_traceback_later()  # nobody can see whether a call has asked for it, and it would end the process in another's name
     left = [*traces.changed(before), *library.since(replaced), *header.get("left", ())]
     return {**_clipped(header), "left": left, "reached": audit.news()}, values
 
