@@ -102,6 +102,7 @@ def assert_conforms(
     ``TargetError`` says that an operation or parameter doesn't exist, or that the function can't be called as it is declared, ``TypeError``
     that something else is given than a function.
     """
+    __tracebackhide__ = True  # pytest then shows the test's own lines
     if not callable(function):
         message = f"function must be callable, got {function!r}"
         raise TypeError(message)

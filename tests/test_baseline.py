@@ -194,6 +194,7 @@ def test_the_command_writes_the_file_and_then_conforms(tmp_path: Path, capsys: p
     [
         (["--update-baseline"], "--update-baseline must come with --baseline FILE, got none"),
         (["--baseline", "no-such-file.yaml"], "no-such-file.yaml must be a file of known deviations, got none"),
+        (["--baseline", "/dev/null", "--update-baseline"], "/dev/null must be a file of known deviations, got something"),
     ],
 )
 def test_wrong_usage_is_said_in_one_line(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,8 @@ def _holds(name: str, condition: str, actual: object) -> bool:
 def read(path: Path) -> list[Deviation]:
     """Return the entries of a file."""
     if not path.is_file():
-        reason = f"{path} must be a file of known deviations, got none (--update-baseline writes one)"
+        got = "something that is no regular file" if path.exists() else "none (--update-baseline writes one)"
+        reason = f"{path} must be a file of known deviations, got {got}"
         raise BaselineError(reason)
     try:
         said = document.read(document.contents(path))
