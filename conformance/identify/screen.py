@@ -16,7 +16,7 @@ from conformance.show.terminal import Line
 FEW = 4
 INDENT = "    "
 #: What is said of a function that gave nothing.
-ENDED = "gives no result: calls end its process, or must be ended"
+ENDED = "gives no result: no process of it lasted until an answer"
 REFUSED = "can't be called"
 LATE = "unknown: the time was over before a call showed anything"
 
