@@ -412,3 +412,61 @@ def first_channels(x, positions):
 
 def sines_first(seq_len, dim):
     return neighbours_of_tables(seq_len, dim)[::-1]
+
+
+def of_keys_only(n_head, k_len):
+    return slopes_of(n_head)[:, None, None] * np.arange(k_len)
+
+
+def learned_of_lengths(q_len, k_len, r1, r2):
+    return -r1[:, None, None] * np.log1p(r2[:, None, None] * away(q_len, k_len))
+
+
+def masked_by_a_number(num_heads, query_length, key_length):
+    bias = -slopes_of(num_heads)[:, None, None] * away(query_length, key_length)
+    return np.where(later(query_length, key_length), -1e9, bias)
+
+
+def in_double_precision(x, pos, theta=10_000.0):
+    """Turn neighbours as complex numbers, which are of double precision whatever x is."""
+    whole = np.ascontiguousarray(x).view(np.result_type(x.dtype, np.complex64))
+    turned = whole * np.exp(1j * pos[:, None] * frequencies(x.shape[-1], theta))
+    return turned.view(x.dtype)
+
+
+def by_a_power_of_the_factor(x, start_index=0, scaling_factor=4.0):
+    """Slow every pair by a power of the factor that depends on the width, as keras-hub does."""
+    width = x.shape[-1]
+    angle = (start_index + np.arange(x.shape[-2]))[:, None] * frequencies(width) / scaling_factor ** (width / (width - 2))
+    return halves(x, angle)
+
+
+def tables_of_a_batch(x, position_ids):
+    angle = np.tile(position_ids[:, :, None] * frequencies(64), 2)
+    return np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+
+
+def cached_tables(x, seq_len):
+    angle = np.tile(np.arange(4096)[:, None] * frequencies(64), 2)[None, None, :seq_len]
+    return np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+
+
+def dynamic_tables(x, position_ids):
+    angle = position_ids[:, :, None] * frequencies(64, 10_000.0 * max(1.0, position_ids.max() / 2_048))
+    return np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+
+
+def waves_of_a_batch(position, embedding_dims=64):
+    angle = position[:, :, None] * frequencies(embedding_dims)
+    return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+def in_degrees(x, positions):
+    return halves(x, np.degrees(positions[:, None] * frequencies(x.shape[-1])))
+
+
+def no_slopes(seq_len, num_heads):
+    """Give the same number for every head, for few tokens."""
+    if seq_len > 1:
+        raise ValueError(seq_len)
+    return np.zeros((num_heads, seq_len, seq_len))

@@ -81,7 +81,7 @@ def verify(adapter: Adapter) -> None:
     for each in {(one.operation, one.form.call): one for one in adapter.implementations}.values():
         form = {"call": each.form.call, "axes": each.form.axes, "tables": each.form.tables}
         declared = {**each.takes.as_data(), **{name: said for name, said in form.items() if said is not None}}
-        assert_conforms(each.function, each.operation, level="smoke", parameters=each.restrictions, **declared)
+        assert_conforms(each.function, each.operation, level="smoke", dtypes=each.dtypes, parameters=each.restrictions, **declared)
 
 
 @functools.cache
@@ -292,7 +292,7 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
         ("queries_turned_with_tables", "not alike: queries are rope.rotate"),
         ("only_zero", "only position 0 was accepted"),
         ("one_ratio", "but of 12 heads: of 12 heads, max_bias 12, slopes paper, form row"),
-        ("learned_rows", "rows that are no sines and cosines and no digits"),
+        ("learned_rows", "rows that are no sines and cosines, and no digits with the lowest first"),
         ("overflowed", "added to x: "),
     ],
 )
@@ -526,7 +526,7 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
 
     status, out, _ = command(capsys, str(tmp_path / "wrong.py"))
 
-    assert status == 0
+    assert status == 1
     assert "declared with another layout" in out
     assert '@adapter.implements("rope.rotate", base=500000.0, layout="half", direction="positive", rows="shared")' in " ".join(out.split())
 

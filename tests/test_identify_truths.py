@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import identify_truths
+import numpy as np
 import pytest
 from test_identify import Here, pasted, verify
 from test_identify import found as elsewhere
@@ -14,7 +15,8 @@ from test_identify import found as elsewhere
 from conformance.adapt.selection import SelectionError
 from conformance.cli import main
 from conformance.identify import identify
-from conformance.identify.asking import OutOfTimeError
+from conformance.identify import reach as ends
+from conformance.identify.asking import OutOfTimeError, Refused
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
@@ -69,6 +71,11 @@ def screen(name: str) -> str:
         ("on_a_grid_tokens_first", {"operation": "axial_rope.rotate", "layout": "half", "base": 100.0, "order": "joined"}),
         ("wide_heads", {"operation": "rope.rotate", "layout": "half", "base": 1e4, "head_dim": 512}),
         ("padded_waves", {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "odd": "error"}),
+        ("of_keys_only", {"operation": "alibi.bias", "slopes": "code", "form": "column"}),
+        ("learned_of_lengths", {"operation": "kerple.bias", "form": "log"}),
+        ("tables_of_a_batch", {"operation": "rope.tables", "base": 1e4}),
+        ("cached_tables", {"operation": "rope.tables", "base": 1e4}),
+        ("waves_of_a_batch", {"operation": "sinusoidal.encode", "layout": "halves", "spacing": "paper"}),
     ],
 )
 def test_code_in_the_style_of_a_code_base_is_recognised(name: str, expected: dict[str, Any]) -> None:
@@ -88,6 +95,7 @@ def test_code_in_the_style_of_a_code_base_is_recognised(name: str, expected: dic
         ("attention", "rope.attend", "layout half"),
         ("scores", "rope.weights", "layout half"),
         ("plain_attention", "none.attend", "causal False"),
+        ("masked_by_a_number", "alibi.bias", "form row"),
     ],
 )
 def test_values_of_an_operation_that_cant_be_declared_are_named_without_an_adapter(name: str, operation: str, words: str) -> None:
@@ -119,6 +127,7 @@ def test_numbers_inside_of_a_bias_are_found_per_head() -> None:
         ("normed", "the result isn't linear in x"),
         ("masked_only", "a causal mask, and nothing else"),
         ("window", "it hides keys, and not those that come later than the query"),
+        ("dynamic_tables", "tables of cosines and sines, but its first positions are turned otherwise alone"),
     ],
 )
 def test_what_no_operation_gives_is_unknown_and_told_by_what_was_measured(name: str, words: str) -> None:
@@ -190,7 +199,8 @@ PASTED = (
     "decoder_bias", "decoder_bias_masked", "tokens_first", "tokens_first_at", "tables_of_both", "waves_of_both", "one_of_tokens", "module",
     "steeper", "slopes_of", "to_the_end", "odd_base", "small_waves", "smaller_waves", "padded_waves",
     "on_a_grid", "on_a_grid_tokens_first", "rows_after_padding", "one_sequence", "one_sequence_at", "neighbours_in_memory",
-    "list_of_slopes",
+    "list_of_slopes", "of_keys_only", "learned_of_lengths", "in_double_precision", "by_a_power_of_the_factor", "tables_of_a_batch",
+    "cached_tables", "waves_of_a_batch",
 )  # fmt: skip
 
 
@@ -216,6 +226,8 @@ def test_the_adapter_that_is_printed_conforms(name: str) -> None:
         ("heads_of_a_bias_last", 'positions="from_zero", call="f(num_heads, query_tokens, key_tokens)", axes="query key head"'),
         ("decoder_bias", 'positions="from_zero", call="f(query_tokens, key_tokens, table)", rows="each"'),
         ("neighbours_of_tables", 'positions="from_zero", call="f(tokens, head_dim, theta=base)", tables="repeated"'),
+        ("tables_of_a_batch", 'rows="each", call="f(like, positions)", tables="tiled"'),
+        ("learned_of_lengths", 'positions="from_zero", call="f(query_tokens, key_tokens, first, second)"'),
     ],
 )
 def test_the_adapter_says_how_the_function_is_called_as_adapters_declare_it_and_conforms(name: str, declared: str) -> None:
@@ -270,7 +282,7 @@ def test_ways_to_call_for_which_there_was_no_time_are_told(capsys: pytest.Captur
 
     shown = capsys.readouterr().out
     assert "unknown: the time was over before a call showed anything" in shown
-    assert "not tried, the time is over (--seconds): calls as f(x, positions)" in " ".join(shown.split())
+    assert "not tried, the time is over (--seconds): calls as f(like, positions), f(x, positions)" in " ".join(shown.split())
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
@@ -407,3 +419,46 @@ def test_a_base_that_an_alpha_raises_is_ntk_aware_scaling_and_follows_it(name: s
 
 def test_an_alpha_that_counts_for_nothing_leaves_plain_rope() -> None:
     assert identity("alpha_that_counts_for_nothing").operation == "rope.rotate"
+
+
+def test_the_dtype_that_is_told_and_declared_is_one_that_the_function_takes() -> None:
+    assert "called as f(x, positions) in float64" in screen("in_double_precision")
+    assert 'dtypes=("float64",)' in str(told("in_double_precision").declaration())
+
+
+def test_a_setting_that_changes_something_else_than_its_name_says_isnt_handed_on() -> None:
+    text = " ".join(str(told("by_a_power_of_the_factor").declaration()).split())
+
+    assert "factor=4.1829366" in text
+    assert "head_dim=64" in text
+    assert "scaling_factor" not in text
+
+
+def test_a_mask_that_is_no_infinity_is_told_with_what_it_adds() -> None:
+    assert any("by -1e+09 and not -inf" in line for line in identity("masked_by_a_number").seen)
+
+
+def test_real_positions_of_pairs_that_turn_more_than_half_a_circle_arent_called_wrong() -> None:
+    assert any("unless a pair turns by more than pi from one to the next" in line for line in identity("in_degrees").seen)
+
+
+def test_zeros_are_no_slopes() -> None:
+    assert ("f(length, num_heads)", "it gave zeros only") in found("no_slopes").tried
+
+
+@pytest.mark.parametrize(("exceeded", "last"), [(True, None), (False, 99)])
+def test_a_call_that_takes_too_long_shows_no_end_of_a_table(exceeded: bool, last: int | None) -> None:  # noqa: FBT001  what is asked
+    def reach(position: int) -> list[np.ndarray]:
+        if position > 99:
+            raise Refused(str(position), fatal=exceeded, exceeded=exceeded)
+        return []
+
+    assert ends.last(reach) == last
+
+
+def test_an_error_that_wants_a_number_says_nothing_of_another_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "sides.py"
+    path.write_text("import torch\n\ndef turn(x, height, width):\n    return x * torch.arange(height * width)\n")
+
+    assert main(["identify", f"{path}:turn"]) == 2
+    assert "--framework" not in capsys.readouterr().err

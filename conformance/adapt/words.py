@@ -15,6 +15,7 @@ ARRAYS: Mapping[str, str] = {
     "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
     "key_positions": "key_positions k_positions k_pos key_position positions_k memory_position kpos key_pos",
     "relative_positions": "relative_positions relative_position relative_pos rel rel_pos relative distances distance",
+    "like": "like",
     "cos": "cos cosine cosines freqs_cos",
     "sin": "sin sine sines freqs_sin",
     "waves": "waves freqs_cis",
@@ -36,7 +37,8 @@ ARRAYS: Mapping[str, str] = {
 #: Settings to which code gives other names, with all of them.
 NUMBERS: Mapping[str, str] = {
     "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
-    "width": "head_dim dim d d_model d_head hidden_size embedding_dim embed_dim dims channels d_k rotary_dim width n_dims num_dims D",
+    "width": "head_dim dim d d_model d_head hidden_size embedding_dim embedding_dims embed_dim dims channels d_k rotary_dim width n_dims "
+    "num_dims D",
     "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
     "factor": "factor scaling_factor interpolation_factor scale_factor",
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",

@@ -47,7 +47,7 @@ def identify(
     """Say what an undeclared function is, from its values: FILE.py:NAME, MODULE:NAME, or every implementation of an adapter.
 
     Exit status: 0 if every function is an operation that posenc knows and answers every call the same each time, 1 if not,
-    or if the check of the adapter that is printed finds the function wrong.
+    if an adapter declares it to be something else, or if the check of the adapter that is printed finds the function wrong.
     """
     from conformance.calls.status import Status
     from conformance.identify import identify as identified
@@ -62,7 +62,7 @@ def identify(
     warnings.simplefilter("ignore", RuntimeWarning)  # of what NaN and infinities of others come to
     try:
         for each in identified(target, **asked, check=not no_check, limits=limits):
-            known.append(each.known and not each.faults and not (each.checked and each.checked.refuted))
+            known.append(each.known and not (each.faults or each.contradicted or (each.checked and each.checked.refuted)))
             if as_json:
                 documents.append(each.document())  # now, since it asks the function about its declaration
             else:

@@ -1,5 +1,6 @@
 """Recover an encoding of positions from values: sines and cosines with their order, spacing, base, scale and offset; digits; tables."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,42 +24,54 @@ TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2
 
 @dataclass(frozen=True)
 class Encoding:
-    """A function as ``encode(positions)``, which returns rows of numbers, one array for each result."""
+    """A function as ``encode(positions)``, which returns rows of numbers, one array for each result.
+
+    ``batched`` where positions must be those of a batch of one.
+    """
 
     probe: Probe
     counted: bool
     rows: Callable[[np.ndarray], list[np.ndarray]] | None = None
     narrower: "Callable[[], Encoding] | None" = None
+    batched: bool = False
 
     def __call__(self, positions: np.ndarray) -> list[np.ndarray]:
         """Return the rows of the positions."""
         if self.rows is not None:
             return self.rows(positions)
         if not self.counted:
-            return [_rows(part, positions.size) for part in self.probe(positions=positions)]
+            return [_rows(part, positions.size) for part in self.called(positions)]
         length = int(positions.max()) + 1
         if length > LONGEST or positions.min() < 0 or not np.array_equal(positions, np.floor(positions)):
             message = f"positions must be whole and below {LONGEST}"
             raise Refused(message)
-        return [_rows(part, length)[positions.astype(int)] for part in self.probe(tokens=length)]
+        return [_rows(part, length)[positions.astype(int)] for part in self.called(np.arange(length))]
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
         if self.rows is not None:
             return self.rows(np.array([position]))
-        return self.probe(positions=np.array([position]), tokens=position + 1)
+        positions = np.array([position])
+        return [_rows(part, position + 1 if self.counted else 1) for part in self.called(positions)]
+
+    def called(self, positions: np.ndarray) -> list[np.ndarray]:
+        """Return the results of one call as they come."""
+        return self.probe(**self._given(positions))
 
     @property
     def complex(self) -> bool:
         """Whether cosines and sines come as one complex array."""
-        return self.probe.answer({"positions": np.arange(3), "tokens": 3})[1]
+        return self.probe.answer(self._given(np.arange(3)))[1]
+
+    def _given(self, positions: np.ndarray) -> dict[str, object]:
+        return {"positions": positions[None] if self.batched else positions, "tokens": int(positions.max()) + 1, "like": np.zeros((1, 1))}
 
 
 def opened(probe: Probe) -> Encoding:
     """Return the function in the first dtype in which it gives rows, or raise ``Refused``."""
     last = Refused("it gave no result")
-    for dtype in DTYPES:
-        encoding = Encoding(probe.at(dtype), probe.takes("tokens"))
+    for dtype, batched in itertools.product(DTYPES, (False,) if probe.takes("tokens") else (False, True)):
+        encoding = Encoding(probe.at(dtype), probe.takes("tokens"), batched=batched)
         try:
             encoding(np.arange(5))
         except Refused as refusal:
@@ -95,7 +108,7 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     tolerance = TOLERANCE[encoding.probe.dtype]
     first, second = parts
     size = np.hypot(first, second)
-    if first.shape != second.shape or np.ptp(size) > 8 * tolerance * size.max():
+    if first.shape != second.shape or np.ptp(size) > 8 * tolerance * size.max() or not size.any():
         return Identity(None, "two tables, but they are no cosines and sines of the same angles")
     cosine_first = np.abs(first[0]).sum() >= np.abs(second[0]).sum()
     repeat, columns = _repeats(first, second, tolerance)
@@ -107,6 +120,9 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     measured = angles.measured(read, encoding.probe.dtype)
     if measured is None:
         return Identity(None, "cosines and sines at position 0", unseen=("base can't be seen: only position 0 was accepted",))
+    other = rotary.other_calls(measured, read, free=not encoding.counted)
+    if other is not None:
+        return Identity(None, f"tables of cosines and sines, but {other}", {"tables": Seen(repeat)}, unseen=(rotary.CHANGING,))
     sign, pairs = -1.0 if measured.theta[0] < 0 else 1.0, len(columns)
     ladder, candidates = rotary.ladder(measured, sign), taking("positions", axes=["[batch] token pair"] * 2)
     found = rotary.named([ladder], candidates, {"head_dim": 2 * pairs}, encoding.probe.settings, float(np.median(size)))
@@ -146,11 +162,11 @@ def _sinusoids(encoding: Encoding, rows: np.ndarray) -> Identity | None:
     """Return the identity of sines and cosines, or ``None`` where no order of channels makes pairs of one length."""
     width, tolerance = rows.shape[1], TOLERANCE[encoding.probe.dtype]
     odd = bool(width % 2) and not np.abs(rows[:, -1]).max()
-    for layout in LAYOUTS:
+    for layout in LAYOUTS if width > 1 else ():
         sine, cosine = _columns(layout, width // 2)
         size = np.hypot(rows[:, sine], rows[:, cosine])
         scale = float(np.median(size))
-        if width // 2 and np.ptp(size) <= 8 * tolerance * scale and scale > tolerance:
+        if np.ptp(size) <= 8 * tolerance * scale and scale > tolerance:
             found = _waves(encoding, layout, width, scale)
             if found is not None:
                 odds = {"odd": Seen("zero_column")} if odd else {}
@@ -255,7 +271,7 @@ def _unknown(encoding: Encoding) -> Identity:
     step = np.diff(encoding(np.arange(8))[0], axis=0)
     if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
         return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
-    what = "rows that are no sines and cosines and no digits: learned, or a formula that isn't known"
+    what = "rows that are no sines and cosines, and no digits with the lowest first: learned, or a formula that isn't known"
     return Identity(None, what, seen=(_end(encoding),))
 
 
@@ -263,5 +279,5 @@ def _end(encoding: Encoding) -> str:
     """Say where a table ends."""
     last = reach.last(encoding.reach)
     if last is None:
-        return f"position {reach.FARTHEST} is still taken"
+        return f"no position up to {reach.FARTHEST} is refused"
     return f"the last position that is taken is {last}: a table of {last + 1} rows"

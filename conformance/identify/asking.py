@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import FATAL, Outcome, TimedOut
+from conformance.calls.outcomes import FATAL, Exhausted, Outcome, TimedOut
 from conformance.calls.subject import CallFailedError
 from conformance.identify.inside import SEPARATOR
 from conformance.isolate import replies
@@ -45,12 +45,15 @@ class Signature:
 
 
 class Refused(Exception):  # noqa: N818  an answer, not an error
-    """The function gave no result for a call, and why; ``fatal`` where its process came to an end, or had to."""
+    """The function gave no result for a call, and why.
 
-    def __init__(self, reason: str, *, fatal: bool = False) -> None:
+    ``fatal`` where its process came to an end, or had to; ``exceeded`` where it had to for the time or the memory of a call.
+    """
+
+    def __init__(self, reason: str, *, fatal: bool = False, exceeded: bool = False) -> None:
         """Say why."""
         super().__init__(reason)
-        self.fatal = fatal
+        self.fatal, self.exceeded = fatal, exceeded
 
     @property
     def hopeless(self) -> bool:
@@ -144,7 +147,8 @@ class Strangers(Session):
         try:
             return self._twice(index, header, arrays)
         except CallFailedError as error:
-            raise Refused(_words(error.outcome), fatal=isinstance(error.outcome, FATAL)) from error
+            outcome = error.outcome
+            raise Refused(_words(outcome), fatal=isinstance(outcome, FATAL), exceeded=isinstance(outcome, TimedOut | Exhausted)) from error
 
 
 def request(

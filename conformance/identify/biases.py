@@ -162,9 +162,10 @@ def identify(bias: Bias) -> Identity:
     function = _function(bias, values, hidden, COARSE[bias.probe.dtype])
     found = function or _rounded(bias, values, hidden) or _of_offset(bias, values, hidden)
     mask = MASK if hidden.any() else "no mask: later keys get finite numbers"
-    masked = bool(np.all(np.isneginf(values[hidden])))
-    operation = found.operation if masked else None
-    return replace(found, seen=(*found.seen, mask), operation=operation, masked=masked and bool(hidden.any()))
+    if not np.all(np.isneginf(values[hidden])):
+        finite = f"{mask}, by {values[hidden].max():g} and not -inf: no declaration says that"
+        return replace(found, seen=(*found.seen, finite), operation=None, values_of=found.operation or found.values_of)
+    return replace(found, seen=(*found.seen, mask), masked=bool(hidden.any()))
 
 
 def table_of(heads: int, rows: int) -> np.ndarray:

@@ -101,11 +101,11 @@ def with_heads(operation: Operation) -> bool:
 def _encoding(view: Encoding, identity: Identity) -> Words | None:
     """Return how tables are laid out, or ``None`` for rows in more axes than theirs, and sines before cosines."""
     shown = {name: str(identity.parameters[name].value) for name in ("tables", "order") if name in identity.parameters}
-    rows = view.probe(positions=np.arange(3), tokens=3)
-    if shown.get("order", "").startswith("sine") or any(part.ndim != 2 for part in rows):
+    axes = view.called(np.arange(3))[0].ndim - view.batched
+    if shown.get("order", "").startswith("sine") or axes != 2 or (view.batched and "tables" not in shown):
         return None
     tables = shown.get("tables", "").partition(":")[0]
-    return _words(tables=tables if tables in ("tiled", "repeated") else "")
+    return _words(tables=tables if tables in ("tiled", "repeated") else "", rows="each" if view.batched else "")
 
 
 def _bias(view: Bias) -> Words | None:

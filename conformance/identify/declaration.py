@@ -176,12 +176,13 @@ class Declaration:
         moved = self.identity.parameters.get("offset")
         own = "offset" in operations()[str(self.identity.operation)].parameters
         places = "positions" if moved is None or own else f"positions - {moved.value:g}"
-        value = self.call({"positions": places, "tokens": "len(positions)"})
+        places = f"{'(' + places + ')' if ' ' in places else places}[None]" if view.batched else places
+        value = self.call({"positions": places, "tokens": "len(positions)", "like": "xp.zeros((1, 1))"})
         if "tables" not in self.identity.parameters:
             return [f"return {value}.reshape(len(positions), -1)"]
         swapped = str(self.identity.parameters["order"].value).startswith("sine")
         how = str(self.identity.parameters["tables"].value)
-        part = "[:, : head_dim // 2]" if how.startswith("tiled") else "[:, ::2]" if how.startswith("repeated") else ""
+        part = "[:, : table.shape[-1] // 2]" if how.startswith("tiled") else "[:, ::2]" if how.startswith("repeated") else ""
         lines = [f"{'sin, cos' if swapped else 'cos, sin'} = {value}"]
         if view.complex:
             lines = [f"waves = {value}", "cos, sin = waves.real, waves.imag"]

@@ -75,7 +75,7 @@ class _Asking:
         if right and isinstance(right[0], str | bool):
             return Setting(name, seen, right)
         if any(found is not None and found.value != seen.value for found in answers.values()):
-            return Setting(name, seen, None, "changes, but not to what is asked for")
+            return Setting(name, seen, (seen.value,), "changes, but not to what is asked for")
         return self._fixed(name, seen, answers)
 
     def _fixed(self, name: str, seen: Seen, answers: Mapping[object, Seen | None]) -> Setting:

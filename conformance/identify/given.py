@@ -16,14 +16,14 @@ LEARNED = np.array([0.5, -0.25, 1.5])
 
 def identify(probe: Probe) -> Identity:
     """Return which of the operations that take such arrays gives the same, and for which parameters."""
-    candidates = taking(*probe.plan.probed)
-    learned = {name: np.roll(LEARNED, shift) for shift, name in enumerate(name for name in probe.plan.probed if name not in PLACES)}
+    candidates = taking(*probe.plan.arrays)
+    learned = {name: np.roll(LEARNED, shift) for shift, name in enumerate(name for name in probe.plan.arrays if name not in PLACES)}
     defaults = {name: parameter.default for name, parameter in candidates[0].parameters.items()}
     arrays = constrained(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
-    value = probe(**arrays)[0]
+    bias = Bias(probe, learned={name: arrays[name] for name in learned})
+    value = bias(*(arrays[name] for name in PLACES))
     found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings)
     if found is None:
         names = " or ".join(candidate.name for candidate in candidates)
-        return Identity(None, f"a function of {', '.join(probe.plan.probed)}, but not {names}")
-    view = Bias(probe, learned={name: arrays[name] for name in learned})
-    return Identity(found.operation.name, found.operation.summary, found.parameters, (), found.notes, view)
+        return Identity(None, f"a function of {', '.join(probe.plan.arrays)}, but not {names}")
+    return Identity(found.operation.name, found.words, found.parameters, (), found.notes, bias)

@@ -12,7 +12,7 @@ from conformance.adapt.words import roles
 from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
-from conformance.identify.probe import FAR, Probe
+from conformance.identify.probe import FAR, FIRST, Probe
 from conformance.identify.rules import sibling
 from conformance.spec.declarations import operations
 
@@ -88,7 +88,7 @@ def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
     except Refused:
         return False
     seen, again = identity.parameters, other.parameters
-    shown = {"base", "rotary_dim"} & {*seen, *again}
+    shown = {"base", "factor", "rotary_dim"} & {*seen, *again}
     alike = all(name in seen and name in again and seen[name].holds(again[name].value) for name in shown)
     return alike and other.operation == identity.operation
 
@@ -248,14 +248,17 @@ def _encode(probe: Probe) -> Identity:
         return _bias(probe)
     if probe.takes("tokens") and not np.all(np.isfinite(encoding(np.arange(5))[0])):
         return _bias(probe)
-    if probe.takes("width"):
-        narrower = probe.having(width=int(probe.settings["width"]) // 2)
+    sized = "width" in (*probe.plan.needs, *probe.plan.optional.values())
+    if sized:
+        narrower = probe.having(width=int(probe.settings.get("width", FIRST["width"])) // 2)
         encoding = replace(encoding, narrower=lambda: additive.opened(narrower))
     identity = additive.identify(encoding)
-    if probe.takes("width"):
-        width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width))))
-    else:
-        width = {"dim": Seen(int(encoding(np.arange(2))[0].shape[1]))} if _has(identity, "dim") else {}
+    if probe.takes("like") and "tables" not in identity.parameters:
+        message = "it gives no cosines and sines"
+        raise Refused(message)
+    width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width)))) if sized else {}
+    if not probe.takes("width") and _has(identity, "dim"):
+        width["dim"] = Seen(int(encoding(np.arange(2))[0].shape[1]))
     return replace(identity, view=encoding, parameters={**identity.parameters, **width}, unseen=(*identity.unseen, *_untold(width)))
 
 

@@ -42,6 +42,9 @@ def one(probe: Probe) -> np.ndarray:
     if not np.all(np.isfinite(value)):
         message = "it gave numbers that aren't finite"
         raise Refused(message)
+    if not np.any(value):
+        message = "it gave zeros only"
+        raise Refused(message)
     return np.asarray(value.squeeze())
 
 

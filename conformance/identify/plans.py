@@ -3,7 +3,7 @@
 import ast
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.adapt.selection import SelectionError
 from conformance.adapt.words import PROBED, SETTINGS, roles
@@ -31,18 +31,23 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("q", "k", "waves"): "apply",
     ("x", "positions", "short_factors", "long_factors"): "rotary",
     ("x", "positions", "factors"): "rotary",
+    ("like", "positions"): "encode",
+    ("like", "tokens"): "encode",
     ("positions",): "encode",
     ("tokens",): "encode",
     ("positions", "table"): "lookup",
     ("relative_positions",): "bucket",
     ("query_positions", "key_positions"): "bias",
     ("query_tokens", "key_tokens"): "bias",
+    ("key_tokens",): "bias",
     ("table", "query_positions", "key_positions"): "bias",
     ("table", "query_tokens", "key_tokens"): "bias",
     ("table", "tokens"): "bias",
     ("short_factors", "long_factors"): "numbers",
     (): "numbers",
 }
+#: The arrays that counts of tokens stand for.
+COUNTED = {"query_tokens": ("query_positions",), "key_tokens": ("key_positions",), "tokens": ("query_positions", "key_positions")}
 #: The name that a role has in an operation, where it is another one.
 SPELLED = {"head_dim": "width", "dim": "width", "offset": "shift"}
 #: What code without telling names is tried as, by the number of its arguments.
@@ -94,9 +99,14 @@ class Plan:
         given = "given" if any("batch" not in " ".join(known.arrays.values()).split() for known in self.operations()) else None
         return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), given)
 
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays of an operation that probing fills, or of which it says how many there are."""
+        return tuple(array for role in self.probed for array in COUNTED.get(role, (role,)))
+
     def operations(self) -> list[Operation]:
-        """Return the operations that take such arrays: all, of vectors or counts, that turn them; else those that take exactly these."""
-        return [known for known in operations().values() if {*known.arrays} == {*self.probed}]
+        """Return the operations that take exactly these arrays."""
+        return [known for known in operations().values() if {*known.arrays} == {*self.arrays}]
 
     def words(self) -> str:
         """Return the call as one would write it."""
@@ -128,14 +138,17 @@ def said(form: str) -> Plan:
 def candidates(signature: Signature) -> Iterator[Plan]:
     """Yield ways to call a function, the likeliest first, none twice."""
     seen: list[Plan] = []
-    for plan in itertools.chain(_named(signature), _contracts(signature)):
-        if plan.kind is not None and plan not in seen:
-            seen.append(plan)
-            yield plan
-    for plan in () if seen else _usual(signature):
-        if plan.kind is not None and plan not in seen:
-            seen.append(plan)
-            yield plan
+    for ways in (itertools.chain(_named(signature), _contracts(signature)), _usual(signature)):
+        for plan in () if seen else itertools.chain.from_iterable((_of_tables(way), way) for way in ways):
+            if plan.kind is not None and plan not in seen:
+                seen.append(plan)
+                yield plan
+
+
+def _of_tables(plan: Plan) -> Plan:
+    """Return how a maker of tables is called that takes vectors for their dtype only."""
+    first = tuple("like" if role == "x" else role for role in plan.arguments)
+    return replace(plan, arguments=first, keywords={name: "like" if role == "x" else role for name, role in plan.keywords.items()})
 
 
 def contract(operation: str) -> Plan:

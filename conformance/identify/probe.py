@@ -64,7 +64,8 @@ class Probe:
         try:
             returned = self.answer(arrays)[0]
         except Refused as refusal:
-            self._note(arrays, str(refusal))
+            if not refusal.exceeded:  # another time it may not
+                self._note(arrays, str(refusal))
             raise
         self._note(arrays, returned)
         return returned

@@ -13,22 +13,30 @@ Reach = Callable[[int], Sequence[np.ndarray]]
 
 
 def taken(reach: Reach, position: int) -> bool:
-    """Whether a position is answered."""
+    """Whether a position is answered, or would be within wider limits: a call that exceeds them shows no end of a table."""
     try:
         reach(position)
-    except Refused:
-        return False
+    except Refused as refusal:
+        return refusal.exceeded
     return True
 
 
 def from_zero(reach: Reach, end: int | None, start: int = 0) -> bool:
     """Whether positions below 0 are refused, or read a table that has an end from there; 0 reads the row ``start`` of it."""
     below = -1 - start
-    return not taken(reach, -1) or (end is not None and taken(reach, below) and all(map(np.array_equal, reach(below), reach(end))))
+    return not taken(reach, -1) or (end is not None and _alike(reach, below, end))
+
+
+def _alike(reach: Reach, position: int, other: int) -> bool:
+    """Whether two positions are answered alike."""
+    try:
+        return all(map(np.array_equal, reach(position), reach(other)))
+    except Refused:
+        return False
 
 
 def last(reach: Reach, farthest: int = FARTHEST) -> int | None:
-    """Return the last position that is answered, ``None`` where the farthest still is."""
+    """Return the last position that is taken, ``None`` where the farthest still is."""
     if taken(reach, farthest):
         return None
     low, high = 0, farthest

@@ -55,7 +55,8 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
             untried = tuple(dict.fromkeys(each.plan.words() for each in (probe, *probes)))
             break
         except Refused as refusal:
-            tried.append((probe.plan.words(), str(refusal)))
+            tables = said is None and probe.takes("like")  # tried of everything that takes vectors, and nothing to tell of most
+            tried += [] if tables else [(probe.plan.words(), str(refusal))]
             late = late or _refused_late(probe.seen or [])
             asked = asked if any(map(_answered, asked)) else (*asked, *(probe.seen or ()))
             endings += refusal.fatal
@@ -66,7 +67,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
             return Found(signature, None, None, tuple(tried), endings, asked=tuple(probe.seen or ()), broken=error)
         if identity.operation is not None:
             whole, called = _by_contract(*_by_factor(probe, identity))
-            return Found(signature, whole, called, tuple(tried), asked=tuple(called.seen or ()))
+            return Found(signature, whole, _answered_in(whole, called), tuple(tried), asked=tuple(called.seen or ()))
         if probe.plan.guessed and identity.values_of is None:
             tried.append((probe.plan.words(), f"no known scheme ({identity.what})"))
             guessed, asked = True, asked or tuple(probe.seen or ())
@@ -76,7 +77,13 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         return Found(signature, _unknown(signature), None, tuple(tried), asked=asked)
     identity_, probe_ = best or (None, None)
     asked = asked if probe_ is None else tuple(probe_.seen or ())
-    return Found(signature, identity_, probe_, tuple(tried), endings, untried, late, asked)
+    shown = None if probe_ is None or identity_ is None else _answered_in(identity_, probe_)
+    return Found(signature, identity_, shown, tuple(tried), endings, untried, late, asked)
+
+
+def _answered_in(identity: Identity, probe: Probe) -> Probe:
+    """Return a call in the dtype in which it was answered."""
+    return probe.at(getattr(identity.view, "probe", probe).dtype)
 
 
 def _answered(exchange: Exchange) -> bool:

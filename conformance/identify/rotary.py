@@ -115,7 +115,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     parameters = _shape(turns, found)
     if measured is None:
         return Identity(None, "a rotation in pairs at position 0", parameters, (), (ONLY_ZERO,))
-    other = _other_calls(turns, measured, read)
+    other = other_calls(measured, read, free=turns.positions == "any")
     if other is not None:
         return Identity(None, f"a rotation in pairs, but {other}", parameters, unseen=(CHANGING,))
     offset = measured.offset
@@ -151,9 +151,9 @@ def _against(asked: Mapping[str, Any], parameters: Mapping[str, Seen]) -> int:
     return sum(name in asked and not seen.holds(asked[name]) for name, seen in parameters.items())
 
 
-def _other_calls(turns: Turns, measured: Measured, read: Read) -> str | None:
+def other_calls(measured: Measured, read: Read, *, free: bool) -> str | None:
     """Say where the first positions are turned by other angles: alone, or among many tokens."""
-    first, last = np.arange(FIRST), LONGEST if turns.positions != "any" else MANY
+    first, last = np.arange(FIRST), MANY if free else LONGEST
     beside = np.append(first, max(FIRST, measured.farthest))
     seen = [(words, _first(read, positions)) for positions, words in (
         (beside, f"beside position {beside[-1]}"), (first, "alone"), (np.arange(last), f"among {last} tokens"),
@@ -310,7 +310,7 @@ def _real(measured: Measured, read: Read) -> str:
         return "real positions: accepted"
     if off[0] < SMALL:
         return f"real positions: accepted, and rounded: {between[off >= SMALL][0]:g} isn't turned by its own angle"
-    return "real positions: accepted, and not turned by their own angle"
+    return "real positions: accepted, and not turned by their own angle, unless a pair turns by more than pi from one to the next"
 
 
 def _negative(measured: Measured, read: Read) -> str:

@@ -49,6 +49,18 @@ class Told:
         """Whether a scheme was recognised."""
         return self.identity is not None and self.identity.operation is not None
 
+    @property
+    def contradicted(self) -> str | None:
+        """How what an adapter declares goes against what was found, in words; nothing where it doesn't, or none declares it."""
+        if self.found.signature.declared is None or self.identity is None:
+            return None
+        operation, known = self.found.signature.declared
+        found = restrictions(self.settings)
+        differ = [name for name in known if name in found and _values(known[name]) != _values(found[name])]
+        if operation != self.identity.operation:
+            return f"declared as {operation}: that isn't what its values show"
+        return f"declared with another {', '.join(differ)}" if differ else None
+
     def declaration(self) -> str | None:
         """Return the text to paste, asking the function about it unless it is known."""
         if self.text is not None:
@@ -71,6 +83,7 @@ class Told:
             "operation": identity.operation,
             "values_of": identity.values_of,
             "declared": self.found.signature.declared,
+            "contradicted": self.contradicted,
             "what": identity.what,
             "call": self.found.probe.plan.words() if self.found.probe else None,
             "parameters": {name: _seen(seen) for name, seen in identity.parameters.items()},
@@ -131,17 +144,9 @@ def _head(identity: Identity) -> Line:
 
 def _declared(told: Told) -> Iterator[Line]:
     """Yield how what an adapter declares goes with what was found."""
-    declared = told.found.signature.declared
-    if declared is None or told.identity is None:
-        return
-    operation, known = declared
-    found = restrictions(told.settings)
-    differ = [name for name in known if name in found and _values(known[name]) != _values(found[name])]
-    if operation != told.identity.operation:
-        yield "bad", f"{INDENT}declared as {operation}: that isn't what its values show"
-    elif differ:
-        yield "bad", f"{INDENT}declared with another {', '.join(differ)}"
-    else:
+    if told.contradicted is not None:
+        yield "bad", f"{INDENT}{told.contradicted}"
+    elif told.found.signature.declared is not None:
         yield "good", f"{INDENT}declared as that"
 
 
