@@ -186,6 +186,17 @@ def test_a_case_is_put_to_every_implementation_by_its_label(tmp_path: Path, caps
     assert "rope.rotate/half-layout (a): error: for a\nrope.rotate/half-layout (b): error: for b\n" in shown
 
 
+def test_an_answer_that_is_no_result_ends_no_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replies = '{"id": request["id"], "replies": [{"results": {"result": {**x, "base64": "AAA"}}}]}'
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", replies), encoding="utf-8")
+
+    main(["protocol", "replay", "rope.rotate/half-layout", "rope.rotate/far", "--command", f"{sys.executable} {path}"])
+
+    told = ": not a result: result must be base64, got 'AAA'\n"
+    assert f"rope.rotate/half-layout{told}rope.rotate/far{told}" in capsys.readouterr().out
+
+
 def test_what_a_program_says_moves_no_cursor_and_a_case_outside_of_its_declaration_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,12 +7,13 @@ import numpy as np
 
 from conformance.adapt.adapter import Adapter, Implementation
 from conformance.adapt.selection import verify_names
-from conformance.calls.outcomes import Failed
+from conformance.calls.outcomes import Failed, Reason
 from conformance.calls.subject import Reply
 from conformance.isolate.tree import Tree
 from conformance.judge.judge import compare
 from conformance.protocol import lines
 from conformance.protocol.command import adapted
+from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
@@ -81,7 +82,11 @@ def _told(name: str, vector: Vector, answer: dict[str, object], dtype: str) -> I
             yield f"{name}: {kind}: {answer[kind]}"
             return
     results = answer["results"]
-    got = {name: lines.array(name, said) for name, said in results.items()} if isinstance(results, dict) else {}
+    try:
+        got = {part: lines.array(part, said) for part, said in results.items()} if isinstance(results, dict) else {}
+    except ProtocolError as error:
+        yield f"{name}: {Reason.MALFORMED.value}: {error}"
+        return
     outcome = compare(vector, _reply(got), dtype, REQUIRED[dtype]).outcome
     told = f"{outcome.reason.value}: {outcome.message}" if isinstance(outcome, Failed) else type(outcome).__name__.lower()
     yield f"{name}: {told}"
