@@ -22,7 +22,7 @@ OFFERED = {
         "alibi.bias", "alibi.slopes", "axial_rope.rotate", "dynamic_ntk.frequencies",
         "dynamic_ntk.rotate", "learned.add", "learned.encode", "llama3.frequencies", "llama3.rotate",
         "longrope.attention_factor",
-        "longrope.frequencies", "longrope.rotate", "ntk_aware.frequencies", "ntk_aware.rotate", "partial_rope.rotate",
+        "longrope.frequencies", "longrope.rotate", "mrope.rotate", "ntk_aware.frequencies", "ntk_aware.rotate", "partial_rope.rotate",
         "position_interpolation.frequencies", "position_interpolation.rotate", "proportional_rope.frequencies",
         "proportional_rope.rotate", "relative_bias.bias", "rope.apply", "rope.attend",
         "rope.frequencies", "rope.gradient", "rope.rotate", "rope.rotate_query_key", "rope.tables", "rope.weights", "shaw.attend",

@@ -79,7 +79,7 @@ def reference(operation: Operation, call: Arguments) -> list[np.ndarray]:
 
 def placed(call: Arguments) -> dict[str, np.ndarray]:
     """Return the positions of a call, those on each axis by themselves."""
-    several = "axes" in call.parameters
+    several = any(isinstance(value, tuple) for value in call.parameters.values())
     return {
         f"{name} {axis}": array[..., axis] if several else array
         for name, array in call.arrays.items() if is_position(name)

@@ -49,6 +49,7 @@ NUMBERS: Mapping[str, str] = {
     "num_buckets": "num_buckets n_buckets buckets",
     "max_distance": "max_distance max_dist",
     "bits": "bits num_bits n_bits",
+    "sections": "sections mrope_section mrope_sections",
     "shift": "offset",
 }
 

@@ -16,7 +16,7 @@ Candidates = Mapping[str, Sequence[object]]
 Settings = dict[str, Any]
 
 #: How often numbers are drawn again for one combination of conventions, before it is taken to have none.
-TRIES = 60
+TRIES = 200
 #: The same where a predicate of the declaration is asked, which may take a few values of two numbers together.
 TRIES_BY_PREDICATE = 400
 #: Every so many calls the numbers are those of one released model, where one is inside the declaration.

@@ -13,8 +13,8 @@ from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES, arranged, restored
 
-#: Where tokens stand, a multiple of it on every axis: far enough for slow pairs, and nearer where those are refused.
-PLACES = (np.array([0, 1, 3, 8, 4_001]), np.array([0, 1, 3, 8, 101]), np.array([0, 1, 2, 3, 4]))
+#: Where tokens stand, a multiple of it on every axis: far enough for slow pairs, and nearer where those are refused or too coarse.
+FAR, NEAR, FEW = np.array([0, 1, 3, 8, 4_001]), np.array([0, 1, 3, 8, 101]), np.array([0, 1, 2, 3, 4])
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim")
 COUNTS, WIDTHS = (2, 3), (64, 48, 96, 32, 128)
 
@@ -63,7 +63,7 @@ def rotate(probe: Probe) -> Identity:
     for dtype in DTYPES:
         grid = Grid(probe.at(dtype), sum(axes), len(axes), ORDERS[0], rows=False)
         try:
-            return replace(_identified(grid, axes, PLACES[0], Confidence.LIKELY), view=grid)
+            return _identified(grid, axes, NEAR, Confidence.LIKELY)
         except Refused as refused:
             refusal = refused
     raise refusal
@@ -72,7 +72,7 @@ def rotate(probe: Probe) -> Identity:
 def found(probe: Probe) -> Identity | None:
     """Return what a function is that takes a position on each of several axes, if it takes such."""
     for grid in _ways(probe):
-        for places in PLACES:
+        for places in (FAR, NEAR, FEW):
             try:
                 axes = _widths(grid, places)
                 identity = _identified(grid, axes, places, Confidence.CERTAIN) if axes else None

@@ -135,7 +135,9 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
 
 def usual(role: str, plan: Plan) -> object:
     """Return what a setting is first: what operations on the same arrays declare, where one does."""
-    known = (*plan.operations(), *operations().values())
+    told = {need for need in plan.needs if need in SETTINGS}
+    whole = [one for one in plan.operations() if told <= {SPELLED.get(name, name) for name in one.parameters}]
+    known = (*whole, *plan.operations(), *operations().values())
     parameter = next(one.parameters[name] for one in known for name in one.parameters if SPELLED.get(name, name) == role)
     if role in FIRST:
         return FIRST[role]

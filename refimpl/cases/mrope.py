@@ -43,7 +43,7 @@ CASES = (
                 layout="half", sizes={"head": 1}, positions=[[17, 30, 44]]),
     rotate_case("qwen3-vl", "turns that end a pair too late", head_dim=128, sections=(24, 20, 20), base=5_000_000.0, layout="half",
                 order="interleaved", sizes={"head": 1}, positions=[[1_017, 30, 44]]),
-    rotate_case("ernie-4.5-vl", "time in the first section, as the list has it last", head_dim=128, sections=(20, 22, 22), base=500_000.0,
+    rotate_case("ernie-4-5-vl", "time in the first section, as the list has it last", head_dim=128, sections=(20, 22, 22), base=500_000.0,
                 order="first_last", sizes={"head": 1}, positions=[[17, 130, 44]]),
     small_case("byte-boundary", "positions in bfloat16, exact to 256 only", positions=[[255, 3], [256, 257], [5, 256]]),
     small_case("half-boundary", "positions in float16, exact to 2048 only", positions=[[2_047, 1], [2, 2_049], [2_048, 2_047]]),
