@@ -266,12 +266,18 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
             return tuple(value), ""
         else:
             return _ordered(key, value, rope, own, notes)
+    for key, value in rope.given(("rope_type", "type")):
+        if value == "mrope":
+            notes.find("warning", "no-sections", key, value, "stand beside mrope_section: read as rope, which it is on text alone")
     return (), ""
 
 
 def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Notes) -> tuple[tuple[int, ...], str]:
     """Return sections in the order of the positions, and which pairs follow which axis."""
     switch = rope.get("mrope_interleaved")
+    if switch is not None and type(switch) is not bool:
+        notes.find("error", "bad-value", rope.name("mrope_interleaved"), switch, "be true or false")
+        return (), ""
     order = own.axes_order if switch is None else "interleaved" if switch is True else "contiguous"
     axes = (value[-1], *value[:-1]) if order == "first_last" else tuple(value)
     try:
