@@ -58,7 +58,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
             tables = said is None and probe.takes("like")  # tried of everything that takes vectors, and nothing to tell of most
             tried += [] if tables else [(probe.plan.words(), str(refusal))]
             late = late or _refused_late(probe.seen or [])
-            asked = asked if any(map(_answered, asked)) else (*asked, *(probe.seen or ()))
+            asked = asked if tables or any(map(_answered, asked)) else (*asked, *(probe.seen or ()))
             endings += refusal.fatal
             if endings == FEWEST:
                 break
