@@ -4,7 +4,6 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.identify import plans
-from conformance.identify.asking import OutOfTimeError, Refused, Strangers
+from conformance.identify.asking import OutOfTimeError, Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Identity
 from conformance.identify.following import settings
@@ -27,7 +26,6 @@ from conformance.isolate.targets import TargetError
 
 FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
-AFTER_OTHERS = "a call that was refused after others is answered when it is asked alone, in a fresh worker"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What an exception names where arrays of NumPy, or of another library, came to code for others.
 OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object")}
@@ -99,23 +97,14 @@ def _told(strangers: Strangers, found: Found) -> Told:
 
 
 def _steadied(strangers: Strangers, told: Told) -> Told:
-    """Return it with what changes the answers besides the calls, unless its check has just shown that nothing does."""
-    if told.checked is not None and told.checked.conforms:
-        return told
-    found, changing = told.found, unsteady(strangers, told.found.asked)
+    """Return it with what changes the answers besides the calls."""
+    found, checked = told.found, told.checked is not None and told.checked.conforms
+    changing = unsteady(strangers, found.asked, found.before, checked=checked)
     if changing is None:
-        return replace(told, faults=(*told.faults, *_answered_alone(strangers, found)))
+        return told
     if changing.what == FROM_CALL_TO_CALL and (found.identity is None or found.identity.operation is None):
         found = replace(found, identity=Identity(None, UNSTEADY), probe=None, tried=())
     return replace(told, found=replace(found, broken=None), faults=(*told.faults, str(changing)))
-
-
-def _answered_alone(strangers: Strangers, found: Found) -> Iterator[str]:
-    """Yield in words that a call that was refused is answered where nothing was called before it."""
-    if found.refused is not None:
-        with strangers.fresh() as session, suppress(OutOfTimeError, Refused):
-            replace(found.refused.probe, strangers=session).answer(found.refused.arrays)
-            yield AFTER_OTHERS
 
 
 def _checked(target: str, told: Told, limits: Limits | None, strangers: Strangers) -> Checked | None:

@@ -65,7 +65,7 @@ class Probe:
             returned = self.answer(arrays)[0]
         except Refused as refusal:
             if not refusal.exceeded:  # another time it may not
-                self._note(arrays, str(refusal))
+                self._note(arrays, refusal)
             raise
         self._note(arrays, returned)
         return returned
@@ -85,7 +85,7 @@ class Probe:
         """Whether the function answers calls as it did before, to the bit."""
         return all(exchange.again(self.at(exchange.probe.dtype)) for exchange in exchanges)
 
-    def _note(self, arrays: Mapping[str, Any], answer: list[np.ndarray] | str) -> None:
+    def _note(self, arrays: Mapping[str, Any], answer: list[np.ndarray] | Refused) -> None:
         if self.seen is not None:
             given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arrays.items()}  # written to later
             self.seen.append(Exchange(replace(self, seen=None), given, answer))
@@ -109,15 +109,20 @@ class Exchange:
 
     probe: Probe
     arrays: Mapping[str, Any]
-    answer: list[np.ndarray] | str
+    answer: list[np.ndarray] | Refused
+
+    @property
+    def answered(self) -> bool:
+        """Whether arrays came back."""
+        return not isinstance(self.answer, Refused)
 
     def again(self, probe: Probe) -> bool:
         """Whether the same comes back."""
         try:
             answer = probe.answer(self.arrays)[0]
         except Refused as refusal:
-            return str(refusal) == self.answer
-        return not isinstance(self.answer, str) and len(answer) == len(self.answer) and all(map(traces.equal, answer, self.answer))
+            return str(refusal) == str(self.answer)
+        return not isinstance(self.answer, Refused) and len(answer) == len(self.answer) and all(map(traces.equal, answer, self.answer))
 
 
 def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping[str, Any]) -> Probe:

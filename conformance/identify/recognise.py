@@ -1,6 +1,5 @@
 """Find a way to call a function that shows what it is."""
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,8 +23,8 @@ FEWEST = 3
 class Found:
     """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process.
 
-    ``untried`` are those for which no time was left; ``refused`` was refused after another call was answered. ``asked`` are calls with
-    their answers; ``broken`` is what broke off the look at them.
+    ``untried`` are those for which no time was left; ``asked`` are calls with their answers, ``before`` those on tables that were tried
+    before them; ``broken`` is what broke off the look at them.
     """
 
     signature: Signature
@@ -34,8 +33,8 @@ class Found:
     tried: tuple[tuple[str, str], ...] = ()
     ended: int = 0
     untried: tuple[str, ...] = ()
-    refused: Exchange | None = None
     asked: tuple[Exchange, ...] = ()
+    before: tuple[Exchange, ...] = ()
     broken: Exception | None = None
 
 
@@ -46,8 +45,8 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     endings, guessed = 0, False
     probes = _probes(strangers, signature, said, given)
     untried: tuple[str, ...] = ()
-    late: Exchange | None = None
     asked: tuple[Exchange, ...] = ()
+    before: tuple[Exchange, ...] = ()
     for probe in probes:
         try:
             identity = look(probe)
@@ -57,28 +56,28 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         except Refused as refusal:
             tables = said is None and probe.takes("like")  # tried of everything that takes vectors, and nothing to tell of most
             tried += [] if tables else [(probe.plan.words(), str(refusal))]
-            late = late or _refused_late(probe.seen or [])
-            asked = asked if tables or any(map(_answered, asked)) else (*asked, *(probe.seen or ()))
+            before = (*before, *(probe.seen or ())) if tables else before
+            asked = asked if tables or _any_answered(asked) else (*asked, *(probe.seen or ()))
             endings += refusal.fatal
             if endings == FEWEST:
                 break
             continue
         except Exception as error:  # noqa: BLE001  answers that change may break anything; where they don't, it is raised
-            return Found(signature, None, None, tuple(tried), endings, asked=tuple(probe.seen or ()), broken=error)
+            return Found(signature, None, None, tuple(tried), endings, asked=tuple(probe.seen or ()), before=before, broken=error)
         if identity.operation is not None:
             whole, called = _by_contract(*_by_factor(probe, identity))
-            return Found(signature, whole, _answered_in(whole, called), tuple(tried), asked=tuple(called.seen or ()))
+            return Found(signature, whole, _answered_in(whole, called), tuple(tried), asked=tuple(called.seen or ()), before=before)
         if probe.plan.guessed and identity.values_of is None:
             tried.append((probe.plan.words(), f"no known scheme ({identity.what})"))
             guessed, asked = True, asked or tuple(probe.seen or ())
         elif best is None or (identity.values_of is not None and best[0].values_of is None):
             best = (identity, probe)
     if best is None and guessed and not untried:
-        return Found(signature, _unknown(signature), None, tuple(tried), asked=asked)
+        return Found(signature, _unknown(signature), None, tuple(tried), asked=asked, before=before)
     identity_, probe_ = best or (None, None)
     asked = asked if probe_ is None else tuple(probe_.seen or ())
     shown = None if probe_ is None or identity_ is None else _answered_in(identity_, probe_)
-    return Found(signature, identity_, shown, tuple(tried), endings, untried, late, asked)
+    return Found(signature, identity_, shown, tuple(tried), endings, untried, asked, before)
 
 
 def _answered_in(identity: Identity, probe: Probe) -> Probe:
@@ -86,14 +85,8 @@ def _answered_in(identity: Identity, probe: Probe) -> Probe:
     return probe.at(getattr(identity.view, "probe", probe).dtype)
 
 
-def _answered(exchange: Exchange) -> bool:
-    return not isinstance(exchange.answer, str)
-
-
-def _refused_late(seen: Sequence[Exchange]) -> Exchange | None:
-    """Return the first call that was refused after one was answered."""
-    after = itertools.dropwhile(lambda exchange: not _answered(exchange), seen)
-    return next(itertools.filterfalse(_answered, after), None)
+def _any_answered(asked: Sequence[Exchange]) -> bool:
+    return any(exchange.answered for exchange in asked)
 
 
 def _unknown(signature: Signature) -> Identity:

@@ -1,5 +1,6 @@
 """Ask the same again: whether answers change although calls don't, and what they change with."""
 
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,26 +37,37 @@ class Unsteady:
         return f"{self.what}: {self.example}"
 
 
-def unsteady(strangers: Strangers, seen: Sequence[Exchange]) -> Unsteady | None:
-    """Return what changes the answers besides the calls: nothing that can be seen, calls before, a process, or the order of sets."""
-    asked = [each for each in seen if not isinstance(each.answer, str)][-FEW:] or list(seen[:1])
+def unsteady(
+    strangers: Strangers, seen: Sequence[Exchange], before: Sequence[Exchange] = (), *, checked: bool = False
+) -> Unsteady | None:
+    """Return what changes the answers besides the calls: nothing that can be seen, calls before, a process, or the order of sets.
+
+    ``before`` are calls that were made before those seen. Code that is ``checked`` gave the same in other workers just now: it is only
+    called again, since what changes in few calls may not have changed in those of its check.
+    """
+    seen, before = (seen, before) if seen else (before, ())
+    answered = [each for each in seen if each.answered]
+    after = itertools.dropwhile(lambda each: not each.answered, seen)
+    asked = [*itertools.islice(itertools.filterfalse(lambda each: each.answered, after), 1), *answered[-FEW:]] or list(seen[:1])
     try:
-        return _unsteady(strangers, seen, asked) if asked else None
+        return _unsteady(strangers, (*before, *seen), asked, checked=checked) if asked else None
     except OutOfTimeError:
         return None
 
 
-def _unsteady(strangers: Strangers, seen: Sequence[Exchange], asked: Sequence[Exchange]) -> Unsteady | None:
+def _unsteady(strangers: Strangers, made: Sequence[Exchange], asked: Sequence[Exchange], *, checked: bool) -> Unsteady | None:
     with strangers.fresh() as session:
         alone = _answers(session, asked)
         example = next(_changes(session, asked, alone), None)
     if example is not None:
         return Unsteady(FROM_CALL_TO_CALL, example)
-    before = [Refused(each.answer) if isinstance(each.answer, str) else each.answer for each in asked]
+    if checked:
+        return None
+    before = [each.answer for each in asked]
     example = _unlike(asked, before, alone)
     if example is not None:
         repeats = _repeats(strangers, asked, dict(zip(map(id, asked), alone, strict=True)))
-        repeats = repeats and _repeats(strangers, seen, dict(zip(map(id, asked), before, strict=True)))
+        repeats = repeats and _repeats(strangers, made, dict(zip(map(id, asked), before, strict=True)))
         return Unsteady(HISTORY if repeats else DIFFERS, example)
     with strangers.fresh(hash_seed=1) as session:
         other = _answers(session, asked)
