@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed, Errored, Failed, Reason, Report, TimedOut, Unsupported
 from conformance.calls.subject import CallFailedError, CallRefusedError
+from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.isolate.session import Session
 from conformance.isolate.targets import COMMAND, TargetError
@@ -195,6 +196,51 @@ def test_an_answer_that_is_no_result_ends_no_replay(tmp_path: Path, capsys: pyte
 
     told = ": not a result: result must be base64, got 'AAA'\n"
     assert f"rope.rotate/half-layout{told}rope.rotate/far{told}" in capsys.readouterr().out
+
+
+#: Answers the layout *interleaved* only; of the other it does what is said here.
+FAILING = 'DOES if request["calls"][0]["parameters"]["layout"] == "half" else {"id": request["id"], "replies": [{"error": "no"}]}'
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [("sys.exit(3)", "the program ended with exit status 3"), ("signal.pause()", "no answer within 1 s")],
+    ids=["ends", "says nothing"],
+)
+def test_a_program_that_gives_no_answer_is_started_again_for_the_next_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], does: str, words: str
+) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", FAILING.replace("DOES", does)), encoding="utf-8")
+    cases = ["rope.rotate/half-layout", "rope.rotate/first-positions", "rope.rotate/half-layout"]
+
+    assert main(["protocol", "replay", *cases, "--call-seconds", "1", "--command", f"{sys.executable} {path}"]) == Status.WRONG_USAGE
+
+    told = capsys.readouterr()
+    assert [line for line in told.out.splitlines() if line[0] != " "] == [
+        "miniature", f"rope.rotate/half-layout: {words}", "rope.rotate/first-positions: error: no", f"rope.rotate/half-layout: {words}",
+    ]  # fmt: skip
+    assert "every case must be answered, got no answer to rope.rotate/half-layout, rope.rotate/half-layout" in told.err
+
+
+def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", "sys.exit(3)") + "    sys.exit(4)\n", encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/far", "rope.rotate/half-layout", "--command", f"{sys.executable} {path}"]) == 2
+
+    told = capsys.readouterr()
+    assert "rope.rotate/far: the program ended with exit status 4\nrope.rotate/half-layout: the program ended" in told.out
+    assert "every case must be answered" in told.err
+
+
+def test_replay_waits_for_a_description_as_long_as_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text("import signal; signal.pause()", encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/far", "--startup-seconds", "1", "--command", f"{sys.executable} {path}"]) == 2
+
+    assert capsys.readouterr().err == "posenc: no answer within 1 s\n"
 
 
 def test_what_a_program_says_moves_no_cursor_and_a_case_outside_of_its_declaration_is_told(

@@ -10,21 +10,23 @@ from conformance.calls.limits import Limits
 
 Command = Callable[..., Any]
 USUAL = Limits()
+TIMES = ("startup_seconds", "call_seconds")
 
 
-def limited(function: Command, usual: Limits = USUAL) -> Command:
-    """Return a command that gets its ``limits`` from options."""
+def limited(function: Command, usual: Limits = USUAL, names: tuple[str, ...] = (*TIMES, "memory", "processes")) -> Command:
+    """Return a command that gets its ``limits`` from options, one for each of the names."""
     option = functools.partial(click.option, show_default=True)
     seconds, count = click.FloatRange(0.1), click.IntRange(0)
-    options = (
-        option("--startup-seconds", type=seconds, default=usual.startup_seconds, help="How long a TARGET may take to start."),
-        option("--call-seconds", type=seconds, default=usual.call_seconds, help="How long one call may take."),
-        option("--memory", type=count, default=usual.memory, metavar="MIB", help="What a worker may use; 0: any."),
-        option("--processes", type=count, default=usual.processes, help="How many a worker may run; 0: any."),
-    )
+    options = {
+        "startup_seconds": option("--startup-seconds", type=seconds, default=usual.startup_seconds, help="How long it may take to start."),
+        "call_seconds": option("--call-seconds", type=seconds, default=usual.call_seconds, help="How long one call may take."),
+        "memory": option("--memory", type=count, default=usual.memory, metavar="MIB", help="What a worker may use; 0: any."),
+        "processes": option("--processes", type=count, default=usual.processes, help="How many a worker may run; 0: any."),
+    }
 
     @functools.wraps(function)
-    def called(*given: Any, startup_seconds: float, call_seconds: float, memory: int, processes: int, **others: Any) -> Any:
-        return function(*given, limits=Limits(startup_seconds, call_seconds, memory, processes), **others)
+    def called(*given: Any, **others: Any) -> Any:
+        said = {name: others.pop(name) for name in names}
+        return function(*given, limits=Limits(**said), **others)
 
-    return functools.reduce(lambda command, each: each(command), reversed(options), called)
+    return functools.reduce(lambda command, name: options[name](command), reversed(names), called)

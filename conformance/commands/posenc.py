@@ -1,14 +1,17 @@
 """Every command of ``posenc``: each reads names, and calls the rest of the package."""
 
+import functools
 import sys
 from pathlib import Path
 
 import click
 
+from conformance.calls.limits import Limits
 from conformance.calls.status import Status
 from conformance.commands.check import check
 from conformance.commands.explain import explain
 from conformance.commands.identify import identify
+from conformance.commands.limited import TIMES, limited
 from conformance.commands.precision import precision
 from conformance.commands.telling import tell
 from conformance.version import __version__
@@ -204,7 +207,8 @@ def protocol() -> None:
 @click.option("--dtype", type=click.Choice(["float64", "float32", "float16"]), default="float32", show_default=True, help="Of real arrays.")
 @click.option("--batch", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="How many calls in one request.")
 @click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
-def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) -> None:
+@functools.partial(limited, names=TIMES)
+def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None, limits: Limits) -> None:
     """Put CASES to a program without the harness."""
     from conformance.commands import replay
 
@@ -213,7 +217,7 @@ def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None) 
         for line in replay.requests(vectors, dtype, batch):
             sys.stdout.write(line.decode())
         return
-    tell(("", line) for line in replay.answers(command, vectors, dtype, batch))
+    tell(("", line) for line in replay.answers(command, vectors, dtype, batch, limits))
 
 
 @posenc.command()

@@ -1,26 +1,30 @@
 """Put chosen cases to a program by hand: as lines to pipe into it, or asked and answered with what was expected."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from conformance.adapt.adapter import Adapter, Implementation
 from conformance.adapt.selection import verify_names
-from conformance.calls.outcomes import Failed, Reason
+from conformance.calls.limits import Limits
+from conformance.calls.outcomes import Failed, Reason, TimedOut
 from conformance.calls.subject import Reply
 from conformance.isolate.tree import Tree
 from conformance.judge.judge import compare
 from conformance.protocol import lines
 from conformance.protocol.command import adapted
-from conformance.protocol.errors import ProtocolError
+from conformance.protocol.errors import ProgramEndedError, ProtocolError
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
 from conformance.spec.vectors import Vector, load, of_models
 
 SHOWN = 8
+USUAL = Limits()
 Each = TypeVar("Each")
+Answer = TypeVar("Answer")
 
 
 def chosen(names: Sequence[str]) -> list[Vector]:
@@ -49,26 +53,96 @@ def requests(vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[
         yield lines.line(lines.call_request(identity, [call(vector, dtype, "replay") for vector in together]))
 
 
-def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1) -> Iterator[str]:
-    """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request."""
-    tree = Tree()
-    program = Program(command, tree.environment())
-    tree.grows_from(program.popen.pid)
-    try:
-        offered = adapted(program)
+def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1, limits: Limits = USUAL) -> Iterator[str]:
+    """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request.
+
+    A program that ends, or gives no answer in time, is started again for the next request.
+    Raises ``ProgramEndedError`` where it doesn't describe itself, and at the end where a case had no answer.
+    """
+    unanswered = list[str]()
+    with _Conversation(command, limits) as asked:
+        offered = asked.offered()
         yield f"{offered.name} {offered.version or ''}".rstrip()
         every = [(vector, one) for vector in vectors for one in _offered(offered, vector.operation)]
         for together in batches(every, batch):
-            replies = program.calls([call(vector, dtype, one.label if one else offered.name) for vector, one in together])
-            for (vector, one), answer in zip(together, replies, strict=True):
-                name = vector.id if one is None or one.label == offered.name else f"{vector.id} ({one.label})"
+            names = [vector.id if one is None or one.label == offered.name else f"{vector.id} ({one.label})" for vector, one in together]
+            try:
+                replies = asked.calls([call(vector, dtype, one.label if one else offered.name) for vector, one in together])
+            except ProgramEndedError as error:
+                yield from (f"{name}: {error}" for name in names)
+                unanswered += names
+                continue
+            for name, (vector, one), answer in zip(names, together, replies, strict=True):
                 yield from _told(name, vector, answer, dtype)
                 outside = one.refuses(vector.parameters) if one else None
                 if outside is not None:
                     yield f"  outside of what it declares: {outside}"
-    finally:
-        program.close()
-        tree.kill()
+    if unanswered:
+        message = f"every case must be answered, got no answer to {', '.join(unanswered[:SHOWN])}{' ...' if unanswered[SHOWN:] else ''}"
+        raise ProgramEndedError(message)
+
+
+class _Conversation:
+    """A program that is asked within limits, and started when it is asked first, and after it ended."""
+
+    def __init__(self, command: str, limits: Limits) -> None:
+        self.command, self.limits = command, limits
+        self.program: Program | None = None
+        self.tree = Tree()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def offered(self) -> Adapter:
+        """Return what the program says that it is."""
+        return self._within(self.limits.startup_seconds, lambda: adapted(self._started()))
+
+    def calls(self, calls: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
+        """Return the answers to the calls of one request; each may take as long as one call."""
+        program = self.program
+        if program is None:
+            self.offered()
+            program = self._started()
+        return self._within(self.limits.call_seconds * len(calls), lambda: program.calls(calls))
+
+    def _started(self) -> Program:
+        if self.program is None:
+            self.tree = Tree()
+            self.program = Program(self.command, self.tree.environment())
+            self.tree.grows_from(self.program.popen.pid)
+        return self.program
+
+    def _within(self, seconds: float, ask: Callable[[], Answer]) -> Answer:
+        """Return an answer; where there is none the program is ended, which also wakes who waits for it."""
+        over = threading.Event()
+
+        def end() -> None:
+            over.set()
+            self.tree.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        try:
+            return ask()
+        except ProgramEndedError as error:
+            self._end()
+            if over.is_set():
+                raise ProgramEndedError(TimedOut(seconds).words()) from error
+            raise
+        finally:
+            timer.cancel()
+            timer.join()
+            if over.is_set():
+                self._end()
+
+    def _end(self) -> None:
+        if self.program is not None:
+            self.program.close()
+            self.tree.kill()
+            self.program = None
 
 
 def _offered(adapter: Adapter, operation: str) -> list[Implementation] | list[None]:

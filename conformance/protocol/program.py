@@ -1,5 +1,6 @@
 """A program that speaks the line protocol: start it, ask, read one line per question."""
 
+import contextlib
 import fcntl
 import os
 import secrets
@@ -76,7 +77,8 @@ class Program:
         """Close its input, and end it where that isn't enough."""
         for stream in (self.popen.stdin, self.popen.stdout):
             if stream is not None:
-                stream.close()
+                with contextlib.suppress(OSError):  # of a program that ended, what it hasn't read can't be written
+                    stream.close()
         try:
             self.popen.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
