@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed, Errored, Failed, Reason, Report, TimedOut, Unsupported
-from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.calls.status import Status
+from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.cli import main
 from conformance.isolate.session import Session
 from conformance.isolate.targets import COMMAND, TargetError
