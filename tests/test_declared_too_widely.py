@@ -108,6 +108,29 @@ def test_queries_at_the_end_of_keys_that_count_from_zero_are_to_be_declared(tmp_
     assert checked(tmp_path, "alibi.bias", "code.decoding(*a, **k)", declared | added(diagnosis)).status == Status.CONFORMS
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {"axis_first": {"axes": "axis batch token"}, "axis_first_in_batches": {"axes": "axis batch token", "rows": "each"}}.items(),
+)
+def test_code_that_takes_the_axis_of_positions_first_is_told_how_to_declare_it(
+    name: str, expected: dict[str, object], tmp_path: Path
+) -> None:
+    declared: dict[str, object] = {"layout": "half", "direction": "positive", "order": "contiguous"}
+
+    diagnosis = told(checked(tmp_path, "mrope.rotate", f"code.{name}(*a, **k)", declared))
+
+    assert added(diagnosis) == expected
+    assert checked(tmp_path, "mrope.rotate", f"code.{name}(*a, **k)", declared | expected).status == Status.CONFORMS
+
+
+def test_code_of_text_alone_is_told_which_axes_positions_have(tmp_path: Path) -> None:
+    declared: dict[str, object] = {"layout": "half", "direction": "positive", "order": "contiguous", "rows": "shared"}
+
+    diagnosis = told(checked(tmp_path, "mrope.rotate", "code.of_text(*a, **k)", declared))
+
+    assert "positions have axes ([batch], token, axis): (2, 3) in mrope.rotate/half" in "; ".join(diagnosis.description)
+
+
 @pytest.mark.parametrize(("name", "operation"), WRONG.items())
 def test_wrong_code_is_told_of_no_narrower_declaration(name: str, operation: str, tmp_path: Path) -> None:
     declared = {} if operation == "learned.encode" else {"layout": "half", "direction": "positive"}

@@ -15,6 +15,7 @@ from conformance.calls.status import Status
 from conformance.isolate import targets
 from conformance.isolate.targets import TargetError
 from conformance.run import check
+from refimpl.schemes import mrope
 
 HALF = {"layout": "half", "direction": "positive"}
 
@@ -154,6 +155,10 @@ def in_video(x: Any, frames: int, height: int, width: int, axes: tuple[int, ...]
     return np.concatenate([by_position(part, place, 10_000.0) for part, place in zip(parts, places, strict=True)], axis=-1)
 
 
+def axis_first(x: Any, positions: Any, **parameters: Any) -> Any:
+    return mrope.rotate(x, np.moveaxis(positions, 0, -1), **parameters)
+
+
 def equal_halves(axes: tuple[int, ...]) -> bool:
     return len(axes) == 2 and axes[0] == axes[1]
 
@@ -186,6 +191,7 @@ FORMS = {
     "order='block', base=10_000.0, axes=equal_halves",
     "a video": "'axial_rope.rotate', in_video, **HALF, call='f(x, frames, height, width, axes)', positions='grid', order='block', "
     "base=10_000.0, axes=[(16, 24, 24)]",
+    "the axis of positions first": "'mrope.rotate', axis_first, order='contiguous', axes='axis batch token'",
     "heads last on two axes": "'axial_rope.rotate', by_places, **HALF, call='f(x, positions)', axes='batch token head head_dim', "
     "order='block', base=10_000.0, parameters={'axes': equal_halves}",
 }

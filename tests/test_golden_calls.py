@@ -8,6 +8,7 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
+from conformance.adapt.configured import of_axes
 from conformance.calls.takes import Takes
 from conformance.golden import features
 from conformance.golden.calls import drawn
@@ -23,6 +24,7 @@ from refimpl.spec import Operation
 NAMES = sorted(operations())
 PLACED = [name for name in NAMES if any(map(is_position, operations()[name].arrays))]
 PAIRED = [name for name in PLACED if "query_positions" in operations()[name].arrays]
+ON_AXES = [name for name in PLACED if any(map(of_axes, operations()[name].arrays.values()))]
 ENOUGH = 60
 Restrictions = Mapping[str, object]
 
@@ -202,6 +204,14 @@ def test_rows_of_a_batch_differ_and_positions_are_batched_on_one_side_only(name:
     batched = {tuple(rows_of_their_own(axes[array], call.arrays[array]) for array in axes) for call in calls(name)}
     assert batched == set(product((False, True), repeat=len(axes)))
     assert any(len(np.unique(array, axis=0)) > 2 for call in calls(name) for array in placed(call).values() if array.ndim == 2)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("name", ON_AXES)
+def test_six_calls_have_as_many_rows_of_positions_as_axes_and_as_many_tokens(name: str, seed: int) -> None:
+    shapes = {call.arrays["positions"].shape for call in calls(name, {"head_dim": 128}, seed=seed, count=6)}
+    assert any(shape[0] == shape[-1] > 1 for shape in shapes if len(shape) == 3)
+    assert any(shape[0] == shape[-1] > 1 for shape in shapes if len(shape) == 2)
 
 
 @pytest.mark.parametrize("name", PAIRED)

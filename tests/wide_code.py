@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from refimpl.schemes import mrope, rope
 from tests import narrow_code as plain
 
 F32 = np.float32
@@ -93,3 +94,19 @@ def decoding(m: Array, n: Array, *, num_heads: int, **_: Any) -> Array:
     slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
     steps = np.arange(len(n)) - np.arange(len(n) - len(m), len(n))[:, None]
     return (slopes[:, None, None] * steps).astype(F32)
+
+
+def axis_first(x: Array, positions: Array, **parameters: Any) -> Array:
+    return np.asarray(mrope.rotate(x, np.moveaxis(positions, 0, -1), **parameters))
+
+
+def axis_first_in_batches(x: Array, positions: Array, **parameters: Any) -> Array:
+    axes, rows, tokens = positions.shape
+    assert (axes, rows, tokens) == (len(parameters["sections"]), x.shape[0], x.shape[2])
+    return axis_first(x, positions, **parameters)
+
+
+def of_text(x: Array, positions: Array, **parameters: Any) -> Array:
+    (tokens,) = positions.shape
+    assert tokens == x.shape[2]
+    return np.asarray(rope.rotate(x, positions, head_dim=parameters["head_dim"], base=parameters["base"], layout="half"))

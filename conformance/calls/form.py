@@ -155,11 +155,13 @@ def _plain(axis: str) -> str:
 def order(declared: str, axes: str) -> list[list[int]] | None:
     """Return, for every axis that code has, which axes of an array it is made of; ``None`` where the array has others.
 
-    Queries and keys are tokens unless both are there; a batch that isn't declared comes first, or is taken apart.
+    Queries and keys are tokens unless both are there; a batch that isn't declared comes first, or is taken apart, and one that the array
+    lacks is left out.
     """
     names = axes.replace("[", "").replace("]", "").split()
     plain = names if {"query", "key"} <= set(names) else [_plain(name) for name in names]
-    groups = [(grouped or single).split() for grouped, single in GROUP.findall(declared)]
+    every = [(grouped or single).split() for grouped, single in GROUP.findall(declared)]
+    groups = every if "batch" in plain else [group for group in every if group != ["batch"]]
     words = [word for group in groups for word in group]
     if "batch" in plain and "batch" not in words:
         groups, words = [["batch"], *groups], ["batch", *words]

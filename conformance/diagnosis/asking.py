@@ -19,7 +19,7 @@ from conformance.isolate.traces import equal
 from conformance.judge.journal import Task
 from conformance.spec.arguments import Arguments
 from conformance.spec.declarations import operations
-from refimpl.spec import Operation
+from refimpl.spec import Operation, axis_names
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.
 CALLS, FEW = 400, 3
@@ -85,13 +85,13 @@ class Asking:
         whole = replace(bounds, positions="whole") if declaration.takes.whole and takes.positions == "any" else bounds
         several = {name: values for name, values in declaration.values.items() if isinstance(values, tuple)}
         drawn = golden_checks.drawn(self._declaring(Declaration(several, whole)), seed=2)
-        tried = [inside(call, Declaration({}, whole)) for _, call in islice(drawn, count)]
+        tried = [inside(self.operation, call, Declaration({}, whole)) for _, call in islice(drawn, count)]
         shown = all(any(self._changes(call, alone) for call in tried) for alone in _sayings(declaration, whole))
-        return shown and all(self._alike(call, inside(call, declaration), declaration.way) for call in tried)
+        return shown and all(self._alike(call, inside(self.operation, call, declaration), declaration.way) for call in tried)
 
     def _changes(self, call: Arguments, declaration: Declaration) -> bool:
         """Whether what is right for a call isn't right for the one inside a declaration that it is taken for."""
-        taken, right = inside(call, declaration), unaltered(self.task)
+        taken, right = inside(self.operation, call, declaration), unaltered(self.task)
         one, other = (answer(self.task.operation, right, each.arrays, each.parameters) for each in (call, taken))
         return max(difference(one, other, "float32"), difference(other, one, "float32")) > APART
 
@@ -147,12 +147,13 @@ def _sayings(declaration: Declaration, takes: Takes) -> Iterator[Declaration]:
             yield Declaration({}, alone)
 
 
-def inside(call: Arguments, declaration: Declaration) -> Arguments:
+def inside(operation: Operation, call: Arguments, declaration: Declaration) -> Arguments:
     """Return the call inside a declaration that code which doesn't look at what lies outside takes it for."""
     takes, arrays = declaration.takes, dict(call.arrays)
     places = [name for name in PLACES.values() if name in arrays]
     for name in places if takes.one_row else ():
-        arrays[name] = np.broadcast_to(arrays[name].reshape(-1, arrays[name].shape[-1])[0], arrays[name].shape)
+        batched = "batch" in (axis_names(operation.arrays[name], arrays[name].ndim) or ())
+        arrays[name] = np.broadcast_to(arrays[name][0] if batched else arrays[name], arrays[name].shape)
     start = 0 if takes.positions == "from_zero" or not places else arrays[places[0]].flat[0]
     for name in places if takes.counted else ():
         arrays[name] = np.broadcast_to(start + np.arange(arrays[name].shape[-1]), arrays[name].shape)

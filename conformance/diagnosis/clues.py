@@ -12,8 +12,10 @@ import numpy as np
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
 from conformance.diagnosis.seen import Element, Observation, Seen, origin, seen
+from conformance.diagnosis.ways import AXIS_FIRST
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import PROFILES
+from conformance.spec.vectors import Vector
 from refimpl.spec import axis_names
 
 SHOWN = 6
@@ -60,6 +62,19 @@ def clues(observations: Sequence[Observation], profile: str) -> tuple[str, ...]:
         return tuple(_shapes(observations))
     where = [*_shapes(observations), *_results(parts), *_positions(parts), *_indices(parts)]
     return (*where, *_infinite(parts), *(list(_relations(parts)) or _profiles(observations, profile)))
+
+
+def misshapen(observations: Sequence[Observation]) -> list[Vector]:
+    """Return the vectors of which a result has a wrong shape."""
+    return [one.vector for one in observations if any(_shapes([one]))]
+
+
+def on_axes(operation: str, misfits: Sequence[Vector]) -> Iterator[str]:
+    """Yield which axes positions have, where there are several of these and the shape of what comes doesn't fit, or nothing comes."""
+    several = {name: axes for name, axes in operations()[operation].arrays.items() if axes.endswith(" axis")}
+    for name, axes in several.items() if misfits else ():
+        example = f"{misfits[0].inputs[name].shape} in {misfits[0].id}"
+        yield f"{name} have axes ({', '.join(axes.split())}): {example}; code that has its axis first declares {AXIS_FIRST.declared}"
 
 
 def _axes(one: Seen, element: Element) -> tuple[str, ...]:

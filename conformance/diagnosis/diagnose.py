@@ -16,7 +16,7 @@ from conformance.checks.evidence.known import answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
 from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
-from conformance.diagnosis.clues import clues
+from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
 from conformance.diagnosis.grading import Grade, grade
@@ -82,6 +82,7 @@ def explain(
             *_undecided(operation, found, everything),
             *partly(operation, everything),
             *clues(observations, profile),
+            *on_axes(operation, [vector for vector, _ in raised] if not everything else misshapen(observations)),
         )
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 

@@ -1,7 +1,8 @@
 """Ways in which code takes its arrays, and gives results, that the adapter says or translates: axes in another order, tables, squares."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class Way:
 def ways(operation: Operation) -> Iterator[Way]:
     """Yield the ways in which an operation's arrays are often taken, the declared one first."""
     yield AS_DECLARED
+    if _on_axes(operation):
+        yield from (AXIS_FIRST, AXIS_FIRST_EACH)
     if any(_swapped(axes) is not None for axes in operation.arrays.values()):
         yield TOKENS_FIRST
     if any(_swapped(axes) is not None for axes in operation.results.values()):
@@ -43,6 +46,18 @@ def ways(operation: Operation) -> Iterator[Way]:
         yield HEADS_LAST
     if is_bias(operation):
         yield SQUARE
+
+
+def _on_axes(operation: Operation) -> list[str]:
+    """Return the arrays of positions that have several axes."""
+    return [name for name, axes in operation.arrays.items() if axes.endswith(" axis")]
+
+
+def _axis_first(operation: Operation, arrays: Arrays, *, each: bool = False) -> Arrays:
+    """Return positions with their axis first, and where it shall be, a row of them for each sequence."""
+    several = _on_axes(operation)
+    rows = {name: np.repeat(arrays[name][None], len(arrays["x"]), axis=0) for name in several if each and arrays[name].ndim == 2}
+    return {name: np.moveaxis(array, -1, 0) if name in several else array for name, array in {**arrays, **rows}.items()}
 
 
 def _swapped(axes: str) -> tuple[int, int] | None:
@@ -97,6 +112,20 @@ def _asked(axes: Sequence[str], given: Arrays) -> tuple[slice, ...]:
 
 
 AS_DECLARED = Way("", "", "", lambda _, arrays: arrays, lambda _, __, results: results)
+AXIS_FIRST = Way(
+    "positions-axis-first",
+    "takes the axis of positions first, ([batch], token, axis) as (axis, [batch], token)",
+    "",
+    _axis_first,
+    lambda _, __, results: results,
+    'axes="axis batch token"',
+)
+AXIS_FIRST_EACH = replace(
+    AXIS_FIRST,
+    does="takes the axis of positions first, and a row of them for each sequence: (axis, batch, token)",
+    given=partial(_axis_first, each=True),
+    declared='axes="axis batch token", rows="each"',
+)
 TOKENS_FIRST = Way(
     "tokens-first",
     "takes its tokens before its heads, (batch, token, head, ...)",

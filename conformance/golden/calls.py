@@ -12,7 +12,7 @@ from conformance.calls.takes import Takes
 from conformance.golden import features, places
 from conformance.golden.places import Pattern, Room
 from conformance.golden.settings import Settings, dealt, settings
-from conformance.golden.sizes import ROWS, SCENES, Sizes, Sizing
+from conformance.golden.sizes import AS_MANY_AS_AXES, ROWS, SCENES, Sizes, Sizing
 from conformance.spec.arguments import Arguments, Parameters, is_position, on_every_axis
 from conformance.spec.constraints import constrained
 from conformance.spec.ranges import KERNELS, SATURATIONS
@@ -53,7 +53,7 @@ def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     hands = _Hands(rng)
     for number, parameters in enumerate(source):
         sizing = Sizing(operation, parameters, takes, next(hands.scenes), next(hands.rows))
-        batched = (False, False) if takes.one_row else next(hands.batches[sizing.scene])
+        batched = (False, False) if takes.one_row else hands.batched(sizing)
         yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng), batched, hands.dyadic(parameters)).draw()
 
 
@@ -100,6 +100,12 @@ class _Hands:
     def pattern(self, patterns: tuple[Pattern, ...]) -> Pattern:
         """Return the next of the patterns that are taken; with negative ones among them those come early."""
         return next(self.patterns.setdefault(patterns, dealt(patterns, self.rng)))
+
+    def batched(self, sizing: Sizing) -> tuple[bool, bool]:
+        """Return whether positions have rows of their own: where as many as axes, they do; where as many tokens, they don't."""
+        drawn = next(self.batches[sizing.scene])
+        alike = AS_MANY_AS_AXES.get(sizing.scene) if sizing.on_axes else None
+        return drawn if alike is None else (alike == "batch", alike == "batch")
 
     def dyadic(self, parameters: Settings) -> bool:
         """Return in turn, of each combination of conventions, whether numbers are dyadic or use every bit of the significand."""

@@ -27,6 +27,8 @@ PAIRING = 3
 SCENES = ("any", "decoding", "long", "batch", "heads")
 LONG = ("token", "key", "offset", "...")
 ALONE = ("token", "query")
+#: What a scene has as many of as positions have axes: code that tells the axes by how many there are shows there.
+AS_MANY_AS_AXES = {"any": "batch", "heads": "token"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class Sizing:
     def draw(self, rng: Generator) -> Sizes:
         """Choose every axis that parameters leave open, in any order, as long as the whole stays small."""
         axes = self._axes()
-        sizes = {axis: fixed_size(axis, self.parameters) or self._least(axis) for axis in axes}
-        free = [axis for axis in axes if axis in SIZES and fixed_size(axis, self.parameters) is None]
+        sizes = {axis: self._settled(axis) or self._least(axis) for axis in axes}
+        free = [axis for axis in axes if axis in SIZES and self._settled(axis) is None]
         for axis in sorted(rng.permutation(np.array(free, dtype=object)), key=self._last):
             fitting = [size for size in SIZES[axis] if size >= sizes[axis] and self._fits({**sizes, axis: size})] or [sizes[axis]]
             sizes[axis] = max(fitting) if self._stretched(axis) else fitting[int(rng.integers(len(fitting)))]
@@ -59,6 +61,15 @@ class Sizing:
     def _axes(self) -> list[str]:
         words = " ".join(self.operation.arrays.values()).replace("[", "").replace("]", "").split()
         return [*dict.fromkeys("group" if axis == self._grouped else axis for axis in words)]
+
+    def _settled(self, axis: str) -> int | None:
+        """Return the size that parameters or the scene give an axis."""
+        return fixed_size("axis" if self.on_axes and AS_MANY_AS_AXES.get(self.scene) == axis else axis, self.parameters)
+
+    @property
+    def on_axes(self) -> bool:
+        """Whether positions have several axes."""
+        return "axis" in self._axes()
 
     @functools.cached_property
     def _grouped(self) -> str | None:
