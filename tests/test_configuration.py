@@ -105,6 +105,25 @@ def test_no_numbers_come_out_of_an_error(entry: dict[str, Any]) -> None:
         config.frequencies(entry["configuration"], length=1, like=LIKE)
 
 
+def test_a_key_that_is_missed_is_not_told_as_none() -> None:
+    plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "rope_theta": 1e4}
+    (found,) = config.read({"model_type": "llama4_text", **plain}).every_finding
+    assert found.text.startswith("attn_temperature_tuning isn't given: queries grow")
+
+
+def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -> None:
+    sections = {"mrope_section": [3, 3, 2], "rope_type": "default"}
+    plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "rope_theta": 1e4}
+    types = {"qwen2_vl": "contiguous", "qwen3_vl": "interleaved", "ernie4_5_vl_moe": "first_last", "glm4v": "contiguous"}
+    for model_type, order in types.items():
+        for switch in (False, True):
+            reading = config.read({"model_type": model_type, **plain, "rope_scaling": {**sections, "mrope_interleaved": switch}})
+            (rotation,) = [kind.rotation for kind in reading.kinds]
+            assert rotation is not None
+            assert rotation.order == order
+            assert ("unread-order" in of(reading)) == (switch != (order == "interleaved"))
+
+
 def test_there_are_forty_broken_configurations() -> None:
     assert len({entry["id"] for entry in BROKEN}) >= 40
     assert len({entry["thread"] for entry in BROKEN if entry["thread"]}) >= 30

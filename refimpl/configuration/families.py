@@ -38,8 +38,8 @@ class Family:
     """Whether an old file says `yarn` and means `longrope`."""
     temperature: bool = False
     """Whether queries of layers that don't turn grow with the logarithm of their position."""
-    axes_order: str = "contiguous"
-    """Which pairs follow which axis, where positions have several."""
+    axes_order: str = ""
+    """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
@@ -52,6 +52,8 @@ MODERNBERT = Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True)
 IMAGE = Family(axial=True)
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
+GLM4V = Family("interleaved", axes_order="contiguous")
+MULTIMODAL = Family(base=1e6, axes_order="contiguous")
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
@@ -73,7 +75,7 @@ FAMILIES = {
     "codegen": Family("interleaved", rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
-    "cosmos3_edge": Family(base=1e8),
+    "cosmos3_edge": Family(base=1e8, axes_order="interleaved"),
     "csm": Family(base=5e5),
     "cwm": Family(base=1e6),
     "deepseek_v2": INTERLEAVED,
@@ -100,8 +102,10 @@ FAMILIES = {
     "glm4": Family("interleaved", fraction=0.5),
     "glm4_moe": Family(fraction=0.5),
     "glm4_moe_lite": LATENT,
-    "glm4v_moe": Family(fraction=0.5),
+    "glm4v": GLM4V,
+    "glm4v_moe": Family(fraction=0.5, axes_order="contiguous"),
     "glm_moe_dsa": LATENT,
+    "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25),
     "gpt_oss": Family(base=150_000.0),
     "gptj": Family("interleaved", rotary_dim=64),
@@ -129,14 +133,15 @@ FAMILIES = {
     "nemotron_h": WITHOUT,
     "nomic_bert": Family(base=1_000.0),
     "olmo3": Family(base=5e5, plain=SLIDING, pattern=4),
+    "paddleocr_vl": Family(base=5e5, axes_order="contiguous"),
     "persimmon": Family(fraction=0.5),
     "phi": Family(fraction=0.5),
     "phi3": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
     "pixtral": IMAGE,
-    "qwen2_5_omni": Family(base=1e6),
-    "qwen2_5_vl": Family(base=1e6),
-    "qwen2_vl": Family(base=1e6),
+    "qwen2_5_omni": MULTIMODAL,
+    "qwen2_5_vl": MULTIMODAL,
+    "qwen2_vl": MULTIMODAL,
     "qwen3_5": Family(fraction=0.25, axes_order="interleaved"),
     "qwen3_5_moe": Family(fraction=0.25, axes_order="interleaved"),
     "qwen3_next": Family(fraction=0.25),

@@ -43,7 +43,8 @@ class Finding:
     def text(self) -> str:
         """Say it as every error of this project is said; what is missing is our fault, and breaks no rule."""
         if self.level == "missing":
-            return f"{self.key} is {self.got}: {self.rule}; posenc has no operation for it yet"
+            said = "isn't given" if self.got == repr(None) else f"is {self.got}"
+            return f"{self.key} {said}: {self.rule}; posenc has no operation for it yet"
         return f"{self.key} must {self.rule}, got {self.got}"
 
 

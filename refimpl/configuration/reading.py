@@ -6,7 +6,7 @@ from typing import Any
 from refimpl.configuration import scalings, spellings
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, family, is_known
-from refimpl.configuration.findings import Kind, Notes, Reading, Rotation, shared
+from refimpl.configuration.findings import ORDERS, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
@@ -18,6 +18,8 @@ ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 TEMPERATURE = "https://github.com/NVIDIA/TensorRT-LLM/pull/3491"
 SOFTMAX = "https://github.com/sgl-project/sglang/pull/26203"
 GROWING = "queries grow with the logarithm of their position"
+TIME_HEIGHT_WIDTH = ("time", "height", "width")
+TEXT_ALONE = "read as rope, which it is on text alone"
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
 
 
@@ -259,6 +261,8 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
     for key, value in _axes(section, rope):
         if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
             notes.find("error", "bad-list", key, value, "be a list of numbers of pairs")
+        elif own.axes_order and len(value) != len(TIME_HEIGHT_WIDTH):
+            notes.find("error", "wrong-sections", key, value, f"have a number of pairs for each of {', '.join(TIME_HEIGHT_WIDTH)}")
         elif sum(value) != pairs:
             notes.find("error", "wrong-sections", key, value, f"add up to the pairs that turn ({pairs})")
         elif not plain:
@@ -266,10 +270,19 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
             return tuple(value), ""
         else:
             return _ordered(key, value, rope, own, notes)
+    if not list(_axes(section, rope)):
+        _verify_on_text(rope, own, notes)
+    return (), ""
+
+
+def _verify_on_text(rope: Section, own: Family, notes: Notes) -> None:
+    """Warn of a model for images that doesn't say which pairs follow which axis."""
     for key, value in rope.given(("rope_type", "type")):
         if value == "mrope":
-            notes.find("warning", "no-sections", key, value, "stand beside mrope_section: read as rope, which it is on text alone")
-    return (), ""
+            notes.find("warning", "no-sections", key, value, f"stand beside mrope_section: {TEXT_ALONE}")
+            return
+    if own.axes_order:
+        notes.find("warning", "no-sections", rope.name("mrope_section"), None, f"be given, since this model type turns by it: {TEXT_ALONE}")
 
 
 def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Notes) -> tuple[tuple[int, ...], str]:
@@ -278,7 +291,10 @@ def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Note
     if switch is not None and type(switch) is not bool:
         notes.find("error", "bad-value", rope.name("mrope_interleaved"), switch, "be true or false")
         return (), ""
-    order = own.axes_order if switch is None else "interleaved" if switch is True else "contiguous"
+    order = own.axes_order or ("interleaved" if switch else "contiguous")
+    if switch is not None and switch != (order == "interleaved"):
+        rule = f"be left out: transformers doesn't read it for this model type, whose pairs follow the axes {ORDERS[order]}"
+        notes.find("warning", "unread-order", rope.name("mrope_interleaved"), switch, rule)
     axes = (value[-1], *value[:-1]) if order == "first_last" else tuple(value)
     try:
         mrope.axes_of_pairs(axes, order)
