@@ -18,6 +18,7 @@ from conformance.run import check
 from refimpl.schemes import mrope
 
 HALF = {"layout": "half", "direction": "positive"}
+COLUMN = {"call": "f(num_heads, key_tokens)", "positions": "from_zero", "slopes": "paper", "form": "column", "max_bias": 8.0}
 
 
 def turned(x: Any, cos: Any, sin: Any) -> Any:
@@ -101,9 +102,30 @@ def of_columns_twice(positions: Any, head_dim: int, base: float) -> Any:
     return [np.concatenate([table, table], axis=-1) for table in tables(positions, base, head_dim)]
 
 
+def of_columns_once(positions: Any, head_dim: int, base: float) -> Any:
+    return tables(positions, base, head_dim)
+
+
 def of_lengths(num_heads: int, queries: int, keys: int) -> Any:
     slopes = 2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads)
     return (np.arange(keys)[None, :, None] - np.arange(queries)[:, None, None]) * slopes
+
+
+def slope_list(num_heads: int) -> list[float]:
+    return [2.0 ** (-8.0 * head / num_heads) for head in range(1, num_heads + 1)]
+
+
+def slopes_to_broadcast(num_heads: int) -> Any:
+    return np.array(slope_list(num_heads))[None, :, None, None]
+
+
+def row_for_all_queries(num_heads: int, keys: int) -> Any:
+    """Return a bias as attention adds it: of a batch, with one row for all queries."""
+    return slopes_to_broadcast(num_heads) * np.arange(keys)
+
+
+def heads_and_keys(num_heads: int, keys: int) -> Any:
+    return row_for_all_queries(num_heads, keys)[0, :, 0]
 
 
 def offset_only(x: Any, start: int, base: float) -> Any:
@@ -184,6 +206,9 @@ FORMS = {
     "a rotary module": "'rope.tables', rotary, call='f(like, positions)', tables='tiled', rows='each', head_dim=64, base=10_000.0",
     "lengths": "'alibi.bias', of_lengths, call='f(num_heads, query_tokens, key_tokens)', axes='query key head', positions='from_zero', "
     "slopes='paper', form='row', max_bias=8.0",
+    "a list": "'alibi.slopes', slope_list, slopes='paper', max_bias=8.0",
+    "slopes to broadcast": "'alibi.slopes', slopes_to_broadcast, slopes='paper', max_bias=8.0",
+    "a row to broadcast": "'alibi.bias', row_for_all_queries, **COLUMN",
     "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
     "a grid": "'axial_rope.rotate', on_grid, **HALF, call='f(x, height, width)', positions='grid', order='block', base=10_000.0, "
     "axes=equal_halves",
@@ -311,6 +336,19 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
     assert str(refused.value).startswith("rope.rotate can't be judged: ")
     assert "mine.py:5" in str(refused.value)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("'rope.tables', of_columns_once, tables='repeated'", "cos must have two columns for each pair, which tables='repeated'"),
+        ("'rope.apply', turned, **HALF, tables='tiled'", "are there two columns for each pair, which tables='tiled'"),
+        ("'alibi.bias', heads_and_keys, **COLUMN", "result must have axes ([batch] head query key), got shape ("),
+    ],
+)
+def test_tables_that_code_has_not_and_axes_that_it_lacks_are_faults_of_the_adapter(declared: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="can't be judged: .*" + re.escape(told)):
+        judged(tmp_path, f"adapter.implements({declared})")
 
 
 def test_a_name_that_is_not_defined_is_told_without_what_an_adapter_declares(tmp_path: Path) -> None:

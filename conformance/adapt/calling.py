@@ -16,8 +16,8 @@ from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.signatures import accepted
 from conformance.adapt.wording import told, told_with_place, words
 from conformance.calls.form import COUNTS, MADE, SIDES, SIZES, Form, order, parsed, roles
-from conformance.calls.takes import Takes
-from refimpl.spec import Operation, axis_names
+from conformance.calls.takes import Takes, is_bias
+from refimpl.spec import Operation, axis_names, fixed_size
 
 #: How Python says that a call doesn't fit a signature.
 UNFIT = re.compile(r"\) (takes|got|missing) .*argument|\) expected at most \d+ argument")
@@ -99,14 +99,16 @@ class Calling:
             raise
         return self._parts(returned, given)
 
-    def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+    def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> np.ndarray:
         """Return a result with the axes of the operation; one that has others is left for the judge."""
-        value = self._narrowed(self.operation.results[name], self._straight(self.operation.results[name], value, sizes))
+        axes = self.operation.results[name]
+        value = self._narrowed(axes, self._straight(axes, value, sizes))
+        if self.form.tables != "pair":
+            self._tell_tables(name, value, sizes, parameters)
         if name in ("cos", "sin"):
             value = self._paired(name, value)
-        axes = self.operation.results[name]
         single = self.takes.rows == "each" and "[batch]" in axes and "batch" not in sizes and value.ndim == len(axes.split())
-        return value[0] if single and value.shape[0] == 1 else value
+        return self._spread(name, value[0] if single and value.shape[0] == 1 else value, sizes)
 
     def feature(self, name: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return the gradient in an array with the axes that the operation has."""
@@ -144,6 +146,21 @@ class Calling:
         keywords = {str(each.arg): _value(each.value, known) for each in call.keywords}
         return [_value(each, known) for each in call.args], keywords
 
+    def _spread(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+        """Return what attention broadcasts as it is added: without axes of length 1 that the operation lacks, with a row for each query."""
+        axes = self.operation.results[name]
+        names = re.sub(r"\[batch\]", "batch" if "batch" in sizes else "", axes).split()
+        if not self.operation.arrays:
+            return value.reshape((-1,) * len(names)) if value.squeeze().ndim <= len(names) else value
+        if not is_bias(self.operation):
+            return value
+        while value.ndim > len(names) and value.shape[0] == 1:
+            value = value[0]
+        if axis_names(axes, value.ndim) is None:
+            message = f"{name} must have axes ({axes}), got shape {value.shape}"
+            raise MisfitError(message)
+        return value if value.shape[-2] != 1 else np.broadcast_to(value, (*value.shape[:-2], sizes["query"], value.shape[-1]))
+
     def _parts(self, returned: Any, given: Mapping[str, Any]) -> list[Any]:
         names = ["query", "key"] if self.form.side else list(self.operation.results)
         if returned is None and self.implementation.modifies_inputs:
@@ -151,6 +168,8 @@ class Calling:
             returned = [given[role] for role in written if role in given] or None
         if names == ["cos", "sin"] and "complex" in str(getattr(returned, "dtype", "")):
             returned = returned.real, returned.imag
+        if len(names) == 1 and self.operation.results[names[0]] in ("head", "pair") and _is_row(returned):
+            returned = np.asarray(returned)
         several = isinstance(returned, tuple | list)
         parts = list(returned) if several else [returned]
         if returned is None or len(parts) != len(names):
@@ -202,6 +221,16 @@ class Calling:
         if self.form.tables == "pair":
             return table
         return np.concatenate([table, table], axis=-1) if self.form.tables == "tiled" else np.repeat(table, 2, axis=-1)
+
+    def _tell_tables(self, name: str, value: np.ndarray, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> None:
+        """Refuse what comes of code that has one column for each pair where two are declared."""
+        wanted, width = f"which tables={self.form.tables!r} in implements declares", value.shape[-1] if value.ndim else 0
+        if name in ("cos", "sin") and width == fixed_size("pair", parameters):
+            message = f"{name} must have two columns for each pair, {wanted}, got one: declare no tables"
+            raise MisfitError(message)
+        if "cos" in self.operation.arrays and width == 2 * sizes.get(HEAD_DIM, 0):
+            message = f"{name} must have the channels of what it turns, got twice as many: are there two columns for each pair, {wanted}?"
+            raise MisfitError(message)
 
     def _paired(self, name: str, table: np.ndarray) -> np.ndarray:
         """Return a result with one column for each pair; the other columns must be the same."""
@@ -260,6 +289,11 @@ class Calling:
                 return values
             return np.transpose(apart, np.argsort(flat).tolist())
         return values
+
+
+def _is_row(value: Any) -> bool:
+    """Whether it is a list of numbers, as code returns that has no library."""
+    return isinstance(value, list) and all(isinstance(each, int | float | np.generic) for each in value)
 
 
 def _last_first(table: np.ndarray) -> np.ndarray:

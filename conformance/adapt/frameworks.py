@@ -107,7 +107,8 @@ class Torch(NumPy):
         real = [array.is_floating_point() for array in arrays]
         leaves = [array.detach().requires_grad_(floating) for array, floating in zip(arrays, real, strict=True)]
         results = function([leaf.clone() for leaf in leaves])
-        pairs = [(one, other) for one, other in zip(results, cotangents, strict=True) if getattr(one, "requires_grad", False)]
+        broadcast = self.library.broadcast_tensors  # a bias may have one row for all queries
+        pairs = [broadcast(one, other) for one, other in zip(results, cotangents, strict=True) if getattr(one, "requires_grad", False)]
         if not pairs:
             return [None] * len(arrays)
         outputs = [one for one, _ in pairs]
