@@ -398,6 +398,22 @@ def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> No
     assert str(refused.value).endswith("got a function of x, positions, theta (did you mean base?)")
 
 
+@pytest.mark.parametrize(
+    ("operation", "function", "declared", "got"),
+    [
+        ("rope.rotate", lambda x, seq_len: (x, seq_len), {"layout": "half"}, "got a function of x, seq_len"),
+        ("alibi.bias", lambda num_heads, seq_len: (num_heads, seq_len), {"slopes": "code"}, "which call='f(...)' declares, got num_heads, seq_len"),
+        ("alibi.bias", of_lengths, {"slopes": "code"}, "got num_heads, queries, keys"),
+    ],
+)
+def test_a_function_is_told_its_own_arguments(operation: str, function: Any, declared: dict[str, Any], got: str) -> None:
+    adapter = Adapter("mine")
+    adapter.implements(operation, function, **declared)
+
+    with pytest.raises(TargetError, match=re.escape(got) + "$"):
+        targets.verify(adapter)
+
+
 def test_no_call_is_suggested_that_would_be_refused() -> None:
     adapter = Adapter("mine")
     adapter.implements("rope.rotate", lambda x, cos, sin: (x, cos, sin), **HALF)

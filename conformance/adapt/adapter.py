@@ -172,8 +172,10 @@ class Adapter:
 
 
 def near_miss(name: str, known: Collection[str]) -> str:
-    """Return `` (did you mean X?)`` where a known name is close, else nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
+    """Return `` (did you mean X?)`` where a known name is close, or is an operation's without its scheme; else nothing."""
+    if not isinstance(name, str):
+        return ""
+    close = [each for each in known if each.endswith(f".{name}")] or difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

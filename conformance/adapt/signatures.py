@@ -63,15 +63,16 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     by_position = [each for each in arguments if each.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD)]
     too_few = len(by_position) < len(operation.arrays) and not any(each.kind is kinds.VAR_POSITIONAL for each in arguments)
     more = any(each.kind is kinds.POSITIONAL_ONLY and each.default is kinds.empty for each in by_position[len(operation.arrays) :])
-    misplaced = any(_is_another(each, name, operation) for name, each in zip(operation.arrays, by_position, strict=False))
+    others = {*operation.arrays, *(name for name in lacking if name not in fixed)}
+    misplaced = any(_is_another(each, name, others) for name, each in zip(operation.arrays, by_position, strict=False))
     if required or too_few or more or misplaced:
-        others = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
+        keywords = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
         names = [each.name for each in arguments]
         got = ", ".join(name if name in operation.parameters else f"{name}{meant(name, lacking)}" for name in names) or "none"
         arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
-        return f"{place(function)} must be a function of {arrays}{others}{_as_it_is(operation, arguments)}, got {got}"
+        return f"{place(function)} must be a function of {arrays}{keywords}{_as_it_is(operation, arguments)}, got {got}"
     lacked = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
-    return _untold(operation, function, lacked, [*operation.arrays, *rest]) if lacked else None
+    return _untold(operation, function, lacked, [each.name for each in arguments]) if lacked else None
 
 
 def untold(operation: Operation, call: str, fixed: Collection[str]) -> list[str]:
@@ -79,14 +80,14 @@ def untold(operation: Operation, call: str, fixed: Collection[str]) -> list[str]
     return [name for name in operation.parameters if name not in (*roles(call), *fixed) and not _counted(operation, name)]
 
 
-def _is_another(argument: inspect.Parameter, array: str, operation: Operation) -> bool:
-    """Whether what stands in an array's place is a number, or another array by its name."""
+def _is_another(argument: inspect.Parameter, array: str, others: Collection[str]) -> bool:
+    """Whether what stands in an array's place is a number, or by its name one of the others that a function gets."""
     from conformance.adapt.words import roles
 
     if isinstance(argument.default, int | float) or argument.annotation in (int, float, "int", "float"):
         return True
     found = {*roles(argument.name)}
-    return array not in found and not found.isdisjoint(operation.arrays)
+    return array not in found and not found.isdisjoint(others)
 
 
 def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
@@ -105,6 +106,8 @@ def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) ->
 
 def _written(operation: Operation, arguments: Collection[inspect.Parameter]) -> str | None:
     """Return a call of such arguments, as their names suggest it; those of unknown names take the arrays, or numbers, that are left."""
+    from conformance.adapt import words
+
     kinds, said, by_name = inspect.Parameter, list[str](), False
     named = known(operation)
     found = {each.name: each.name if each.name in named else _role(each.name, operation) for each in arguments}
@@ -112,7 +115,7 @@ def _written(operation: Operation, arguments: Collection[inspect.Parameter]) -> 
     for each in arguments:
         role = found[each.name]
         if role is None and each.default is kinds.empty and each.kind not in VARIADIC:
-            if not left:
+            if not left or words.roles(each.name):  # it means what no call of this operation has
                 return None
             role = left.pop(0)
         by_name = by_name or role is None or each.kind is kinds.KEYWORD_ONLY

@@ -22,6 +22,8 @@ from conformance.spec.declarations import operations, schemes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation, Parameter
 
+#: What Python says of an adapter that is called as a decorator, and what is meant.
+CALLED, MEANT = "'Adapter' object is not callable", "@adapter.implements('rope.rotate', ...) says what a function offers"
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
 BUNDLED = {
     "numpy": "conformance.adapters.numpy_reference",
@@ -215,7 +217,8 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
 
 def _broken(target: str, error: BaseException) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == Path(target).resolve()]
-    return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}"
+    hint = f": {MEANT}" if CALLED in str(error) else ""
+    return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}{hint}"
 
 
 def _named(target: str, module: ModuleType, name: str) -> Adapter:
@@ -268,7 +271,7 @@ def _operation_meant(name: Any) -> str:
     if scheme in schemes() and not rest:
         return f" (it has {', '.join(each for each in operations() if each.startswith(f'{scheme}.'))})"
     of_word = [each.name for each in schemes().values() if scheme and scheme not in schemes() and scheme.lower() in each.summary.lower()]
-    return near_miss(f"{of_word[0]}.{rest}" if of_word else name, operations())
+    return near_miss(f"{of_word[0]}.{rest}" if of_word and rest else name, operations())
 
 
 def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]) -> None:

@@ -149,7 +149,7 @@ def _dtypes(vector: Vector, reply: Reply, dtype: str) -> Failed | None:
             if not got.startswith(("int", "uint")):
                 return Failed(Reason.DTYPE, f"{name} must be integers, got {got}")
         elif got not in FORMATS:
-            return Failed(Reason.DTYPE, f"{name} must be real numbers, got {got}")
+            return Failed(Reason.DTYPE, f"{name} must be real numbers, got {got}: return it as {dtype}")
         elif owner is not None and not _holds(got, dtype):
             return Failed(Reason.DTYPE, f"{name} must have the dtype of {owner}, {dtype}, got {got}")
     return None
