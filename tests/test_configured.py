@@ -277,7 +277,14 @@ def test_code_that_turns_layers_without_rotation_is_convicted_of_that(tmp_path: 
     assert "pairs lie half a head apart" in " ".join(text(report).split())
 
 
-MULTIMODAL = {
+def test_the_base_by_which_code_turns_layers_without_rotation_is_told(tmp_path: Path) -> None:
+    plain = {**RESTING, "rope_theta": 5e6, "rope_scaling": {"type": "linear", "factor": 1.0}}
+    (told,) = judged(tmp_path, ROTATE, plain).diagnoses.values()
+    assert told.mutants == ("none.rotate/turned,base=5000000",)
+    assert "channels half a head apart" in told.does
+
+
+MULTIMODAL: dict[str, Any] = {
     **BASIC,
     "model_type": "qwen3_vl_text",
     "rope_theta": 1e6,
@@ -308,9 +315,25 @@ def test_code_for_positions_with_axes_is_judged_as_multimodal_rope(tmp_path: Pat
 
 def test_code_that_takes_sections_for_blocks_is_told_which_order_it_computes(tmp_path: Path) -> None:
     wrong = ON_AXES.replace("FOLLOWED", "np.repeat(np.arange(3), sections)")
-    report = judged(tmp_path, wrong, MULTIMODAL)
+    report = judged(tmp_path, wrong, {**MULTIMODAL, "rope_scaling": {**MULTIMODAL["rope_scaling"], "mrope_section": [3, 2, 1]}})
     assert report.status is Status.DIFFERS
-    assert "mrope.rotate/order=contiguous" in text(report)
+    (told,) = report.diagnoses.values()
+    assert told.mutants == ("mrope.rotate/order=contiguous",)
+    assert told.should == "compute the order that the configuration says"
+    assert told.fix == "read the order off the configuration"
+
+
+def test_the_layout_that_code_computes_may_be_declared_of_its_function_of_a_configuration(tmp_path: Path) -> None:
+    wrong = ON_AXES.replace("FOLLOWED", "np.arange(width // 2) % 3").replace('on_axes"', 'on_axes", layout="interleaved"')
+    (told,) = judged(tmp_path, wrong, MULTIMODAL).diagnoses.values()
+    assert told.fix.startswith('declare layout="half" in implements("config.rotate_on_axes", layout="half")')
+
+
+def test_a_length_is_offered_where_something_depends_on_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [main(["show", name]) for name in ("config.rotate_on_axes", "config.rotate")] == [0, 0]
+    on_axes, plain = capsys.readouterr().out.split("\nconfig.rotate\n")
+    assert "  length:" in plain
+    assert "  length:" not in on_axes
 
 
 def test_where_nothing_turns_vectors_must_stay_and_there_are_no_frequencies(tmp_path: Path) -> None:

@@ -104,6 +104,12 @@ def judged_as(name: str) -> list[str]:
     return [ON_AXES] if name == TURNS_ON_AXES else [known.name for known in alike if not any(map(of_axes, known.arrays.values()))]
 
 
+def keywords(name: str) -> Mapping[str, str]:
+    """Return what such a function may take by keyword: the length only where something may depend on it."""
+    follows = any("length" in operations()[each].parameters for each in judged_as(name))
+    return {keyword: meaning for keyword, meaning in KEYWORDS.items() if follows or keyword != "length"}
+
+
 def of_axes(axes: str) -> bool:
     """Whether an array has an axis of axes: positions on several."""
     return axes.endswith(" axis")
@@ -137,7 +143,8 @@ def _verify(one: Implementation) -> None:
     if required - {*KEYWORDS} or (len(by_position) < len(arrays) and not variadic):
         wanted = f"{', '.join(arrays)} with the keywords" if arrays else "the keywords"
         got = ", ".join(each.name for each in found) or "none"
-        message = f"{place(one.function)} must be a function of {wanted} {', '.join(KEYWORDS)}, as many of these as it needs, got {got}"
+        known = ", ".join(keywords(one.operation))
+        message = f"{place(one.function)} must be a function of {wanted} {known}, as many of these as it needs, got {got}"
         raise ConfigurationError(message)
 
 

@@ -15,6 +15,7 @@ from conformance.calls.subject import Subject
 from conformance.checks.evidence.known import answer, convicted
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import Asking
+from conformance.diagnosis.by_configuration import by_configuration
 from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventions, pairs_of_mistakes, with_conventions
 from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
@@ -87,8 +88,16 @@ def explain(
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 
-def of_checks(checked: Sequence[Checked], subject: Subject | None = None) -> Diagnosis | None:
-    """Return what is known of the checks of one implementation that failed; where it can be asked again, also what to declare of it."""
+def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, configured: bool = False) -> Diagnosis | None:
+    """Return what is known of the checks of one implementation that failed; where it can be asked again, also what to declare of it.
+
+    It may be ``configured``: then a configuration says what it computes.
+    """
+    found = _asked(checked, subject)
+    return by_configuration(found, checked[0].task.operation) if configured and found is not None else found
+
+
+def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | None:
     found = _of_checks(checked)
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found

@@ -15,6 +15,7 @@ from conformance.calls.outcomes import INTERRUPTED, Diagnosis, Errored, Failed, 
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Journal, Task
 from conformance.run import between_calls, history, sharding
@@ -373,4 +374,5 @@ def _of_values(session: Session, case: Case) -> Diagnosis | None:
         return None
     from conformance.diagnosis import diagnose
 
-    return diagnose.of_checks(told, session.subject(case.task.descriptor, case.task.dtype, case.task.profile))
+    subject = session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
+    return diagnose.of_checks(told, subject, configured=configured(session.target)[0] is not None)

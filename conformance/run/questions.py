@@ -12,6 +12,7 @@ from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Session
+from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import run_checks
@@ -252,7 +253,8 @@ class Judge:
         if vector_checks.futile(stored):
             return None
         checked = [*stored, *(each for each in self._golden(task) if not each.manner.unlike_plain)]
-        return diagnose.of_checks(checked, subject) if any(map(diagnosable, checked)) else None
+        by = configured(self.session.target)[0] is not None
+        return diagnose.of_checks(checked, subject, configured=by) if any(map(diagnosable, checked)) else None
 
 
 def _named(task: Task) -> str:

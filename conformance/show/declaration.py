@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt.configured import KEYWORDS, OFFERED, judged_as
+from conformance.adapt.configured import OFFERED, judged_as, keywords
 from conformance.adapt.selection import case_ids, verify_names
 from conformance.calls import form
 from conformance.calls.takes import sayings
@@ -89,7 +89,7 @@ def _configured(name: str) -> Iterator[Line]:
     yield "head", name
     yield "", "  What a model's configuration says of a layer, judged by `posenc check TARGET --config CONFIG.json`."
     yield from (("", f"  {array} ({', '.join(first.arrays[array].split())})") for array in OFFERED[name])
-    yield from (("", f"  {keyword}: {meaning}") for keyword, meaning in KEYWORDS.items())
+    yield from (("", f"  {keyword}: {meaning}") for keyword, meaning in keywords(name).items())
     yield from (("", f"  -> {result} ({', '.join(axes.split())})") for result, axes in first.results.items())
     yield from _said("what it is judged as, by what the configuration says (see `posenc explain`)", alike)
 
