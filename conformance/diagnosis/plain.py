@@ -10,15 +10,15 @@ import numpy as np
 from conformance.diagnosis.candidates import Candidate
 from conformance.diagnosis.quantities import USUAL
 from conformance.diagnosis.seen import Seen
-from conformance.mutants.building import Function, altered, right
+from conformance.mutants.building import Function, altered
+from conformance.mutants.rotary import turned_by
 from conformance.spec.declarations import operations
 from conformance.spec.ranges import BASES
 
 FIX = "check that what is computed is what is returned"
 #: Which channels are a pair, in words.
 PAIRS = {"half": "channels half a head apart", "interleaved": "neighbouring channels"}
-#: The rotation that most models have, and their bases.
-ROPE = "rope.rotate"
+#: The bases of models.
 TURNED_BY = sorted({*map(float, USUAL), *BASES, 2e6, 1e7})
 #: So many different right numbers tell a constant from a number that happens to be another.
 ENOUGH = 3
@@ -36,24 +36,14 @@ def plain(operation: str, everything: Sequence[Seen]) -> Iterator[Candidate]:
 
 
 def _turned(operation: str) -> Iterator[Candidate]:
-    """Yield plain rope with the bases of models, where what has a head and a position comes back as it was."""
+    """Yield a plain rotation with the bases of models, where what has a head and a position comes back as it was."""
     contract = operations()[operation]
     if {*contract.arrays} != {"x", "positions"} or {*contract.parameters} != {"head_dim"}:
         return
     for layout, base in product(PAIRS, TURNED_BY):
-        does = f"turns queries and keys by rope with base {base:,.10g}, {PAIRS[layout]}, where nothing turns"
-        candidate = _named(operation, f"turned,base={base:.10g}", does, _rope(layout, base))
+        does = f"turns queries and keys with base {base:,.10g}, {PAIRS[layout]}, where nothing turns"
+        candidate = _named(operation, f"turned,base={base:.10g}", does, turned_by(layout, base))
         yield replace(candidate, should="leave queries and keys as they are", fix="skip the rotation in layers without it")
-
-
-def _rope(layout: str, base: float) -> Function:
-    """Return plain rope; heads of odd width are left alone."""
-
-    def turned(x: np.ndarray, positions: np.ndarray, *, head_dim: int) -> np.ndarray:
-        known = {"head_dim": head_dim, "base": base, "layout": layout}
-        return x if head_dim % 2 else np.asarray(right(ROPE)(x, positions, **known))
-
-    return turned
 
 
 def _named(operation: str, name: str, does: str, function: Function) -> Candidate:

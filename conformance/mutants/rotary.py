@@ -155,3 +155,12 @@ class Rotary:
         """Return the method that stands for an operation of a rotary scheme."""
         method: Callable[..., Any] = getattr(replace(self, form=form_of(operation) or rope.FORM), operation.partition(".")[2])
         return method
+
+
+def turned_by(layout: str, base: float) -> Callable[..., Array]:
+    """Return plain rope where nothing should turn; heads of odd width are left alone."""
+
+    def turned(x: Array, positions: Array, *, head_dim: int) -> Array:
+        return x if head_dim % 2 else rope.rotate(x, positions, head_dim=head_dim, base=base, layout=layout)
+
+    return turned
