@@ -402,7 +402,7 @@ def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> No
     ("operation", "function", "declared", "got"),
     [
         ("rope.rotate", lambda x, seq_len: (x, seq_len), {"layout": "half"}, "got a function of x, seq_len"),
-        ("alibi.bias", lambda num_heads, seq_len: (num_heads, seq_len), {"slopes": "code"}, "which call='f(...)' declares, got num_heads, seq_len"),
+        ("alibi.bias", lambda num_heads, seq_len: (num_heads, seq_len), {}, "which call='f(...)' declares, got num_heads, seq_len"),
         ("alibi.bias", of_lengths, {"slopes": "code"}, "got num_heads, queries, keys"),
     ],
 )
