@@ -161,7 +161,7 @@ def test_a_layer_without_rotation_leaves_all_as_it_is() -> None:
     assert config.frequencies(whole, layer=0, like=LIKE).shape == (8,)
 
 
-MULTIMODAL = {**LLAMA, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
+MULTIMODAL = {**LLAMA, "model_type": "qwen2_vl", "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
 
 
 def test_positions_with_axes_have_the_frequencies_and_on_text_the_rotation_of_rope() -> None:
@@ -176,7 +176,8 @@ def test_positions_with_axes_have_the_frequencies_and_on_text_the_rotation_of_ro
 def test_pairs_follow_the_axes_that_the_configuration_and_the_model_type_say() -> None:
     x, places = features(16), np.stack([POSITIONS, POSITIONS + 3, 2 * POSITIONS], axis=-1)
     sections: dict[str, Any] = {"sections": (2, 3, 3), "head_dim": 16, "base": 5e5, "layout": "half"}
-    turns = {**MULTIMODAL, "rope_scaling": {**MULTIMODAL["rope_scaling"], "mrope_section": [4, 2, 2], "mrope_interleaved": True}}
+    scaling = {"type": "mrope", "mrope_section": [4, 2, 2], "mrope_interleaved": True}
+    turns = {**MULTIMODAL, "model_type": "qwen3_vl", "rope_scaling": scaling}
 
     assert np.array_equal(config.rotate_on_axes(MULTIMODAL, x, places), mrope.rotate(x, places, **sections))
     given = {**sections, "sections": (4, 2, 2), "order": "interleaved"}
@@ -193,7 +194,7 @@ def test_only_what_turns_by_sections_takes_positions_with_axes() -> None:
     with pytest.raises(SpecificationError, match=r"the layer must turn by mrope_section for positions with axes, got default without it"):
         config.rotate_on_axes(LLAMA, x, places)
     with pytest.raises(SpecificationError, match=r"mrope_section must be left out.*no operation for it yet"):
-        config.rotate({**LLAMA, "rope_scaling": yarn}, x, POSITIONS)
+        config.rotate({**MULTIMODAL, "rope_scaling": yarn}, x, POSITIONS)
 
 
 def test_what_posenc_has_no_operation_for_gives_no_numbers() -> None:

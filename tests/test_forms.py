@@ -398,6 +398,27 @@ def test_a_parameter_that_code_is_neither_told_nor_declares_is_asked_for() -> No
     assert str(refused.value).endswith("got a function of x, positions, theta (did you mean base?)")
 
 
+def test_a_call_that_leaves_out_what_its_function_takes_is_told_what_to_name() -> None:
+    def by_rows(x: Any, rows: Any, columns: Any, *, base: float) -> Any:
+        return by_position(x, rows + columns, base)
+
+    adapter = Adapter("mine")
+    adapter.implements("mrope.rotate", by_rows, **HALF, call="f(x, rows, columns)", order="contiguous", head_dim=4, sections=(1, 1))
+
+    with pytest.raises(TargetError, match=r"takes \(base\), as call='f\(x, rows, columns, base=base\)', got 'f\(x, rows, columns\)'"):
+        targets.verify(adapter)
+
+
+def test_an_array_is_not_taken_for_a_parameter_that_lacks() -> None:
+    adapter = Adapter("mine")
+    adapter.implements("mrope.rotate", lambda x, positions, *, head_dim, base: (x, positions, head_dim, base), **HALF, order="contiguous")
+
+    with pytest.raises(TargetError) as refused:
+        targets.verify(adapter)
+
+    assert str(refused.value).endswith("got a function of x, positions, head_dim, base")
+
+
 @pytest.mark.parametrize(
     ("operation", "function", "declared", "got"),
     [

@@ -49,7 +49,7 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     """Return why every call must fail, or why code can't know a parameter of which more than one value is declared; else ``None``."""
     if form.call is not None:
         lacked = untold(operation, form.call, fixed)
-        return _untold(operation, function, lacked, roles(form.call)) if lacked else None
+        return _uncalled(operation, function, form.call) or _untold(operation, function, lacked, roles(form.call)) if lacked else None
     if isinstance(function, type) and not {"__call__", *INNER}.isdisjoint(dir(function)):
         return f"{function.__name__} must be given as an object that is called, {function.__name__}(...), got the class"
     arguments = parameters(function, follow_wrapped=False)
@@ -140,10 +140,18 @@ def meant(name: str, known: Collection[str]) -> str:
     return f" (did you mean {same}?)" if same else near_miss(name, known)
 
 
+def _uncalled(operation: Operation, function: Callable[..., Any], call: str) -> str | None:
+    """Return that a call doesn't give what the function takes by keyword, if it does."""
+    own = [name for name in operation.parameters if name in (accepted(operation, function) or ()) and name not in roles(call)]
+    whole = f"{call.rstrip().removesuffix(')')}, {', '.join(f'{name}={name}' for name in own)})"
+    return f"call must name what {place(function)} takes ({', '.join(own)}), as call={whole!r}, got {call!r}" if own else None
+
+
 def _untold(operation: Operation, function: Callable[..., Any], untold: Collection[str], given: Collection[str]) -> str:
     known = (operation.parameters[name] for name in untold)
     values = ", ".join(f"{each.name}={shown(each.default) if each.default is not None else '...'}" for each in known)
-    got = ", ".join(f"{name}{meant(name, untold)}" for name in given)
+    known_here = {*operation.arrays, *operation.parameters}
+    got = ", ".join(name if name in known_here else f"{name}{meant(name, untold)}" for name in given)
     either = f"take {', '.join(untold)} by keyword, or declare what it uses, such as implements({shown(operation.name)}, {values})"
     return f"{place(function)} must {either}, got a function of {got}"
 

@@ -39,6 +39,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
     verify_known(section, model_type, notes)
     rope = mapping(section, notes)
+    verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
@@ -66,6 +67,14 @@ def other_positions(section: Section, model_type: str, notes: Notes) -> tuple[st
     else:
         return key, word
     return None
+
+
+def verify_sections(rope: Section | None, model_type: str, own: Family, notes: Notes) -> None:
+    """Warn of sections that the code of a model type doesn't read."""
+    if rope is not None and is_known(model_type) and not own.axes_order:
+        for key, value in rope.given(("mrope_section",)):
+            rule = f"be left out: transformers reads it for model types with images only, not for {model_type}"
+            notes.find("warning", "unread-sections", key, value, rule)
 
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
@@ -296,6 +305,9 @@ def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Note
         rule = f"be left out: transformers doesn't read it for this model type, whose pairs follow the axes {ORDERS[order]}"
         notes.find("warning", "unread-order", rope.name("mrope_interleaved"), switch, rule)
     axes = (value[-1], *value[:-1]) if order == "first_last" else tuple(value)
+    if order == "first_last" and axes[1] != axes[2]:
+        notes.find("error", "wrong-sections", key, value, "have as many pairs of the height as of the width, as they take turns")
+        return (), ""
     try:
         mrope.axes_of_pairs(axes, order)
     except SpecificationError as error:
