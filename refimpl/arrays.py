@@ -92,6 +92,15 @@ def integers(name: str, x: Array) -> Array:
     return x
 
 
+def nonnegative(name: str, x: Array) -> Array:
+    """Return ``x``, or raise where a number is negative."""
+    xp = array_namespace(x)
+    if bool(xp.any(x < 0)):
+        message = f"{name} must be at least 0, got {int(xp.min(x))}"
+        raise SpecificationError(message)
+    return x
+
+
 def reals(name: str, x: Array, *, whole: bool = False) -> Array:
     """Return ``x``, or raise where it holds complex numbers or truth values; or integers, unless ``whole`` numbers will do."""
     refused = ("bool", "complex floating") if whole else ("bool", "integral", "complex floating")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from refimpl.arrays import Array, integers, one_library, reals
+from refimpl.arrays import Array, integers, nonnegative, one_library, reals
 from refimpl.attention import Layer
 from refimpl.errors import SpecificationError
 
@@ -51,7 +51,9 @@ Positive = Annotated[float, Number(above=0.0)]
 
 INTEGER = "integer"
 NUMBER = "number"
+FROM_ZERO = "from zero"
 Positions = Annotated[Array, "[batch] token", INTEGER]
+CountedPositions = Annotated[Array, "[batch] token", INTEGER, FROM_ZERO]
 AxisPositions = Annotated[Array, "[batch] token axis", INTEGER]
 BatchedQueryPositions = Annotated[Array, "[batch] query", INTEGER]
 BatchedKeyPositions = Annotated[Array, "[batch] key", INTEGER]
@@ -108,6 +110,8 @@ class Law(Enum):
     HEADS = "each head gives the same alone as among other heads"
     NESTED = "a head twice as wide, or twice as many heads, have all frequencies or slopes of the original"
     REACH = "the series ends where its parameter says: frequencies at 1 / base, slopes at 2^(-max_bias)"
+    SHARPENS = "a later query never has a smaller scale"
+    UNTOUCHED = "queries of the first step, or within the original length, keep their scale"
     LOGARITHMIC = "doubling the factor adds a constant"
     UNIQUE = "different positions have different codes"
     PERIODIC = "channel k repeats after 2^(k + 1) positions, and not before"
@@ -236,7 +240,8 @@ class Parameter:
 class Operation:
     """The contract of one function, read off its signature: arrays with axes, parameters, results with axes.
 
-    ``integers`` names the integer arrays; ``numbers`` those that hold integers or reals, and are integers where every value is.
+    ``integers`` names the integer arrays; ``numbers`` those that hold integers or reals, and are integers where every value is;
+    ``from_zero`` those that hold no negative number.
     """
 
     name: str
@@ -247,6 +252,7 @@ class Operation:
     integers: frozenset[str]
     takes_like: bool
     numbers: frozenset[str] = frozenset()
+    from_zero: frozenset[str] = frozenset()
 
     @property
     def summary(self) -> str:
@@ -260,7 +266,7 @@ def describe(name: str, function: Callable[..., Any]) -> Operation:
     arrays: dict[str, str] = {}
     parameters: dict[str, Parameter] = {}
     whole = {name for name, hint in hints.items() if INTEGER in get_args(hint)}
-    numbers = frozenset(name for name, hint in hints.items() if NUMBER in get_args(hint))
+    numbers, from_zero = (frozenset(name for name, hint in hints.items() if mark in get_args(hint)) for mark in (NUMBER, FROM_ZERO))
     signature = inspect.signature(function)
     for argument in signature.parameters.values():
         if argument.name == "like":
@@ -272,7 +278,7 @@ def describe(name: str, function: Callable[..., Any]) -> Operation:
     if "return" in whole:
         whole = whole - {"return"} | {"result"}
     results, takes_like = _results(hints["return"]), "like" in signature.parameters
-    return Operation(name, function, arrays, parameters, results, frozenset(whole), takes_like, numbers)
+    return Operation(name, function, arrays, parameters, results, frozenset(whole), takes_like, numbers, from_zero)
 
 
 def _axes(hint: object) -> str:
@@ -388,6 +394,8 @@ def check(contract: Operation, arrays: tuple[Array, ...], parameters: Mapping[st
             integers(name, array)
         else:
             reals(name, array, whole=name in contract.numbers)
+        if name in contract.from_zero:
+            nonnegative(name, array)
     shapes = {name: tuple(array.shape) for name, array in named.items()}
     defaults = {name: parameter.default for name, parameter in contract.parameters.items()}
     bind(contract.arrays, shapes, {**defaults, **parameters})

@@ -25,7 +25,7 @@ CHANGE = 1e-3
 
 LAYERS: dict[str, Callable[..., Layer]] = {name: scheme.layer for name, scheme in SCHEMES.items() if scheme.layer is not None}
 #: Schemes that write the position itself into the input.
-ABSOLUTE = {"binary", "learned", "sinusoidal"}
+ABSOLUTE = {"binary", "learned", "sinusoidal", "temperature"}
 RELATIVE = sorted(set(LAYERS) - ABSOLUTE)
 
 
@@ -171,7 +171,7 @@ def alike(scheme: str) -> bool:
 
 def test_rotary_schemes_shaw_and_none_are_the_same_in_every_head() -> None:
     stretched = {"yarn", "position_interpolation", "longrope", "ntk_aware", "dynamic_ntk", "ntk_by_parts", "llama3"}
-    same = {"none", "rope", "partial_rope", "proportional_rope", "axial_rope", "mrope", "shaw", *stretched} & set(LAYERS)
+    same = {"none", "temperature", "rope", "partial_rope", "proportional_rope", "axial_rope", "mrope", "shaw", *stretched} & set(LAYERS)
 
     assert {scheme for scheme in LAYERS if alike(scheme)} == same
 
@@ -194,15 +194,15 @@ def reordered(scheme: str) -> tuple[np.ndarray, np.ndarray]:
     return before, attend(layer, Q, K, V, POSITIONS, POSITIONS)[:, :, order]
 
 
-@pytest.mark.parametrize("scheme", sorted({"none"} & set(LAYERS)))
-def test_without_positions_attention_cannot_tell_the_order(scheme: str) -> None:
+@pytest.mark.parametrize("scheme", sorted({"none", "temperature"} & set(LAYERS)))
+def test_without_positions_of_keys_attention_cannot_tell_the_order(scheme: str) -> None:
     before, after = reordered(scheme)
 
     assert np.abs(before - after).max() < ROUNDING
 
 
-@pytest.mark.parametrize("scheme", sorted(set(LAYERS) - {"none"}))
-def test_every_scheme_tells_the_order(scheme: str) -> None:
+@pytest.mark.parametrize("scheme", sorted(set(LAYERS) - {"none", "temperature"}))
+def test_every_other_scheme_tells_the_order(scheme: str) -> None:
     before, after = reordered(scheme)
 
     assert np.abs(before - after).max() > CHANGE

@@ -231,6 +231,8 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("position_interpolation.frequencies", "interpolates", without_factor),
         ("proportional_rope.frequencies", "however many", one_off),
         ("dynamic_ntk.frequencies", "slows with length", faster_with_length),
+        ("temperature.scale", "sharpens", lambda scale, _: 1 / scale),
+        ("temperature.log_scale", "untouched", grown),
         ("longrope.attention_factor", "grows", lambda factor, _: 1 / factor),
         ("longrope.attention_factor", "stretches add", lambda factor, _: factor**2),
         ("yarn.attention_factor", "logarithmic", lambda factor, _: factor**2),

@@ -15,6 +15,7 @@ from conformance.adapters import (
     transformers_shaw,
     transformers_sinusoids,
     transformers_tables,
+    transformers_temperature,
     transformers_xl,
     transformers_yarn,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "transformers_shaw",
     "transformers_sinusoids",
     "transformers_tables",
+    "transformers_temperature",
     "transformers_xl",
     "transformers_yarn",
 ]

@@ -168,7 +168,8 @@ class _Call:
 
     def _room(self, name: str) -> tuple[Room, Takes]:
         """Return where positions lie and how; code that counts gets others inside of longer inputs, in every second call."""
-        room = places.room(self.parameters, self.sizes, self.takes)
+        lowest = max(self.takes.lowest or 0, 0) if name in self.operation.from_zero else self.takes.lowest
+        room = places.room(self.parameters, self.sizes, replace(self.takes, lowest=lowest))
         apart = "causal" not in self.operation.parameters and self.number % 2 == 1
         if self.operation.arrays[name] == "...":
             return room, replace(self.takes, positions="any")

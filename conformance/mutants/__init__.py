@@ -26,6 +26,7 @@ from conformance.mutants import (
     sinusoidal,
     slots,
     t5,
+    temperature,
     transformer_xl,
     yarn,
 )
@@ -58,6 +59,7 @@ FAMILIES = (
     binary,
     learned,
     additive,
+    temperature,
     none,
 )
 

@@ -37,6 +37,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "longrope": ladders.longrope,
     "kerple": biases.kerple,
     "da_transformer": weighting.da_transformer,
+    "temperature": weighting.temperature,
 }
 #: Those that show several schemes, or none.
 TOGETHER: Mapping[str, Callable[["Figure"], None]] = {

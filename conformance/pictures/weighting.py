@@ -1,4 +1,4 @@
-"""The DA-Transformer's rescaling: a learned sigmoid of the distance that multiplies the clipped logits."""
+"""What multiplies logits: the DA-Transformer's learned sigmoid of the distance, and the temperature of a query's position."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from conformance.pictures.panels import STROKES, heat, label, title
 from refimpl.schemes import da_transformer as aware
+from refimpl.schemes import temperature as growing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,3 +35,24 @@ def sigmoids(axes: "Axes", weight: np.ndarray, saturation: np.ndarray) -> None:
     axes.axhline(1, color="0.8", linewidth=0.8)
     axes.legend(loc="center right")
     label(axes, "factor: 1 at distance 0, below $1 + e^v$", "distance (tokens)", "factor")
+
+
+def temperature(figure: "Figure") -> None:
+    """Draw what multiplies a query over its position, and the first step of both shifts."""
+    title(figure, "Queries of far positions are multiplied by a number that grows with the logarithm of the position")
+    left, right = figure.subplots(1, 2)
+    far, near = np.arange(0, 131_072, 16), np.arange(8_186, 8_198)
+    curves = {
+        "Llama 4: steps of 8192": growing.scale(far),
+        "Ministral 3: steps of 16384": growing.scale(far, floor_scale=16_384, shift=0),
+        "Qwen: beyond 8192": growing.log_scale(far, original_length=8_192),
+    }
+    for stroke, (name, scale) in zip(STROKES, curves.items(), strict=False):
+        left.plot(far, np.asarray(scale), label=name, **stroke)
+    left.legend(loc="lower right")
+    label(left, "what multiplies the query", "position (tokens)", "factor")
+    for stroke, shift in zip(STROKES, (1, 0), strict=False):
+        steps = np.asarray(growing.scale(near, shift=shift))
+        right.plot(near, steps, marker="o", drawstyle="steps-post", label=f"shift = {shift}", **stroke)
+    right.legend(loc="upper left")
+    label(right, "the first step: at 8191, or one position later", "position (tokens)", "factor")

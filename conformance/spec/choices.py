@@ -11,6 +11,7 @@ from refimpl.spec import Parameter
 TYPICAL: dict[str, tuple[object, ...]] = {
     "alpha": (1.0, 2.0, 0.5),
     "attention_factor": (None, 0.5, 1.0, 1.25),
+    "attn_scale": (0.125, 1.0, 0.0, 0.5),
     "axes": ((2, 2), (4, 4), (2, 4), (2, 2, 2), (4, 2, 2), (4, 12), (6,)),
     "base": (10_000.0, 500_000.0, 1_000_000.0, 100.0, 32.0),
     "beta": (32.0, 16.0, 4.0),
@@ -20,6 +21,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "clamp_length": (None, 2, 9, 4096),
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
+    "floor_scale": (8192, 16, 4096, 3, 16_384),
     "head_dim": (2, 4, 6, 8, 16),
     "high_freq_factor": (4.0, 8.0, 32.0),
     "length": (4096, 1_048_577, 4097, 131_072, 300),

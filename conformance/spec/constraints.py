@@ -114,7 +114,8 @@ RULES: tuple[Rule, ...] = (
 
 def constrained(operation: str, arrays: Arrays, parameters: Parameters) -> Arrays:
     """Return arrays that the operation takes."""
-    axes = operations()[operation].arrays
+    declared = operations()[operation]
+    arrays, axes = {name: np.abs(array) if name in declared.from_zero else array for name, array in arrays.items()}, declared.arrays
     for rule in RULES:
         arrays = rule(axes, arrays, parameters)
     return arrays

@@ -31,10 +31,10 @@ class Additive:
         add.__doc__ = says
         signature, scaling = inspect.signature(self.encode), inspect.signature(add).parameters["embedding_scale"]
         positions, *others = signature.parameters.values()
-        array, tokens, kind = get_args(positions.annotation)
+        array, tokens, *kinds = get_args(positions.annotation)
         embeddings = Annotated[Array, f"batch {get_args(signature.return_annotation)[1]}"]
         x = positions.replace(name="x", annotation=embeddings)
-        batched = positions.replace(annotation=Annotated[array, f"[batch] {tokens}", kind])
+        batched = positions.replace(annotation=Annotated[array, f"[batch] {tokens}", *kinds])
         return declared(add, self, [x, batched, *others, scaling], embeddings)
 
     def rows(self, x: Array, positions: Array, *given: Array, **rule: Any) -> Array:

@@ -22,6 +22,7 @@ from refimpl.schemes import (
     shaw,
     sinusoidal,
     t5,
+    temperature,
     transformer_xl,
     yarn,
 )
@@ -52,6 +53,7 @@ SCHEMES: dict[str, Scheme] = {
         transformer_xl,
         binary,
         learned,
+        temperature,
         none,
     )
 }

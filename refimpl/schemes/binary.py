@@ -8,14 +8,14 @@ from refimpl.attention import Layer
 from refimpl.cases.binary import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import additive
-from refimpl.spec import INTEGER, Law, Number, Scheme, Source, operation
+from refimpl.spec import FROM_ZERO, INTEGER, Law, Number, Scheme, Source, operation
 
 WIDEST = 62
 Bits = Annotated[int, Number(minimum=1, maximum=WIDEST)]
 
 
 @operation
-def encode(positions: Annotated[Array, "token", INTEGER], *, bits: Bits) -> Annotated[Array, "token bits", INTEGER]:
+def encode(positions: Annotated[Array, "token", INTEGER, FROM_ZERO], *, bits: Bits) -> Annotated[Array, "token bits", INTEGER]:
     """Return the binary digits of every position, ``b_k(p) = floor(p / 2^k) mod 2`` for ``k = 0 ... bits - 1``.
 
     The least significant digit stands first, where sinusoids have their fastest pair. Positions are integers from 0 to
@@ -29,9 +29,6 @@ def encode(positions: Annotated[Array, "token", INTEGER], *, bits: Bits) -> Anno
 
 def _refuse_outside(xp: Array, positions: Array, bits: int) -> None:
     """Raise where a position has no code of so many digits."""
-    if bool(xp.any(positions < 0)):
-        message = f"positions must be at least 0, got {int(xp.min(positions))}"
-        raise SpecificationError(message)
     if bool(xp.any(positions >= 2**bits)):
         message = f"positions must lie below 2^bits ({2**bits}), got {int(xp.max(positions))}"
         raise SpecificationError(message)

@@ -37,6 +37,7 @@ CALLED = {
     "transformer_xl": "Transformer-XL relative position encoding",
     "binary": "binary positional encoding",
     "learned": "learned position embeddings",
+    "temperature": "attention temperature (Llama 4, Ministral 3, log-n scaling)",
     "none": "attention without positional encoding (NoPE)",
 }
 

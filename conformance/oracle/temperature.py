@@ -1,0 +1,42 @@
+"""Attention temperature: what multiplies a query, by the step or the length that its position has reached (Llama 4, Ministral 3, Qwen)."""
+
+from collections.abc import Callable
+from functools import cache
+
+from flint import arb
+
+from conformance.oracle.arithmetic import Ball, Exact, size
+from conformance.oracle.tensor import Inputs, Results, over
+
+
+def of_positions(inputs: Inputs, grown: Callable[[int], Ball]) -> Results:
+    """Return what every position has grown to."""
+    positions, known = inputs["positions"], cache(grown)
+    return {"result": over(positions.shape, lambda *where: known(int(positions.at(*where))))}
+
+
+def logarithm(a: Exact, whole: int) -> Ball:
+    """Return the logarithm of an integer; exactly 0 of 1."""
+    return arb(0) if whole == 1 else a.spread("kernel logarithm", arb(whole).log())
+
+
+def scale(a: Exact, inputs: Inputs, *, floor_scale: int, attn_scale: float, shift: int) -> Results:
+    """Return ``1 + attn_scale ln(1 + n)`` of the step ``n`` that a position lies in; exactly 1 in the first."""
+
+    def grown(position: int) -> Ball:
+        steps = (position + shift) // floor_scale
+        rise = a.parameter(attn_scale) * logarithm(a, 1 + steps)
+        return arb(1) if steps == 0 or attn_scale == 0 else a.spread("attention factor", 1 + rise, size(1 + rise))
+
+    return of_positions(inputs, grown)
+
+
+def log_scale(a: Exact, inputs: Inputs, *, original_length: int) -> Results:
+    """Return ``ln(p + 1) / ln(L)`` beyond ``L`` positions; exactly 1 up to there."""
+
+    def grown(position: int) -> Ball:
+        if position < original_length:
+            return arb(1)
+        return a.spread("attention factor", logarithm(a, position + 1) / logarithm(a, original_length))
+
+    return of_positions(inputs, grown)

@@ -1,0 +1,75 @@
+"""The cases of attention temperature: both sides of every step, and what a number of another format makes of it."""
+
+from typing import Any
+
+from refimpl.cases import ladder
+from refimpl.spec import Case
+
+
+def step(name: str, exposes: str, positions: Any, **arguments: Any) -> Case:
+    """Return a case of the scale that grows in steps."""
+    return Case(f"scale/{name}", exposes=exposes, positions=positions, **arguments)
+
+
+def grows(name: str, exposes: str, positions: Any, original_length: int = 2_048, **arguments: Any) -> Case:
+    """Return a case of the scale that grows without steps."""
+    return Case(f"log_scale/{name}", exposes=exposes, positions=positions, original_length=original_length, **arguments)
+
+
+SMALL: dict[str, Any] = {"floor_scale": 4, "attn_scale": 0.5}
+
+STEPS = (
+    step("first-positions", "a scale that isn't 1 at the start", [0, 1, 2, 9]),
+    step("first-step", "1 not added to the position: the step comes one position late", [8_190, 8_191, 8_192]),
+    step("first-step-unshifted", "1 added to the position: the step comes one position early", [8_191, 8_192, 8_193], shift=0),
+    step("second-step", "the logarithm of the quotient without the 1 inside", [16_382, 16_383, 16_384]),
+    step("small-steps", "steps of 8192 whatever is asked for", [0, 2, 3, 4, 6, 7, 8, 11], **SMALL),
+    step("small-steps-unshifted", "the shift ignored", [3, 4, 7, 8, 12], shift=0, **SMALL),
+    step("one-position-each", "a step of one position taken for none", [0, 1, 2, 3, 9], floor_scale=1),
+    step("one-position-each-unshifted", "the logarithm of 0 at position 0", [0, 1, 2, 3, 9], floor_scale=1, shift=0),
+    step("steep", "a slope of 0.1 whatever is asked for", [15, 255, 4_095], floor_scale=16, attn_scale=2.0),
+    step("no-slope", "a slope of 0 taken for none that is given: Devstral 2 has it", [8_191, 131_071], attn_scale=0.0),
+    step("inexact-slope", "a slope rounded to half precision", [31, 1_023], floor_scale=32, attn_scale=0.3),
+    step("odd-length", "a quotient cut too early or too late", [2, 5, 8, 29, 59, 89], floor_scale=3, attn_scale=0.25),
+    step("long-steps", "a length above 2^15", [65_534, 65_535, 131_071], floor_scale=65_536),
+    step("sixteen-thousand", "steps of 8192 taken for those of Ministral 3", [16_383, 16_384, 32_768], floor_scale=16_384, shift=0),
+    step("unsorted", "positions replaced by their index, or sorted", [9, 0, 9, 5], **SMALL),
+    step("single-token", "the token axis dropped", [8_191]),
+    step("batched-positions", "the first row's positions for every row", [[0, 3], [7, 11]], **SMALL),
+    step("byte-boundary", "positions in bfloat16, exact to 256 only", [255, 256, 257], floor_scale=2, shift=0),
+    step("half-boundary", "positions in float16, exact to 2048 only", [2_047, 2_048, 2_049], floor_scale=2, shift=0),
+    step("page-boundary", "a table that ends at 4096", [4_095, 4_096, 4_097], floor_scale=2, shift=0),
+    step("million", "positions that overflow or wrap", [1_048_575, 1_048_576]),
+    step("by-position", ladder.EXPOSES, ladder.EVERY, floor_scale=16),
+    step("negative", "the logarithm of a number below 1", [2, -1], error="positions must be at least 0, got -1"),
+    step("no-length", "a division by 0", [0], floor_scale=0, error="floor_scale must be at least 1, got 0"),
+    step("negative-slope", "a scale that falls", [0], attn_scale=-0.125, error="attn_scale must be at least 0, got -0.125"),
+    step("shifted-by-two", "a shift that nobody has", [0], shift=2, error="shift must be at most 1, got 2"),
+    step("real-positions", "positions that aren't integers", [0.5], error="positions must be integers, got float64"),
+)
+
+GROWING = (
+    grows("first-positions", "a scale below 1 within the length", [0, 1, 2, 9]),
+    grows("last-seen", "growth from one position before the end", [2_046, 2_047]),
+    grows("first-beyond", "1 not added to the position", [2_047, 2_048, 2_049]),
+    grows("small-length", "a length of 2048 whatever is asked for", [0, 3, 7, 8, 15, 63], 8),
+    grows("shortest", "the logarithm to base 2", [0, 1, 2, 3, 7], 2),
+    grows("three", "the natural logarithm not divided by that of the length", [2, 3, 8, 26], 3),
+    grows("odd-length", "a logarithm rounded to half precision", [999, 1_000, 5_000], 1_000),
+    grows("inexact-length", "a length rounded to half precision", [2_048, 2_049, 131_071], 2_049),
+    grows("squared", "the logarithm of the quotient, not the quotient of logarithms", [4_194_303], 2_048),
+    grows("long", "a length above 2^15", [32_767, 32_768, 65_535], 32_768),
+    grows("unsorted", "positions replaced by their index, or sorted", [9, 0, 9, 15], 4),
+    grows("single-token", "the token axis dropped", [4_095]),
+    grows("batched-positions", "the first row's positions for every row", [[0, 3], [7, 15]], 4),
+    grows("byte-boundary", "positions in bfloat16, exact to 256 only", [255, 256, 257], 16),
+    grows("half-boundary", "positions in float16, exact to 2048 only", [2_047, 2_048, 2_049], 16),
+    grows("page-boundary", "a table that ends at 4096", [4_095, 4_096, 4_097], 16),
+    grows("million", "positions that overflow or wrap", [1_048_575, 1_048_576], 8_192),
+    grows("by-position", ladder.EXPOSES, ladder.EVERY, 16),
+    grows("negative", "the logarithm of a number below 1", [2, -1], error="positions must be at least 0, got -1"),
+    grows("length-of-one", "a division by the logarithm of 1", [0], 1, error="original_length must be at least 2, got 1"),
+    grows("real-positions", "positions that aren't integers", [0.5], error="positions must be integers, got float64"),
+)
+
+CASES = (*STEPS, *GROWING)
