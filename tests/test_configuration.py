@@ -22,6 +22,7 @@ def facts(kind: Kind) -> dict[str, Any]:
     """Return what the facts' keys say of a kind as it was read."""
     found: dict[str, Any] = {"operation": None, "layers": None if kind.layers is None else len(kind.layers)}
     found["finding"] = next((finding.name for finding in kind.findings), None)
+    found["temperature"] = kind.temperature and dict(kind.temperature.parameters)
     rotation = kind.rotation
     if rotation is None:
         return found
@@ -107,8 +108,10 @@ def test_no_numbers_come_out_of_an_error(entry: dict[str, Any]) -> None:
 
 def test_a_key_that_is_missed_is_not_told_as_none() -> None:
     plain = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "rope_theta": 1e4}
-    (found,) = config.read({"model_type": "llama4_text", **plain}).every_finding
-    assert found.text.startswith("attn_temperature_tuning isn't given: queries grow")
+    reading = config.read({"model_type": "llama4_text", **plain})
+    (found,) = (each for kind in reading.kinds for each in kind.decisions if each.key == "attn_temperature_tuning")
+    assert found.assumed
+    assert found.says == "queries of layers that don't turn grow, as this model type's"
 
 
 def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -> None:

@@ -137,9 +137,30 @@ def test_a_base_that_makes_frequencies_grow_is_an_error(base: float, tmp_path: P
     assert f"no-base: rope_theta must be a finite number above 1, got {base!r}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("flag", ["use_logn_attn", "use_dynamic_ntk"])
-def test_switches_of_qwens_first_models_are_told_as_missing(flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = {"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "rotary_emb_base": 10000, flag: True}
+QWEN = {"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "rotary_emb_base": 10000}
 
-    assert cli.main(["explain", written(tmp_path, whole)]) == 5
-    assert f"{flag} is True: " in capsys.readouterr().out
+
+def test_the_first_dynamic_rule_of_qwen_is_told_as_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", written(tmp_path, {**QWEN, "use_dynamic_ntk": True})]) == 5
+    assert "use_dynamic_ntk is True: " in capsys.readouterr().out
+
+
+def test_queries_that_grow_without_steps_are_told_with_the_length_that_they_grow_from(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", written(tmp_path, {**QWEN, "use_logn_attn": True, "seq_length": 2048})]) == 0
+    assert "  queries   times temperature.log_scale(original_length=2048)\n" in capsys.readouterr().out
+    assert cli.main(["explain", written(tmp_path, {**QWEN, "use_logn_attn": True})]) == 1
+    assert "seq_length must be given for use_logn_attn, got None" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("key", "value"), [("floor_scale", 0), ("floor_scale", 81.5), ("attn_scale", -0.1), ("attn_scale", "0.1")])
+def test_a_temperature_that_breaks_the_operation_s_rule_is_an_error(
+    key: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = {"model_type": "llama4_text", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 4, "rope_theta": 1e4}
+
+    assert cli.main(["explain", written(tmp_path, {**model, "attn_temperature_tuning": True, key: value})]) == 1
+    told = capsys.readouterr().out
+    assert f"bad-value: {key} must be " in told
+    assert "temperature.scale" not in told

@@ -95,6 +95,14 @@ class AttentionFactor:
 
 
 @dataclass(frozen=True)
+class Temperature:
+    """What multiplies queries: an operation of ours with its parameters."""
+
+    operation: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Rotation:
     """How the heads of a layer turn: an operation of ours with its parameters, or none where posenc has no such operation yet."""
 
@@ -142,6 +150,7 @@ class Kind:
     findings: tuple[Finding, ...]
     rests: bool = False
     head_dim: int | None = None
+    temperature: Temperature | None = None
 
     @property
     def at_rest(self) -> Rotation:

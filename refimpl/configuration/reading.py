@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from refimpl.configuration import scalings, spellings
+from refimpl.configuration import scalings, spellings, temperatures
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, family, is_known
 from refimpl.configuration.findings import ORDERS, Kind, Notes, Reading, Rotation, shared
@@ -15,9 +15,7 @@ from refimpl.schemes import mrope
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
-TEMPERATURE = "https://github.com/NVIDIA/TensorRT-LLM/pull/3491"
 SOFTMAX = "https://github.com/sgl-project/sglang/pull/26203"
-GROWING = "queries grow with the logarithm of their position"
 TIME_HEIGHT_WIDTH = ("time", "height", "width")
 TEXT_ALONE = "read as rope, which it is on text alone"
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
@@ -141,19 +139,18 @@ def kind(
         turns = False
     if turns:
         rotation = _rotation(layer, section, rope, own, notes)
-        return Kind(layer.kind, indices, rotation, notes.decided, tuple(notes.findings))
+        temperature = temperatures.of_layer(section, of_kind(layer, rope, Notes())[0], own, notes, rests=False)
+        return Kind(layer.kind, indices, rotation, notes.decided, tuple(notes.findings), temperature=temperature)
     attending = layer.kind not in spellings.WITHOUT_ATTENTION
     if not attending:
         notes.assume(layer.kind, None, "these layers have no attention")
     elif not own.turns or layer.kind in own.unturned:
         notes.assume("model_type", None, "these layers don't turn, as this model type")
-    tuning = section.get("attn_temperature_tuning")
-    if attending and own.temperature and tuning not in (False, 0):
-        notes.find("missing", "no-temperature", section.name("attn_temperature_tuning"), tuning, GROWING, TEMPERATURE)
     if not attending:
         return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
-    own_width = heads(section, layer, own, Notes())
-    return Kind(f"{layer.kind} without rotation", indices, None, notes.decided, tuple(notes.findings), rests=True, head_dim=own_width)
+    own_width, temperature = heads(section, layer, own, Notes()), temperatures.of_layer(section, rope, own, notes, rests=True)
+    name, found = f"{layer.kind} without rotation", tuple(notes.findings)
+    return Kind(name, indices, None, notes.decided, found, rests=True, head_dim=own_width, temperature=temperature)
 
 
 def attends(name: str, rope: Section | None) -> bool:
@@ -236,13 +233,7 @@ def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
 
 
 def _verify_beside(section: Section, rope: Section, notes: Notes) -> None:
-    """Note what acts beside the rotation, on queries or logits."""
-    for key, value in rope.given(("llama_4_scaling_beta",)):
-        if value:
-            notes.find("missing", "no-temperature", key, value, GROWING, TEMPERATURE)
-    for key, value in section.given(("use_logn_attn",)):
-        if value:
-            notes.find("missing", "no-temperature", key, value, f"{GROWING}, beyond the trained length")
+    """Note what acts beside the rotation, on logits."""
     for key, value in rope.given(("mscale_all_dim",)):
         if value and section.get("qk_rope_head_dim"):
             notes.find("missing", "no-softmax-factor", key, value, "the model's own code multiplies the logits besides", SOFTMAX)

@@ -8,7 +8,7 @@ from typing import Any
 from refimpl.arrays import Array
 from refimpl.configuration.computing import factor_of, of
 from refimpl.configuration.differences import applying
-from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation, shared
+from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation, Temperature, shared
 from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
 
@@ -46,12 +46,17 @@ def alike(kinds: Sequence[Kind]) -> list[list[Kind]]:
     """Put kinds together that turn alike."""
     groups: list[list[Kind]] = []
     for kind in kinds:
-        same = next((group for group in groups if kind.rotation is not None and group[0].rotation == kind.rotation), None)
+        same = next((group for group in groups if kind.rotation is not None and does(group[0]) == does(kind)), None)
         if same is None:
             groups.append([kind])
         else:
             same.append(kind)
     return groups
+
+
+def does(kind: Kind) -> tuple[Rotation | None, Temperature | None]:
+    """Return what a kind does to queries and keys."""
+    return kind.rotation, kind.temperature
 
 
 def heading(kind: Kind) -> str:
@@ -78,6 +83,8 @@ def of_kind(kind: Kind, length: int | None, like: Array) -> Iterator[Line]:
         yield "bad", "  turns     can't be said: see the errors"
     else:
         yield "", "  turns     nothing"
+    if kind.temperature is not None:
+        yield "", f"  queries   times {call(kind.temperature.operation, kind.temperature.parameters)}"
     for decision in kind.decisions:
         yield "quiet", reason(decision)
 
@@ -191,7 +198,9 @@ def _finding(each: Finding) -> dict[str, Any]:
 def _kind(kind: Kind, length: int | None, like: Array) -> dict[str, Any]:
     decisions = [{"key": each.key, "says": each.says, "assumed": each.assumed} for each in kind.decisions]
     rotation = None if kind.rotation is None else _rotation(kind.rotation, length, like)
-    return {"name": kind.name, "layers": None if kind.layers is None else [*kind.layers], "rotation": rotation, "decisions": decisions}
+    grows = kind.temperature and {"operation": kind.temperature.operation, "parameters": dict(kind.temperature.parameters)}
+    layers = None if kind.layers is None else [*kind.layers]
+    return {"name": kind.name, "layers": layers, "rotation": rotation, "temperature": grows, "decisions": decisions}
 
 
 def _rotation(rotation: Rotation, length: int | None, like: Array) -> Mapping[str, Any]:

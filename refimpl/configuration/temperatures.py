@@ -1,0 +1,49 @@
+"""What queries are multiplied by beside the rotation: the temperature of attention, which grows with the logarithm of the position."""
+
+from typing import Any
+
+from refimpl.configuration import spellings
+from refimpl.configuration.families import Family
+from refimpl.configuration.findings import Notes, Temperature
+from refimpl.configuration.scalings import checked, declared, original_length
+from refimpl.configuration.sections import Section
+
+SCALE, LOG_SCALE = "temperature.scale", "temperature.log_scale"
+SWITCH, SLOPE, LOGARITHM = "attn_temperature_tuning", "llama_4_scaling_beta", "use_logn_attn"
+#: Where Qwen's first models have the length that they were trained for.
+TRAINED = ("seq_length", *spellings.MAX_LENGTH)
+
+
+def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, *, rests: bool) -> Temperature | None:
+    """Return what multiplies the queries of layers that turn, or rest; none where nothing does, or a number breaks a rule."""
+    if own.temperature:
+        return _of_llama_4(section, notes) if rests and section.get(SWITCH) not in (False, 0) else None
+    slopes = [pair for pair in (rope.given((SLOPE,)) if rope else ()) if pair[1]]
+    if rope is not None and slopes:
+        return _made(SCALE, {"floor_scale": original_length(section, rope, Notes()), "attn_scale": slopes[0]}, {"shift": 0}, notes)
+    if section.get(LOGARITHM):
+        return _made(LOG_SCALE, {"original_length": next(iter(section.given(TRAINED)), None)}, {}, notes)
+    return None
+
+
+def _of_llama_4(section: Section, notes: Notes) -> Temperature | None:
+    tuning = section.get(SWITCH)
+    note = notes.assume if tuning is None else notes.decide
+    note(section.name(SWITCH), tuning, "queries of layers that don't turn grow" + (", as this model type's" if tuning is None else ""))
+    given = {key: next(iter(section.given((key,))), None) for key in ("floor_scale", "attn_scale")}
+    return _made(SCALE, given, {"shift": 1}, notes)
+
+
+def _made(operation: str, given: dict[str, tuple[str, Any] | None], fixed: dict[str, Any], notes: Notes) -> Temperature | None:
+    """Return an operation with what keys give it, its own default where one gives nothing; none where a number breaks a rule."""
+    contract, values = declared(operation).parameters, dict(fixed)
+    for name, found in given.items():
+        if found is not None:
+            values[name] = checked(found, contract[name], notes)
+        elif contract[name].required:
+            notes.find("error", "missing-key", TRAINED[0], None, f"be given for {LOGARITHM}")
+            return None
+        else:
+            values[name] = contract[name].default
+            notes.assume(name, values[name], f"{name} is {values[name]}, which code takes where it isn't given")
+    return None if None in values.values() else Temperature(operation, values)
