@@ -61,7 +61,7 @@ def by_pattern(section: Section, layers: int, family: Family, notes: Notes) -> l
             where = "first" if family.full_first else "last"
             notes.decide(name, pattern, f"the {where} of every {pattern} layers has full attention, the others {other}")
             return _every(pattern, layers, family, other)
-        if pattern:
+        if pattern is not None and pattern is not False:
             notes.find("error", "bad-pattern", name, pattern, "be a number of layers, or a word of the letters L and G")
     if family.pattern is not None and (family.unturned == () or section.get("sliding_window") is not None):
         notes.assume("sliding_window_pattern", family.pattern, f"every {family.pattern} layers one has full attention, as this model type")
@@ -101,6 +101,7 @@ def turning(section: Section, layers: int, family: Family, notes: Notes) -> Sequ
         if not all(entry in (0, 1) for entry in listed):
             notes.find("error", "bad-list", section.name("no_rope_layers"), listed, "have 1 for layers that turn, 0 for others")
         notes.decide(section.name("no_rope_layers"), listed, "1 turns and 0 doesn't, in spite of the name")
+        _verify_interval(section, listed, notes)
         return [bool(entry) for entry in listed]
     interval = section.get("no_rope_layer_interval")
     if type(interval) is int and interval > 0:
@@ -114,6 +115,13 @@ def turning(section: Section, layers: int, family: Family, notes: Notes) -> Sequ
     else:
         return None
     return [(index + 1) % interval != 0 for index in range(layers)]
+
+
+def _verify_interval(section: Section, listed: Sequence[Any], notes: Notes) -> None:
+    """Warn of an interval that a list beside it contradicts."""
+    key, interval = section.name("no_rope_layer_interval"), section.get("no_rope_layer_interval")
+    if type(interval) is int and interval > 0 and [(index + 1) % interval != 0 for index in range(len(listed))] != [*map(bool, listed)]:
+        notes.find("warning", "two-patterns", key, interval, f"say the same layers as {section.name('no_rope_layers')}, which counts")
 
 
 def listed(section: Section, layers: int | None, family: Family, notes: Notes) -> dict[Layer, tuple[int, ...] | None]:

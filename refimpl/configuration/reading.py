@@ -131,8 +131,10 @@ def kind(
     """Return what layers of a kind do."""
     notes = Notes(list(before))
     turns = layer.turns and layer.kind not in spellings.WITHOUT_ATTENTION
-    if turns and not attends(layer.kind, rope):
-        rule = f"name kinds that posenc knows, such as {FULL}: these layers are read as attention"
+    close = near_miss(layer.kind, spellings.WITH_ATTENTION, cutoff=0.9)
+    if turns and (not attends(layer.kind, rope) or (close and layer.kind not in spellings.WITH_ATTENTION)):
+        hint = f" (did you mean {close}?)" if close else ""
+        rule = f"name kinds that posenc knows, such as {FULL}: these layers are read as attention{hint}"
         notes.find("warning", "unknown-kind", section.name("layer_types"), layer.kind, rule)
     if turns and rope is not None and layer.kind in rope.values and rope.values[layer.kind] is None:
         notes.decide(rope.name(layer.kind), None, "null: these layers don't turn")

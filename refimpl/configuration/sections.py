@@ -74,12 +74,15 @@ def _verify_outside(top: Section, section: Section, notes: Notes) -> None:
 
 
 def verify_keys(section: Section, notes: Notes) -> None:
-    """Warn of keys that look as if they concerned positions, and that nobody reads."""
+    """Find switches that are text, and warn of keys that look as if they concerned positions, and that nobody reads."""
+    for key, value in section.given(spellings.SWITCHES):
+        if isinstance(value, str):
+            notes.find("error", "bad-value", key, value, "be true or false")
     for key in section.values:
         if key in spellings.READ | spellings.BESIDE or section.values[key] is None:
             continue
-        positional = any(word in key for word in spellings.POSITIONAL)
-        close = near_miss(key, spellings.READ, cutoff=0.8 if positional else 0.92)
+        positional = any(word in key.lower() for word in spellings.POSITIONAL)
+        close = near_miss(key.lower(), spellings.READ, cutoff=0.8 if positional else 0.92)
         value = section.values[key]
         if close:
             notes.find("warning", "misspelt-key", section.name(key), value, f"be a key that is read (did you mean {close}?)")

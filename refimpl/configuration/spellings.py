@@ -15,6 +15,7 @@ MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
 LAYER_TYPES = ("layer_types", "layers_block_type")
 LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
 ROPE = ("rope_parameters", "rope_scaling")
+SWITCHES = (*LAYOUT, "rope_interleave", "attn_temperature_tuning", "use_dynamic_ntk", "use_logn_attn", "alibi")
 
 #: Keys that give the base, or the width of a head, of one kind of layers; there they go before those of all layers.
 BASE_OF_KIND = {
