@@ -11,6 +11,7 @@ from refimpl.configuration.sections import Section, agreed
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 LETTERS = {"L": SLIDING, "G": FULL}
+PATTERNS = ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def each(section: Section, key: str, layers: int | None, notes: Notes) -> Sequen
 
 def by_pattern(section: Section, layers: int, family: Family, notes: Notes) -> list[str] | None:
     """Return the kinds that a pattern gives: a word of letters, or every so many layers a full one."""
-    for key in ("sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"):
+    for key in PATTERNS:
         pattern, name = section.get(key), section.name(key)
         if isinstance(pattern, str) and pattern and set(pattern) <= {*LETTERS}:
             notes.decide(name, pattern, "the letters repeat over the layers: L slides, G has full attention")
@@ -78,6 +79,7 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
     """Return the kind of every layer, where the configuration or its model type says it."""
     for key in spellings.LAYER_TYPES:
         if types := each(section, key, layers, notes):
+            _verify_pattern(section, section.name(key), types, family, notes)
             return [family.labels.get(name, name) for name in types] if _are_words(section.name(key), types, notes) else None
     if ratios := each(section, "compress_ratios", layers, notes):
         notes.decide(section.name("compress_ratios"), ratios, "layers of ratio 0 are main, the others compress")
@@ -86,6 +88,14 @@ def kinds(section: Section, layers: int | None, family: Family, notes: Notes) ->
         notes.decide(section.name("hybrid_layer_pattern"), hybrid, "0 has full attention, 1 slides")
         return [SLIDING if slides else FULL for slides in hybrid]
     return by_pattern(section, layers, family, notes) if layers is not None else None
+
+
+def _verify_pattern(section: Section, key: str, types: Sequence[Any], family: Family, notes: Notes) -> None:
+    """Warn of a pattern that says other layers than the list that counts."""
+    given = section.given(PATTERNS)
+    found = by_pattern(section, len(types), family, Notes()) if given else None
+    if found is not None and [name == FULL for name in found] != [name == FULL for name in types]:
+        notes.find("warning", "two-patterns", *given[0], f"say the same layers as {key}, which counts")
 
 
 def _are_words(key: str, types: Sequence[Any], notes: Notes) -> bool:

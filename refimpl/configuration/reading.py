@@ -8,7 +8,7 @@ from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, family, is_known
 from refimpl.configuration.findings import ORDERS, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
-from refimpl.configuration.sections import Section, language, near_miss, verify_keys
+from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
 from refimpl.errors import SpecificationError
 from refimpl.schemes import mrope
@@ -43,7 +43,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
     kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
-    longest = next((value for _, value in section.given(spellings.MAX_LENGTH) if type(value) is int and value > 0), None)
+    longest = longest_of(section, notes)
     return Reading(model_type, kinds, tuple(notes.findings), longest)
 
 
@@ -64,6 +64,15 @@ def other_positions(section: Section, model_type: str, notes: Notes) -> tuple[st
         notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(ROTARY)[0][0]}")
     else:
         return key, word
+    return None
+
+
+def longest_of(section: Section, notes: Notes) -> int | None:
+    """Return how many positions a model has; what is no number of them is an error."""
+    for key, value in section.given(spellings.MAX_LENGTH):
+        if type(value) is int and value > 0:
+            return value
+        notes.find("error", "bad-length", key, value, "be a number of positions")
     return None
 
 
@@ -260,6 +269,7 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
     There is no order where a scaling comes besides: posenc has no operation for both.
     """
     pairs = len(found.channels) // 2
+    agreed(list(_axes(section, rope)), "two-sections", "the pairs of each axis", notes)
     for key, value in _axes(section, rope):
         if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
             notes.find("error", "bad-list", key, value, "be a list of numbers of pairs")

@@ -167,6 +167,8 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
         elif not contract[parameter].required and key not in rule.required:
             values[parameter] = contract[parameter].default
             notes.assume(key, values[parameter], f"{key} is {values[parameter]}, which code takes where it isn't given")
+        elif key == LONGEST:
+            notes.find("error", "missing-key", section.name(key), None, f"be given for {name}")
     if any(each.level == "error" for each in notes.findings[before:]):
         return None
     return values if _in_order(rule, rope, values, notes) else None
@@ -252,6 +254,10 @@ def attention(name: str, section: Section, rope: Section, family: Family, notes:
 def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | None:
     contract = declared("yarn.attention_factor").parameters
     values = {name: checked((key, value), contract[name], notes) for name in contract for key, value in rope.given((name,))}
+    for key, value in rope.given(("mscale",)):
+        if rope.get("mscale_all_dim") is None or "attention_factor" in values:
+            rule = "be left out, as attention_factor counts" if "attention_factor" in values else "stand beside mscale_all_dim to be read"
+            notes.find("warning", "unread-mscale", key, value, rule)
     if family.attention_factor is not None and "attention_factor" not in values:
         notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as this model type")
         values["attention_factor"] = family.attention_factor

@@ -55,6 +55,9 @@ def agreed(given: list[tuple[str, Any]], name: str, thing: str, notes: Notes) ->
 def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
     """Return the language model's section: the top, unless a nested one has it."""
     top = Section(configuration)
+    for key in dict.fromkeys(path[0] for path in spellings.SECTIONS):
+        if top.get(key) is not None and not isinstance(top.get(key), Mapping):
+            notes.find("error", "no-mapping", key, top.get(key), "be a mapping")
     for path in spellings.SECTIONS:
         section: Section | None = top
         for key in path:

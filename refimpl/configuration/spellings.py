@@ -62,7 +62,7 @@ BESIDE = frozenset(
     }
 )
 #: What the name of a key that concerns positions has in it.
-POSITIONAL = ("rope", "rotary", "theta")
+POSITIONAL = ("rope", "rotary", "theta", "nope_layer")
 
 #: What `position_embedding_type` may say other than rotation.
 OTHER_POSITIONS = frozenset({"absolute", "learned", "learned_absolute", "alibi", "none", "nope", "relative_key", "relative_key_query"})
