@@ -150,6 +150,24 @@ def unnamed(stuff):
     return 0.5 * stuff
 
 
+def by_angles(x, freqs):
+    return neighbours(x, freqs[..., None])
+
+
+def fused(qkv, cos, sin):
+    query, key, value = np.moveaxis(qkv, 2, 0)
+    return query * cos, key * sin, value
+
+
+def on_sides(x, height, width):
+    return halves(x, np.repeat(np.arange(height), width)[:, None] * frequencies(x.shape[-1]))
+
+
+def axis_first(q, k, position_ids, mrope_section=(8, 12, 12)):
+    time, row, column = position_ids
+    return q * time * row * column, k * mrope_section
+
+
 def one_of_tokens(positions, query):
     angle = np.reshape(positions, (-1, 1, 1)) * frequencies(64)
     return halves(query.reshape(angle.shape[0], -1, 64), angle).reshape(query.shape)

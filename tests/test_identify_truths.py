@@ -22,7 +22,7 @@ from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
 from conformance.identify.kinds import OTHER_ODD
 from conformance.identify.pasted import Checked, checked
-from conformance.identify.plans import said
+from conformance.identify.plans import otherwise, said
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.in_process import assert_conforms
@@ -124,6 +124,7 @@ def test_numbers_inside_of_a_bias_are_found_per_head() -> None:
         ("waves_of_squares", "sines and cosines of angles that are no multiples of the position"),
         ("drawn_waves", "sines and cosines, but their frequencies are on no known ladder"),
         ("unnamed", "unknown: the names of its arguments (stuff) don't say how it is called"),
+        ("by_angles", "every pair turns by what was given for the token's position itself, so that the function may take angles"),
         ("normed", "the result isn't linear in x"),
         ("masked_only", "a causal mask, and nothing else"),
         ("window", "it hides keys, and not those that come later than the query"),
@@ -135,6 +136,18 @@ def test_what_no_operation_gives_is_unknown_and_told_by_what_was_measured(name: 
 
     assert (seen.operation, seen.values_of) == (None, None)
     assert words in seen.what
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fused", "queries, keys and values in one array aren't tried: write a function that takes x"),
+        ("on_sides", "the sides of a grid aren't tried: write an adapter"),
+        ("axis_first", "sections whose positions are ([batch], token, axis)"),
+    ],
+)
+def test_code_whose_call_is_not_tried_is_told_what_to_write(name: str, words: str) -> None:
+    assert words in otherwise(Here(getattr(identify_truths, name)).functions[0])
 
 
 def test_what_was_measured_of_an_unknown_function_is_told() -> None:
@@ -346,7 +359,7 @@ def test_a_list_of_numbers_is_told_with_the_operation_that_it_would_be() -> None
     seen = identity("list_of_slopes")
 
     assert seen.operation == "alibi.slopes"
-    assert seen.seen == ("it returns a list of 8 numbers: posenc takes one array",)
+    assert seen.seen == ("it returns a list of 8 numbers",)
     assert "return xp.asarray(list_of_slopes(num_heads))" in str(told("list_of_slopes").declaration())
 
 

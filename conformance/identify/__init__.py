@@ -146,7 +146,9 @@ def _nothing(target: str, found: Found) -> str:
     tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
     more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
     nothing = all(reason.endswith(NONE) for _, reason in found.tried)
-    return f"{target} must answer some call, got nothing usable from {tried}{more}{IN_PLACE if nothing else _other_arrays(found)}"
+    otherwise = plans.otherwise(found.signature)
+    hint = IN_PLACE if nothing else f": {otherwise}" if otherwise else _other_arrays(found)
+    return f"{target} must answer some call, got nothing usable from {tried}{more}{hint}"
 
 
 def _other_arrays(found: Found) -> str:

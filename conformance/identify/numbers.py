@@ -64,7 +64,7 @@ def told(identity: Identity, probe: Probe) -> Identity:
     values = probe(**_factors(probe))
     if not _listed(values, probe):
         return identity
-    return replace(identity, view=LISTED, seen=(f"it returns a list of {len(values)} numbers: posenc takes one array", *identity.seen))
+    return replace(identity, view=LISTED, seen=(f"it returns a list of {len(values)} numbers", *identity.seen))
 
 
 def frequencies(value: np.ndarray, probe: Probe) -> Identity:

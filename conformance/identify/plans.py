@@ -62,6 +62,15 @@ USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
     ),
     4: (("q", "k", "query_positions", "key_positions"),),
 }
+#: Names of arguments of which no call is tried, and what a person can write.
+OTHERWISE: Mapping[str, str] = {
+    "qkv mixed_qkv qkv_states fused_qkv packed_qkv": "queries, keys and values in one array aren't tried: write a function that takes x, "
+    "puts x, x, x where they stand in that array, and returns the first of the three",
+    "height width grid_h grid_w grid_height grid_width": "the sides of a grid aren't tried: write an adapter, as in "
+    "adapter.implements('axial_rope.rotate', ..., call='f(x, height, width)', positions='grid')",
+    "sections mrope_section mrope_sections": "positions with the axis first, (3, batch, token), aren't tried: "
+    "write a function of x, positions and sections whose positions are ([batch], token, axis)",
+}
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,12 @@ def _of_tables(plan: Plan) -> Plan:
     """Return how a maker of tables is called that takes vectors for their dtype only."""
     first = tuple("like" if role == "x" else role for role in plan.arguments)
     return replace(plan, arguments=first, keywords={name: "like" if role == "x" else role for name, role in plan.keywords.items()})
+
+
+def otherwise(signature: Signature) -> str:
+    """Return how to write a function that takes what no call is tried of; nothing where no name says so."""
+    names = {argument.name for argument in (*signature.positional, *signature.keywords)}
+    return next((told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split())), "")
 
 
 def contract(operation: str) -> Plan:

@@ -17,6 +17,9 @@ from conformance.spec.declarations import operations
 FACTOR, BASE = 4.0, 10_000.0
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
+#: What is said of code that turns by the numbers that were tried as positions.
+ANGLES = "unknown: every pair turns by what was given for the token's position itself, so that the function may take angles"
+OF_ANGLES = "which operation it is: rope.apply, where it takes an angle for each pair; write a function of x, cos, sin that gives it theirs"
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,7 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         except Exception as error:  # noqa: BLE001  answers that change may break anything; where they don't, it is raised
             return Found(signature, None, None, tuple(tried), endings, asked=tuple(probe.seen or ()), before=before, broken=error)
         if identity.operation is not None:
-            whole, called = _by_contract(*_by_factor(probe, identity))
-            return Found(signature, whole, _answered_in(whole, called), tuple(tried), asked=tuple(called.seen or ()), before=before)
+            return replace(_known(signature, probe, identity), tried=tuple(tried), before=before)
         if probe.plan.guessed and identity.values_of is None:
             tried.append((probe.plan.words(), f"no known scheme ({identity.what})"))
             guessed, asked = True, asked or tuple(probe.seen or ())
@@ -78,6 +80,20 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
     asked = asked if probe_ is None else tuple(probe_.seen or ())
     shown = None if probe_ is None or identity_ is None else _answered_in(identity_, probe_)
     return Found(signature, identity_, shown, tuple(tried), endings, untried, asked, before)
+
+
+def _known(signature: Signature, probe: Probe, identity: Identity) -> Found:
+    """Return a function that gives what an operation gives; of one whose names say nothing, it may be another."""
+    if probe.plan.guessed and _by_angles(identity):
+        return Found(signature, Identity(None, ANGLES, unseen=(OF_ANGLES,)), asked=tuple(probe.seen or ()))
+    whole, called = _by_contract(*_by_factor(probe, identity))
+    return Found(signature, whole, _answered_in(whole, called), asked=tuple(called.seen or ()))
+
+
+def _by_angles(identity: Identity) -> bool:
+    """Whether pairs turn all alike, by the position itself, as with the base 1 that no model has."""
+    base = identity.parameters.get("base")
+    return base is not None and base.holds(1.0)
 
 
 def _answered_in(identity: Identity, probe: Probe) -> Probe:
@@ -93,7 +109,8 @@ def _unknown(signature: Signature) -> Identity:
     """Return what is to be said of a function that answers, but of which no name says what its arguments are."""
     names = ", ".join(argument.name for argument in (*signature.positional, *signature.keywords) if argument.required)
     what = f"unknown: the names of its arguments ({names}) don't say how it is called, and no call that was tried shows a known scheme"
-    return Identity(None, what, unseen=("how it is called: say it with --call, as in --call 'f(x, positions)'",))
+    how = plans.otherwise(signature) or "say it with --call, as in --call 'f(x, positions)'"
+    return Identity(None, what, unseen=(f"how it is called: {how}",))
 
 
 def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Iterator[Probe]:
