@@ -409,6 +409,15 @@ def test_a_call_that_leaves_out_what_its_function_takes_is_told_what_to_name() -
         targets.verify(adapter)
 
 
+@pytest.mark.parametrize("sections", [(16, 24, 24), [(16, 24, 24), (1, 2, 3)]])
+def test_sections_that_fill_no_declared_head_are_refused(sections: Any) -> None:
+    adapter = Adapter("mine")
+    adapter.implements("mrope.rotate", lambda x, positions, **_: (x, positions), **HALF, order="contiguous", head_dim=64, sections=sections)
+
+    with pytest.raises(TargetError, match=r"sections must add up to half of head_dim \(32\), got \(16, 24, 24\)"):
+        targets.verify(adapter)
+
+
 def test_an_array_is_not_taken_for_a_parameter_that_lacks() -> None:
     adapter = Adapter("mine")
     adapter.implements("mrope.rotate", lambda x, positions, *, head_dim, base: (x, positions, head_dim, base), **HALF, order="contiguous")

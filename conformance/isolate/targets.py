@@ -44,6 +44,8 @@ FEW = 5
 COMMAND = "command:"
 #: What a target starts with that is judged by a configuration: ``config:FILE.json:TARGET``.
 CONFIGURATION = "config:"
+#: Parameters whose numbers fill a head, and how many channels each stands for.
+FILLING = {"sections": 2, "axes": 1}
 
 
 class TargetError(Exception):
@@ -283,6 +285,20 @@ def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]
             message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}"
             raise TargetError(message)
         _check_values(operation, known[parameter], allowed)
+    for parts, channels in FILLING.items():
+        if parts in known and not callable(restrictions.get(parts, callable)) and not callable(restrictions.get("head_dim", callable)):
+            _check_filled(operation, parts, channels, restrictions)
+
+
+def _check_filled(operation: Operation, name: str, channels: int, restrictions: Mapping[str, object]) -> None:
+    """Raise where parts and the head that they fill are declared by values of which no two fit."""
+    parts: list[Any] = list(_values(operation.parameters[name], restrictions[name]))
+    widths: list[Any] = list(_values(operation.parameters["head_dim"], restrictions["head_dim"]))
+    if not any(channels * sum(each) in widths for each in parts):
+        whole = "half of head_dim" if channels > 1 else "head_dim"
+        sizes = " or ".join(str(width // channels) for width in widths)
+        message = f"{operation.name}: {name} must add up to {whole} ({sizes}), got {' and '.join(map(str, parts))}"
+        raise TargetError(message)
 
 
 def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
