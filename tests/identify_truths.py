@@ -150,6 +150,10 @@ def unnamed(stuff):
     return 0.5 * stuff
 
 
+def usual_frequencies(dim=64, theta=10_000.0):
+    return frequencies(dim, theta)
+
+
 def by_angles(x, freqs):
     return neighbours(x, freqs[..., None])
 

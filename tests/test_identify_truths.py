@@ -138,6 +138,10 @@ def test_what_no_operation_gives_is_unknown_and_told_by_what_was_measured(name: 
     assert words in seen.what
 
 
+def test_frequencies_of_a_width_that_has_a_default_are_found() -> None:
+    assert identity("usual_frequencies").operation == "rope.frequencies"
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -192,6 +192,9 @@ def _named(signature: Signature) -> Iterator[Plan]:
     for count in range(len(places), -1, -1):
         for given in itertools.combinations(places, count):
             yield from _filled(signature, given)
+    sized = [argument for argument in signature.positional if {"width", "num_heads"} & set(roles(argument.name))]
+    if not any(argument.required for argument in (*signature.positional, *signature.keywords)):
+        yield from _filled(signature, sized[:1])  # what gives numbers may have a usual size
     lengths = [argument for argument in (*signature.positional, *signature.keywords) if not argument.required and _length(argument.name)]
     if turning and lengths:  # what takes it from the positions unless it is told
         yield from _filled(signature, (*places, lengths[0]))
