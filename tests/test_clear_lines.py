@@ -47,7 +47,7 @@ def offered(function=slopes, operation="alibi.slopes", **declared):
 adapter = Adapter("mine")
 """
 LONG = "an integer of 1329 bits"
-AS_IT_IS = "be called as it is, such as implements('alibi.slopes', call='f(num_heads)')"
+AS_IT_IS = "be called as it is, which call='f(...)' declares"
 
 
 def written(folder: Path, lines: str) -> str:

@@ -100,7 +100,7 @@ def test_an_unknown_operation_gets_the_near_miss(tmp_path: Path) -> None:
 def test_an_adapter_that_is_called_as_a_decorator_is_told_implements(tmp_path: Path) -> None:
     source = "adapter = Adapter('mine')\nadapter('rope.rotate')\n"
 
-    assert refusal(written(tmp_path, source)).endswith(": @adapter.implements('rope.rotate', ...) says what a function offers")
+    assert refusal(written(tmp_path, source)).endswith(": @adapter.implements('OPERATION', ...) says what a function offers")
 
 
 def test_an_unknown_parameter_gets_the_near_miss(tmp_path: Path) -> None:

@@ -66,8 +66,8 @@ USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
 OTHERWISE: Mapping[str, str] = {
     "qkv mixed_qkv qkv_states fused_qkv packed_qkv": "queries, keys and values in one array aren't tried: write a function that takes x, "
     "puts x, x, x where they stand in that array, and returns the first of the three",
-    "height width grid_h grid_w grid_height grid_width": "the sides of a grid aren't tried: write an adapter, as in "
-    "adapter.implements('axial_rope.rotate', ..., call='f(x, height, width)', positions='grid')",
+    "height width grid_h grid_w grid_height grid_width": "the sides of a grid aren't tried: "
+    "write an adapter with call='f(x, height, width)' and positions='grid'",
     "sections mrope_section mrope_sections": "positions with the axis first, (3, batch, token), aren't tried: "
     "write a function of x, positions and sections whose positions are ([batch], token, axis)",
 }

@@ -19,7 +19,7 @@ FACTOR, BASE = 4.0, 10_000.0
 FEWEST = 3
 #: What is said of code that turns by the numbers that were tried as positions.
 ANGLES = "unknown: every pair turns by what was given for the token's position itself, so that the function may take angles"
-OF_ANGLES = "which operation it is: rope.apply, where it takes an angle for each pair; write a function of x, cos, sin that gives it theirs"
+OF_ANGLES = "which operation it is: where it takes an angle for each pair, write a function of x, cos, sin that gives it theirs"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from conformance.spec.shown import shown
 from refimpl.spec import Operation, Parameter
 
 #: What Python says of an adapter that is called as a decorator, and what is meant.
-CALLED, MEANT = "'Adapter' object is not callable", "@adapter.implements('rope.rotate', ...) says what a function offers"
+CALLED, MEANT = "'Adapter' object is not callable", "@adapter.implements('OPERATION', ...) says what a function offers"
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
 BUNDLED = {
     "numpy": "conformance.adapters.numpy_reference",
