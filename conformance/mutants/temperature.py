@@ -86,6 +86,9 @@ STEP_MISTAKES: tuple[tuple[Mistake, Function], ...] = (
              origin="in the style of softmax temperatures, which divide"), altered(SCALE, result=lambda scale: 1.0 / scale)),
     (Mistake("length-ignored", "takes steps of 8192 positions whatever is asked for", "use floor_scale", "pass floor_scale through",
              origin="in the style of defaults that stay"), forcing(SCALE, {"floor_scale": 8_192})),
+    (Mistake("reciprocal", "multiplies by 1 over the length, which is rounded: some steps come one position late", "divide by the length",
+             "divide, or use integers", origin="in the style of divisions by a constant that compilers replace"),
+     stepping(lambda p, length, shift: np.floor((p + shift) * (1.0 / length)))),
     (Mistake("slope-ignored", "uses a slope of 0.1 whatever is asked for", "use attn_scale", "pass attn_scale through",
              origin="in the style of defaults that stay"), forcing(SCALE, {"attn_scale": 0.1})),
 )

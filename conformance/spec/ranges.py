@@ -90,7 +90,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "clamp_length": (None, 1_000, 2, 1, 128, 400, 4_096, 20_000),
     "dim": MODEL_WIDTHS,
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
-    "floor_scale": (8_192, 16_384, 16, 4_096, 1, 100, 65_536),
+    "floor_scale": (8_192, 16_384, 49, 16, 4_096, 41, 1, 100, 65_536),
     "head_dim": WIDTHS,
     "high_freq_factor": (4.0, 1.25, 8.0, 32.0, 2.25),
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
@@ -168,7 +168,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 FARTHEST = 1 << 20
 EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power in range(4, 21) for beside in (-1, 0, 1)}))
 #: Parameters, or bounds, beside whose values a position tells most.
-BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets")
+BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale")
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
 SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)
