@@ -108,7 +108,7 @@ class Calling:
         if name in ("cos", "sin"):
             value = self._paired(name, value)
         single = self.takes.rows == "each" and "[batch]" in axes and "batch" not in sizes and value.ndim == len(axes.split())
-        return self._spread(name, value[0] if single and value.shape[0] == 1 else value, sizes)
+        return self._spread(name, value[0] if single and value.shape[0] == 1 else value, sizes, parameters)
 
     def feature(self, name: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return the gradient in an array with the axes that the operation has."""
@@ -146,7 +146,7 @@ class Calling:
         keywords = {str(each.arg): _value(each.value, known) for each in call.keywords}
         return [_value(each, known) for each in call.args], keywords
 
-    def _spread(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
+    def _spread(self, name: str, value: np.ndarray, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> np.ndarray:
         """Return what attention broadcasts as it is added: without axes of length 1 that the operation lacks, with a row for each query."""
         axes = self.operation.results[name]
         names = re.sub(r"\[batch\]", "batch" if "batch" in sizes else "", axes).split()
@@ -159,7 +159,9 @@ class Calling:
         if axis_names(axes, value.ndim) is None:
             message = f"{name} must have axes ({axes}), got shape {value.shape}"
             raise MisfitError(message)
-        return value if value.shape[-2] != 1 else np.broadcast_to(value, (*value.shape[:-2], sizes["query"], value.shape[-1]))
+        heads = sizes.get("head", fixed_size("head", parameters))
+        of_keys = value.shape[-3:] == (heads, 1, sizes["key"])
+        return np.broadcast_to(value, (*value.shape[:-2], sizes["query"], sizes["key"])) if of_keys else value
 
     def _parts(self, returned: Any, given: Mapping[str, Any]) -> list[Any]:
         names = ["query", "key"] if self.form.side else list(self.operation.results)
