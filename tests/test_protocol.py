@@ -220,7 +220,7 @@ def test_a_program_that_gives_no_answer_is_started_again_for_the_next_case(
     assert [line for line in told.out.splitlines() if line[0] != " "] == [
         "miniature", f"rope.rotate/half-layout: {words}", "rope.rotate/first-positions: error: no", f"rope.rotate/half-layout: {words}",
     ]  # fmt: skip
-    assert "every case must be answered, got no answer to rope.rotate/half-layout, rope.rotate/half-layout" in told.err
+    assert "every case must be answered once, got otherwise for rope.rotate/half-layout, rope.rotate/half-layout" in told.err
 
 
 def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,7 +231,54 @@ def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path,
 
     told = capsys.readouterr()
     assert "rope.rotate/far: the program ended with exit status 4\nrope.rotate/half-layout: the program ended" in told.out
-    assert "every case must be answered" in told.err
+    assert "every case must be answered once" in told.err
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        ("sys.exit(0)", "the program ended with exit status 0"),
+        ("print(json.dumps(reply), flush=True)", "the program broke the protocol: it sent an answer that nobody asked for"),
+    ],
+    ids=["ends", "answers again"],
+)
+def test_what_a_program_does_after_an_answer_is_told_of_that_case_and_the_next_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], after: str, words: str
+) -> None:
+    path = tmp_path / "miniature.py"
+    reply = '{"id": request["id"], "replies": [{"error": "no"}]}'
+    ending = f"    if request['method'] == 'call' and request['calls'][0]['parameters']['layout'] == 'half': {after}\n"
+    path.write_text(PROGRAM.replace("REPLY", reply) + ending, encoding="utf-8")
+    cases = ["rope.rotate/half-layout", "rope.rotate/first-positions"]
+
+    assert main(["protocol", "replay", *cases, "--command", f"{sys.executable} {path}"]) == Status.WRONG_USAGE
+
+    told = capsys.readouterr()
+    half, late = "rope.rotate/half-layout: error: no", f"rope.rotate/half-layout: after its answer: {words}"
+    assert f"{half} {late} rope.rotate/first-positions: error: no" in " ".join(told.out.split())
+    assert "got otherwise for rope.rotate/half-layout" in told.err
+
+
+def test_a_program_that_can_t_be_started_again_leaves_a_line_for_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "miniature.sh"
+    (tmp_path / "miniature.py").write_text(PROGRAM.replace("REPLY", "os.unlink(sys.argv[1]) or sys.exit(3)"), encoding="utf-8")
+    path.write_text(f"#!/bin/sh\nexec {sys.executable} {tmp_path / 'miniature.py'} $0\n", encoding="utf-8")
+    path.chmod(0o755)
+
+    assert main(["protocol", "replay", "rope.rotate/far", "rope.rotate/half-layout", "--command", str(path)]) == Status.WRONG_USAGE
+
+    told = " ".join(capsys.readouterr().out.split())
+    assert "rope.rotate/far: the program ended with exit status 3 " in told
+    assert f"rope.rotate/half-layout: command must start with a program that can be run, got {str(path)!r}" in told
+
+
+def test_a_program_that_ends_its_group_of_processes_ends_no_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "miniature.py"
+    path.write_text(PROGRAM.replace("REPLY", "os.killpg(os.getpgrp(), signal.SIGKILL)"), encoding="utf-8")
+
+    assert main(["protocol", "replay", "rope.rotate/far", "--command", f"{sys.executable} {path}"]) == Status.WRONG_USAGE
+
+    assert "rope.rotate/far: the program ended with signal SIGKILL" in capsys.readouterr().out
 
 
 def test_replay_waits_for_a_description_as_long_as_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from conformance.isolate.tree import Tree
 from conformance.judge.judge import compare
 from conformance.protocol import lines
 from conformance.protocol.command import adapted
-from conformance.protocol.errors import ProgramEndedError, ProtocolError
+from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError, UnaskedError
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
@@ -57,29 +57,43 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1,
     """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request.
 
     A program that ends, or gives no answer in time, is started again for the next request.
-    Raises ``ProgramEndedError`` where it doesn't describe itself, and at the end where a case had no answer.
+    Raises ``ProgramEndedError`` where it doesn't describe itself, and at the end where a case had no answer, or more than one.
     """
-    unanswered = list[str]()
+    wrong, names = list[str](), list[str]()
     with _Conversation(command, limits) as asked:
         offered = asked.offered()
         yield f"{offered.name} {offered.version or ''}".rstrip()
         every = [(vector, one) for vector in vectors for one in _offered(offered, vector.operation)]
         for together in batches(every, batch):
+            before, lost = names[-1:], ""
             names = [vector.id if one is None or one.label == offered.name else f"{vector.id} ({one.label})" for vector, one in together]
             try:
                 replies = asked.calls([call(vector, dtype, one.label if one else offered.name) for vector, one in together])
-            except ProgramEndedError as error:
-                yield from (f"{name}: {error}" for name in names)
-                unanswered += names
+            except (CommandError, ProgramEndedError) as error:
+                lost = str(error)
+            yield from _after(before, asked.late(), wrong)
+            if lost:
+                yield from (f"{name}: {lost}" for name in names)
+                wrong += names
+                names = []
                 continue
             for name, (vector, one), answer in zip(names, together, replies, strict=True):
                 yield from _told(name, vector, answer, dtype)
                 outside = one.refuses(vector.parameters) if one else None
                 if outside is not None:
                     yield f"  outside of what it declares: {outside}"
-    if unanswered:
-        message = f"every case must be answered, got no answer to {', '.join(unanswered[:SHOWN])}{' ...' if unanswered[SHOWN:] else ''}"
+        asked.look()
+        yield from _after(names[-1:], asked.late(), wrong)
+    if wrong:
+        message = f"every case must be answered once, got otherwise for {', '.join(wrong[:SHOWN])}{' ...' if wrong[SHOWN:] else ''}"
         raise ProgramEndedError(message)
+
+
+def _after(last: Sequence[str], late: str, wrong: list[str]) -> Iterator[str]:
+    """Tell of the last case what the program did after its answer."""
+    if late:
+        yield from (f"{name}: after its answer: {late}" for name in last)
+        wrong += last
 
 
 class _Conversation:
@@ -89,6 +103,7 @@ class _Conversation:
         self.command, self.limits = command, limits
         self.program: Program | None = None
         self.tree = Tree()
+        self.unasked = ""
 
     def __enter__(self) -> Self:
         return self
@@ -102,16 +117,34 @@ class _Conversation:
 
     def calls(self, calls: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
         """Return the answers to the calls of one request; each may take as long as one call."""
-        program = self.program
-        if program is None:
+        self.look()
+        if self.program is None:
             self.offered()
-            program = self._started()
-        return self._within(self.limits.call_seconds * len(calls), lambda: program.calls(calls))
+        program = self._started()
+        try:
+            return self._within(self.limits.call_seconds * len(calls), lambda: program.calls(calls))
+        except UnaskedError as error:  # the fault of the request before
+            self.unasked = str(error)
+            return self.calls(calls)
+
+    def look(self) -> None:
+        """See whether the program said something, or ended, since its last answer."""
+        try:
+            if self.program is not None:
+                self.program.verify_quiet()
+        except UnaskedError as error:
+            self.unasked = str(error)
+            self._end()
+
+    def late(self) -> str:
+        """Return what the program did after the answer before the last, in words, once."""
+        late, self.unasked = self.unasked, ""
+        return late
 
     def _started(self) -> Program:
         if self.program is None:
             self.tree = Tree()
-            self.program = Program(self.command, self.tree.environment())
+            self.program = Program(self.command, self.tree.environment(), apart=True)
             self.tree.grows_from(self.program.popen.pid)
         return self.program
 

@@ -44,11 +44,13 @@ def split(command: str) -> list[str]:
 class Program:
     """A running program; its stderr is a log, its stdout says nothing but replies."""
 
-    def __init__(self, command: str, environment: Mapping[str, str] | None = None) -> None:
-        """Start it, in our own environment unless another is given."""
+    def __init__(self, command: str, environment: Mapping[str, str] | None = None, *, apart: bool = False) -> None:
+        """Start it, in our own environment unless another is given, and in our own group of processes unless it stands ``apart``."""
         self.command = command
         pipe = subprocess.PIPE
-        self.popen = subprocess.Popen(split(command), stdin=pipe, stdout=pipe, env=environment)  # noqa: S603  the user's own program
+        self.popen = subprocess.Popen(  # noqa: S603  the user's own program
+            split(command), stdin=pipe, stdout=pipe, env=environment, start_new_session=apart
+        )
         self.output = cast("io.BufferedReader", self.popen.stdout)
         self.unread: type[ProgramEndedError] = ProgramEndedError
 
@@ -63,15 +65,21 @@ class Program:
             self._lost(f"a reply must answer {len(calls)} calls, got {len(reply['replies'])}")
         return list(reply["replies"])
 
+    def verify_quiet(self) -> None:
+        """Raise where the program says something, or has ended, without being asked; what it does until the next request is such too."""
+        if self._held():
+            self._lost(f"it {UNASKED}", UnaskedError)
+        if self.popen.poll() is not None:
+            raise UnaskedError(self._end())
+        self.unread = UnaskedError
+
     def wait(self, harness: int) -> None:
         """Wait until the harness can be read; raise where the program says something, or ends, without being asked."""
         output = self.output.fileno()
         ended = not self._held() and output in select.select([output, harness], [], [])[0]
-        if self._held():
-            self._lost(f"it {UNASKED}", UnaskedError)
-        if ended or self.popen.poll() is not None:
+        if ended and not self._held():
             raise UnaskedError(self._end())
-        self.unread = UnaskedError
+        self.verify_quiet()
 
     def close(self) -> None:
         """Close its input, and end it where that isn't enough."""
@@ -104,7 +112,7 @@ class Program:
                 stream.write(line)
                 stream.flush()
         except OSError as error:
-            raise self.unread(self._end()) from error
+            raise self.unread(self._end("input")) from error
 
     def _read(self, asked: int) -> bytes:
         """Return a line; where there is none, the program may have ended before it read any of the bytes that were written last."""
@@ -130,10 +138,10 @@ class Program:
         message = f"the program broke the protocol: {reason}"
         raise kind(message)
 
-    def _end(self) -> str:
+    def _end(self, closed: str = "output") -> str:
         try:
             status = self.popen.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             self.popen.kill()
-            return "the program closed its output"
+            return f"the program closed its {closed}"
         return f"the program ended with {ended_with(status)}"
