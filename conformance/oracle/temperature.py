@@ -32,11 +32,11 @@ def scale(a: Exact, inputs: Inputs, *, floor_scale: int, attn_scale: float, shif
 
 
 def log_scale(a: Exact, inputs: Inputs, *, original_length: int) -> Results:
-    """Return ``ln(p + 1) / ln(L)`` beyond ``L`` positions; exactly 1 up to there."""
+    """Return ``ln(p + 1) / ln(L)`` beyond ``L`` positions, and 1 up to there: a quotient that strays above 1 just before may count."""
 
     def grown(position: int) -> Ball:
-        if position < original_length:
+        if a.certain and position < original_length:
             return arb(1)
-        return a.spread("attention factor", logarithm(a, position + 1) / logarithm(a, original_length))
+        return a.spread("attention factor", logarithm(a, position + 1) / logarithm(a, original_length)).max(arb(1))
 
     return of_positions(inputs, grown)
