@@ -267,9 +267,9 @@ def test_a_program_that_can_t_be_started_again_leaves_a_line_for_every_case(tmp_
 
     assert main(["protocol", "replay", "rope.rotate/far", "rope.rotate/half-layout", "--command", str(path)]) == Status.WRONG_USAGE
 
-    told = " ".join(capsys.readouterr().out.split())
-    assert "rope.rotate/far: the program ended with exit status 3 " in told
-    assert f"rope.rotate/half-layout: command must start with a program that can be run, got {str(path)!r}" in told
+    told = "".join(capsys.readouterr().out.split())
+    assert "rope.rotate/far:theprogramendedwithexitstatus3rope" in told
+    assert f"rope.rotate/half-layout:commandmuststartwithaprogramthatcanberun,got{str(path)!r}" in told
 
 
 def test_a_program_that_ends_its_group_of_processes_ends_no_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
