@@ -103,17 +103,17 @@ def _of_positions(operation: Operation, call: Arguments, takes: Takes) -> Iterat
     together = len(names) == 1 or takes.counted or takes.queries == "at_end"
     sides = [names] if together else [[name] for name in reversed(names)]
     moved = [names] if together else [[QUERIES], names]
-    changes = _counted(allowed, takes) if takes.counted else _changes(allowed)
+    changes = _counted(allowed, takes) if takes.counted else changes_of_positions(allowed)
     if not takes.counted and any(call.arrays[name].shape[-1] > ELIDED for name in names):
         changes = {"reordered of many": changes["reordered"]}
-    for what, change in {**changes, **({} if takes.one_row else _ROWS)}.items():
+    for what, change in {**changes, **({} if takes.one_row else ROWS)}.items():
         for side in moved if what == "shifted" else sides:
             yield f"{' '.join(side)} {what}", partial(_at, operation, call, takes, side, change)
     if takes.queries == "at_end" and not takes.counted:
         yield f"{KEYS} reordered before the queries", partial(_before_queries, call)
     for name in names:
         if operation.arrays[name].endswith(" axis"):
-            for what, change in _AXES.items():
+            for what, change in AXES.items():
                 yield f"{name} {what}", partial(_changed, call, name, change)
 
 
@@ -157,7 +157,7 @@ def _counted(allowed: Room, takes: Takes) -> dict[str, Row]:
     return {} if takes.positions == "from_zero" else {"shifted": lambda rows: shifted(rows, allowed)}
 
 
-def _changes(allowed: Room) -> dict[str, Row]:
+def changes_of_positions(allowed: Room) -> dict[str, Row]:
     """Return what is changed of rows of positions, by what changes: all else that a key may be made of stays, as far as it can."""
 
     def inside(change: Row) -> Row:
@@ -265,7 +265,7 @@ def _between_rows(rows: np.ndarray) -> np.ndarray:
     return changed
 
 
-_ROWS: Mapping[str, Row] = {
+ROWS: Mapping[str, Row] = {
     "reordered in the last row": _in_row(-1),
     "reordered in the first row": _in_row(0),
     "exchanged between rows": _between_rows,
@@ -284,18 +284,18 @@ def _between_axes(positions: np.ndarray) -> np.ndarray:
     return changed
 
 
-_AXES: Mapping[str, Row] = {"reordered on the last axis": _on_last_axis, "exchanged between axes": _between_axes}
+AXES: Mapping[str, Row] = {"reordered on the last axis": _on_last_axis, "exchanged between axes": _between_axes}
 
 
 def _of_numbers(call: Arguments) -> Iterator[Unmade]:
     """Yield the call with every array of numbers in turn changed: between its ends, in one row and head, with the same sum; or turned."""
     for name, array in call.arrays.items():
         if array.dtype.kind == "f" and not is_position(name) and array.size > 1:
-            for what, change in _number_changes(array).items():
+            for what, change in changes_of_numbers(array).items():
                 yield f"{name} {what}", partial(_changed, call, name, change)
 
 
-def _number_changes(array: np.ndarray) -> dict[str, Row]:
+def changes_of_numbers(array: np.ndarray) -> dict[str, Row]:
     """Return what is changed of an array of numbers, by what changes."""
     last = partial(_within, which=-1)
     changes: dict[str, Row] = {f"inside{' of many' * (array.size > ELIDED)}": last}
@@ -338,14 +338,14 @@ def _others(parameter: Parameter, value: object, restriction: object) -> Iterato
     """Yield other values of a parameter: those of which keys keep the same, then the nearest first."""
     if isinstance(value, float) and restriction is ...:
         for words, kept in KEPT.items():
-            yield from ((f"{parameter.name} {words}", near) for near in _near(value, kept) if obeys(parameter, near))
+            yield from ((f"{parameter.name} {words}", near) for near in nearly(value, kept) if obeys(parameter, near))
     others = [each for each in candidates(parameter, restriction, VALUES) if each != value]
     if isinstance(value, int | float):
         others.sort(key=lambda other: abs(other - value) if isinstance(other, int | float) else np.inf)
     yield from ((parameter.name, each) for each in others)
 
 
-def _near(value: float, kept: Callable[[float], object]) -> Iterator[float]:
+def nearly(value: float, kept: Callable[[float], object]) -> Iterator[float]:
     """Yield numbers of float32 of which a key keeps the same, the farthest first."""
     with np.errstate(over="ignore"):
         every = (float(np.float32(value * (1 + 2.0**-halves))) for halves in HALVES)
