@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import islice, permutations
 
 import numpy as np
 
@@ -24,8 +25,12 @@ ELIDED = 1_000
 #: What keys keep of a number, and among how many halves of its size what they don't keep is looked for.
 KEPT: Mapping[str, Callable[[float], object]] = {"in four digits": "{:.4g}".format, "as an integer": int, "in half precision": np.float16}
 HALVES = range(8, 24)
+#: What a key that is sorted, or a sum, keeps of a list.
+REORDERED = "in another order"
 #: How many other values of a parameter are tried.
 TRIED = 3
+#: How many orders of a list of integers are looked at.
+ORDERS = 24
 #: The largest number of float16, and what positions are moved by that are kept in 8 or 16 bits.
 LARGEST, WRAP = 65_504, 1 << 16
 
@@ -175,6 +180,7 @@ def changes_of_positions(allowed: Room) -> dict[str, Row]:
         "moved": inside_moved,
         "ended otherwise": lambda rows: np.concatenate([rows[..., :-1], shifted(rows[..., -1:], allowed)], axis=-1),
         "rounded alike": inside(_rounded_alike),
+        "nearly equal": inside(_nearly_equal),
         "wrapped alike": inside(_wrapped_alike),
         "of other signs": inside(lambda rows: _one(rows, lambda inner: -inner)),
         "cut alike": inside(_cut_alike),
@@ -227,6 +233,12 @@ def _rounded_alike(rows: np.ndarray) -> np.ndarray:
         if same.any() and rows.dtype.kind == "i":
             return np.where(same, moved, rows)
     return rows
+
+
+def _nearly_equal(rows: np.ndarray) -> np.ndarray:
+    """Return rows whose far numbers are one nearer to 0, which ``numpy.allclose`` takes for the same."""
+    nearer = rows - np.sign(rows)
+    return np.where(np.isclose(nearer, rows), nearer, rows) if rows.dtype.kind == "i" else rows
 
 
 def _half(rows: np.ndarray) -> np.ndarray:
@@ -324,7 +336,7 @@ def _of_parameters(
     """Yield the call with every parameter that isn't declared in turn changed, and nearly the same where it is any number."""
     admits = restrictions.get(WHEN)
     for name, parameter in operation.parameters.items():
-        left = {f"{name} {words}": 1 for words in KEPT} | {name: TRIED}
+        left = {f"{name} {words}": 1 for words in (*KEPT, REORDERED)} | {name: TRIED}
         for told, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
             changed = {**call.parameters, name: value}
             if left[told] and not settled(told) and agree(changed) and (not callable(admits) or admits(changed)):
@@ -336,6 +348,9 @@ def _of_parameters(
 
 def _others(parameter: Parameter, value: object, restriction: object) -> Iterator[tuple[str, object]]:
     """Yield other values of a parameter: those of which keys keep the same, then the nearest first."""
+    if isinstance(value, tuple) and restriction is ...:
+        orders = islice(permutations(value), ORDERS)
+        yield from ((f"{parameter.name} {REORDERED}", order) for order in dict.fromkeys(orders) if order != value)
     if isinstance(value, float) and restriction is ...:
         for words, kept in KEPT.items():
             yield from ((f"{parameter.name} {words}", near) for near in nearly(value, kept) if obeys(parameter, near))
