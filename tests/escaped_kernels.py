@@ -8,7 +8,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, relative_bias, rope, transformer_xl
+from refimpl.schemes import learned, longrope, none, relative_bias, rope, transformer_xl
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -447,4 +447,32 @@ LEFT_OVER: list[Kernel] = [
     *(Kernel(f"distances of at most {rows // 2 - 1}", "da_transformer.rescale", no_farther(rows // 2 - 1), in_a_table(rows))
       for rows in (512, 1_024, 2_048)),
 ]
-KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER]
+
+
+def in_eight_bits(positions: np.ndarray) -> np.ndarray:
+    """Return positions as bfloat16 holds them."""
+    significands, exponents = np.frexp(positions)
+    return np.ldexp(np.rint(np.ldexp(significands, 8)), exponents - 8)
+
+
+def placed(change: Callable[[np.ndarray], np.ndarray]) -> Function:
+    """Return attention whose queries and keys are turned to other places than those by which it masks."""
+
+    def kernel(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, causal: bool, **said: Any) -> np.ndarray:
+        wide = (array.astype(np.float64) for array in (q, k))
+        turned_ones = [rotate(array, change(places), **said) for array, places in zip(wide, (m, n), strict=True)]
+        return np.asarray(none.attend(*turned_ones, v.astype(np.float64), m, n, causal=causal), v.dtype)
+
+    return kernel
+
+
+PREFILLED: list[Kernel] = [
+    Kernel(f"places {name}, counted, in half precision", "rope.attend", placed(change), MODEL | {"causal": True, "dtypes": "float16"} | more)
+    for name, change in {
+        "in bfloat16": in_eight_bits,
+        "in float16": lambda p: p.astype(np.float16).astype(np.float64),
+        "up to 2,047": lambda p: np.minimum(p, 2_047),
+    }.items()
+    for more in ({"positions": "from_zero"}, {"positions": "from_zero", "queries": "at_end"})
+]
+KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from escaped_kernels import FAR_BELOW, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, reused
+from escaped_kernels import FAR_BELOW, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, placed, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
@@ -40,6 +40,11 @@ def otherwise(adapter: Any, seed: int) -> Iterator[Checked]:
 @pytest.mark.parametrize("kernel", KERNELS, ids=named)
 def test_a_kernel_that_once_conformed_is_convicted_at_core(kernel: Kernel, seed: int) -> None:
     assert any(checked.failed for checked in judged(kernel.adapter, seed))
+
+
+def test_places_as_they_are_are_right_in_half_precision() -> None:
+    declared = MODEL | {"causal": True, "dtypes": "float16", "positions": "from_zero"}
+    assert not [each for each in judged(Kernel("right", "rope.attend", placed(np.asarray), declared).adapter, 0) if each.failed]
 
 
 @pytest.mark.parametrize("kernel", TILED, ids=named)

@@ -17,7 +17,10 @@ WINDOW = 4_096
 
 @dataclass(frozen=True)
 class Extent:
-    """How large a call is: batch, query heads per key head, tokens (or queries), keys, width of a head, how its positions run, a mask."""
+    """How large a call is: batch, query heads per key head, tokens (or queries), keys, width of a head, how its positions run, a mask.
+
+    In a ``tuned`` one every weight goes with the position of its key so much that half precision shows it.
+    """
 
     batch: int
     heads: int
@@ -27,6 +30,7 @@ class Extent:
     group: int = 1
     runs: str = "counted"
     causal: bool = False
+    tuned: bool = False
 
     def size(self, axis: str) -> int:
         """Return the size of an axis that no parameter fixes."""
@@ -111,6 +115,8 @@ ATTENTION = (
     *(Extent(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated", *APART)),
     Extent(2, 2, 205, 333, 16, group=2),
 )
+#: Queries as far from the start as keys, for code that counts both from there; float16 doesn't hold the last position.
+PREFILL = Extent(1, 1, 2_114, 2_114, 64, causal=True, tuned=True)
 ATTENTION_AT_FULL = (
     Extent(1, 32, 129, 1_025, 128, group=4, runs="late"),
     Extent(7, 20, 65, 33, 80, group=2, runs="rows"),
@@ -138,6 +144,7 @@ def planned(operation: Operation, level: str) -> tuple[Extent | None, ...]:
         return tuple(replace(extent, width=NARROW) for extent in extents) if projected(operation) else extents
     core, full = _plans(operation)
     core = tuple(extent for extent in core if extent.keys <= WINDOW or not (weighs(operation) and _learned(operation)))
+    core += (PREFILL,) if weighs(operation) and not _learned(operation) else ()
     chosen = {"smoke": core[:1], "core": core, "full": core + full}[level]
     return (*chosen, *[None] * (ANY[level] if apart(operation) or level == "full" else 0))
 

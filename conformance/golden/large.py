@@ -10,7 +10,7 @@ import numpy as np
 from conformance.calls.takes import Takes
 from conformance.golden import features, places
 from conformance.golden.extents import APART, ORDERS, Extent, any_extent, axes_of, of_vectors, planned, projected, weighs
-from conformance.golden.judged import judged, thinned
+from conformance.golden.judged import judged, thinned, tuned
 from conformance.golden.settings import MODEL_EVERY, settings
 from conformance.spec.arguments import Arguments, Parameters, is_position
 from conformance.spec.choices import candidates
@@ -63,7 +63,7 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
             call = _call(operation, parameters, _fitting(operation, parameters, extent, takes, most), takes, dtype, rng)
             at = judged(operation, call, rng)
             strided, times = number % 2 == 0 and not takes.contiguous, TIMES[min(number, len(TIMES) - 1)]
-            light = call if level == "beside" else thinned(operation, call, at, rng)
+            light = call if level == "beside" else tuned(operation, call, at) if whole.tuned else thinned(operation, call, at, rng)
             yield Large(light, at, strided=strided, times=times if level != "smoke" else "twice")
 
 

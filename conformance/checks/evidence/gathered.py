@@ -32,7 +32,7 @@ LOOK = {"smoke": 24, "core": 72, "full": 72}
 TRIES = 3
 MOST = 12
 #: How many numbers a case may take, and give, that mistakes are run on: few positions make a large bias, which costs more than it shows.
-CHEAP, GIVEN = 1 << 17, 1 << 20
+CHEAP, GIVEN = 1 << 20, 1 << 20
 #: A difference of fewer half units in the last place than this is none: that much every rounding makes.
 SHOWS = 2.0
 
