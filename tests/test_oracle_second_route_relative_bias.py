@@ -1,9 +1,7 @@
 """The plain relative bias a third time: entries of a table, found by counting rows from the middle."""
 
 import pytest
-from second_route import golden, real, sixty_digits, whole
-
-__all__ = ["sixty_digits"]
+from second_route import golden, real, whole
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """DeBERTa's and the clamped buckets a third time: ceilings of logarithms with 60 digits, and counting."""
 
 import pytest
-from mpmath import ceil, log, mpf
-from second_route import golden, real, sixty_digits, whole
+from second_route import golden, mp, real, whole
 
-__all__ = ["sixty_digits"]
-
+ceil, log, mpf = mp.ceil, mp.log, mp.mpf
 #: Decides exact ties: 60 digits leave an error below it, and no other value is as near to an integer.
 TIE = mpf(10) ** -50
 
