@@ -6,19 +6,16 @@ from typing import Any
 import law_implementations as right
 import numpy as np
 import pytest
+from test_worker_manners import session
 
-from conformance import Adapter
 from conformance.calls.outcomes import Failed, NotJudged, Passed, Result
-from conformance.in_process import InProcess
 from conformance.run.questions import EVIDENCE, Judge, Question
 
 Function = Callable[..., Any]
 
 
 def judge(function: Function, operation: str = "rope.rotate", framework: str = "numpy", **declared: Any) -> Judge:
-    adapter = Adapter("mine", framework=framework)
-    adapter.implements(operation, **declared)(function)
-    return Judge(InProcess(adapter), examples=5, seed=3)
+    return Judge(session(function, framework, operation, **declared), examples=5, seed=3)
 
 
 def evidence(asked: Judge) -> tuple[Question, Result]:
@@ -42,14 +39,9 @@ def keyed_by_ends() -> Function:
     return rotate
 
 
-def by_pointer(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
-    buffer = x if x.base is None else x.base
-    return right.rotate(buffer.ravel()[: x.size].reshape(x.shape), positions, **parameters)
-
-
 @pytest.mark.parametrize(
     ("function", "where"),
-    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-reordered"), (by_pointer, "not contiguous")],
+    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-reordered"), (right.by_pointer, "not contiguous")],
     ids=["only by the sweep", "only by a neighbour", "only with strided arrays"],
 )
 def test_what_hardly_shows_is_convicted_one_by_one(function: Function, where: str) -> None:
