@@ -47,6 +47,15 @@ def test_interpolation_is_rope_at_divided_positions_and_with_divided_frequencies
     assert np.abs(stretched - by_frequency).max() < ROUNDING
 
 
+def test_stretched_angles_stay_where_training_was_and_extrapolated_ones_leave() -> None:
+    trained, stretched = 2_048, 8_192
+    plain = rope.frequencies(head_dim=64, base=10_000.0, like=HERE)
+    squeezed = position_interpolation.frequencies(head_dim=64, factor=stretched / trained, like=HERE)
+
+    assert np.all((stretched - 1) * squeezed < trained * plain)
+    assert np.all((stretched - 1) * plain > trained * plain)
+
+
 @pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
 @pytest.mark.parametrize("direction", ["positive", "negative"])
 def test_nothing_is_stretched_by_one(layout: str, direction: str) -> None:

@@ -141,16 +141,6 @@ def test_every_head_shares_the_table() -> None:
     assert np.array_equal(logits, np.broadcast_to(logits[:, :1], logits.shape))
 
 
-def test_a_cache_stays_valid_because_an_edge_joins_the_query_of_its_step() -> None:
-    whole = shaw.attend(Q, K, V, KEY_TABLE, VALUE_TABLE, IN_ORDER, IN_ORDER, causal=True, **ASKED)
-    for step in range(TOKENS):
-        now, seen = slice(step, step + 1), slice(0, step + 1)
-        cached = K[:, :, seen], V[:, :, seen]
-        row = shaw.attend(Q[:, :, now], *cached, KEY_TABLE, VALUE_TABLE, IN_ORDER[now], IN_ORDER[seen], **ASKED)
-
-        assert np.abs(row[:, :, 0] - whole[:, :, step]).max() < ROUNDING
-
-
 def test_one_query_of_a_cache_reads_one_row_per_distance_ending_at_zero() -> None:
     step, table = TOKENS - 1, KEY_TABLE
     logits = shaw.logits(Q[:, :, step:], K * 0, table, IN_ORDER[step:], IN_ORDER, **ASKED)
