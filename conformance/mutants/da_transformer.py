@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.mutants.building import Arrays, Mistake, Parameters, altered
+from conformance.mutants.building import Mistake, altered
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
 from conformance.spec.mutant import Mutant
@@ -263,12 +263,6 @@ LOGIT_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
 )
 
 
-def tiled(arrays: Arrays, _: Parameters) -> Arrays:
-    """Give query head i the key head i mod the number of key heads."""
-    order = np.arange(arrays["q"].shape[1]) % arrays["k"].shape[1]
-    return {name: array[:, order] if name in ("k", "values") else array for name, array in arrays.items()}
-
-
 POSITION_SLUGS = (
     "positions-ignored", "first-position-counts", "first-row-for-all", "clamped-at-2048", "clamped-at-4096", "negative-positions-clamped",
 )
@@ -282,7 +276,7 @@ def attention_mutants(name: str) -> Iterator[Mutant]:
     for mistake, see in MASK_MISTAKES:
         yield mistake.at(operation, getattr(replace(RIGHT, see=see), name))
     for mistake, change in INPUT_MISTAKES:
-        yield mistake.at(operation, altered(operation, arrays=tiled if mistake.slug == "heads-tiled" else change))
+        yield mistake.at(operation, altered(operation, arrays=change))
 
 
 def mutants() -> Iterator[Mutant]:
