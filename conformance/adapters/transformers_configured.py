@@ -14,7 +14,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import batched
+from conformance.adapters.transformers_rotary import batched, within
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import language
 
@@ -158,11 +158,7 @@ def rotate(
         return x.clone()
     if length is None:
         return found.turn(x, found.tables(x, rows, layer))
-    if length <= int(positions.max()):
-        message = "the module takes the largest position plus 1 for the length"
-        raise Unsupported(message)
-    whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
-    return found.turn(x, tuple(table[:, :-1] for table in found.tables(x, whole, layer)))
+    return found.turn(x, within(length, lambda whole: found.tables(x, whole, layer), positions))
 
 
 @adapter.implements("config.rotate_on_axes", dtypes=("float32",))
