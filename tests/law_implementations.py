@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from narrow_code import joined, softmax, steps, turned
 
 Array = np.ndarray
 Function = Callable[..., Any]
@@ -15,18 +16,6 @@ def tables(positions: Array, head_dim: int, base: float) -> tuple[Array, Array]:
     theta = np.float32(1.0) / np.float32(base) ** powers
     angles = positions.astype(np.float32)[..., None] * theta
     return np.cos(angles), np.sin(angles)
-
-
-def turned(x: Array, cos: Array, sin: Array, layout: str, direction: str) -> Array:
-    """Return pairs turned in the arithmetic of their dtype."""
-    sine = -sin if direction == "negative" else sin
-    cos, sine = (t[:, None] if t.ndim == 3 else t for t in (cos, sine))
-    half = layout == "half"
-    a, b = (x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]) if half else (x[..., 0::2], x[..., 1::2])
-    first, second = a * cos - b * sine, b * cos + a * sine
-    if layout == "interleaved":
-        return np.stack([first, second], axis=-1).reshape(x.shape)
-    return np.concatenate([first, second], axis=-1)
 
 
 def rotate(x: Array, positions: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
@@ -76,9 +65,7 @@ def softened(scores: Array, query_positions: Array, key_positions: Array, *, cau
     """Return the softmax over the keys that a query sees, step by step in the dtype of the scores, or with powers ``summed`` in another."""
     seen = key_positions[..., None, :] <= query_positions[..., :, None]
     seen = seen if seen.ndim == 2 else seen[:, None]
-    hidden = np.where(seen | (not causal), scores, np.asarray(-np.inf, dtype=scores.dtype))
-    powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
-    return (powers / powers.sum(axis=-1, keepdims=True, dtype=summed)).astype(scores.dtype)
+    return softmax(np.where(seen | (not causal), scores, np.asarray(-np.inf, dtype=scores.dtype)), summed)
 
 
 def averaged(shares: Array, v: Array) -> Array:
@@ -123,12 +110,8 @@ def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str
     theta = np.exp(np.arange(dim // 2, dtype=np.float32) * -(np.log(np.float32(base)) / steps))
     angles = positions.astype(np.float32)[:, None] * theta
     sine, cosine = np.sin(angles), np.cos(angles)
-    joined = {
-        "interleaved": np.stack([sine, cosine], axis=-1).reshape(positions.size, -1),
-        "halves": np.concatenate([sine, cosine], axis=-1),
-        "halves_cosine_first": np.concatenate([cosine, sine], axis=-1),
-    }[layout]
-    return np.pad(joined * np.float32(scale), [(0, 0), (0, dim % 2)])
+    both = joined(cosine, sine, "half") if layout == "halves_cosine_first" else joined(sine, cosine, layout)
+    return np.pad(both * np.float32(scale), [(0, 0), (0, dim % 2)])
 
 
 def frequencies(*, head_dim: int, base: float) -> Array:
@@ -147,14 +130,7 @@ def slopes(*, num_heads: int, max_bias: float, slopes: str) -> Array:
 
 def bias(query_positions: Array, key_positions: Array, *, form: str, **rule: Any) -> Array:
     """Return slopes times distances, in float32."""
-    query, key = query_positions[..., None, :, None], key_positions[..., None, None, :]
-    distance = {
-        "row": key - query,
-        "column": key + 0 * query,
-        "reversed": key - key.max(axis=-1, keepdims=True) + 0 * query,
-        "symmetric": -np.abs(key - query),
-    }[form]
-    return slopes(**rule)[:, None, None] * distance.astype(np.float32)
+    return slopes(**rule)[:, None, None] * steps(query_positions, key_positions, form)[..., None, :, :]
 
 
 def bucket(relative_positions: Array, *, convention: str, **parameters: Any) -> Array:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import test_worker_manners
 from escaped_kernels import Kept, pointer
 from test_escaped_kernels import convictions, otherwise
 from test_wrong_kernels import SEEDS, asked_once, subjects
@@ -17,6 +18,7 @@ from conformance.checks.vector_checks import Checked
 __all__ = ["asked_once"]
 
 torch: Any = pytest.importorskip("torch")
+turning = test_worker_manners.turning(torch)
 NARROW: dict[str, Any] = {"direction": "positive", "positions": "from_zero", "head_dim": 64}
 
 
@@ -24,15 +26,6 @@ def offered(function: Callable[..., Any], **declared: Any) -> Adapter:
     adapter = Adapter("tensors", framework="torch")
     adapter.implements("rope.rotate", layout="half", **declared)(function)
     return adapter
-
-
-def turning(x: Any, positions: Any, *, base: float, direction: str, **_: object) -> Any:
-    half = x.shape[-1] // 2
-    angles = positions.double()[..., None] * base ** (-torch.arange(half).double() / half)
-    angles = angles[:, None] if positions.ndim > 1 else angles
-    cos, sin = angles.cos().to(x.dtype), (angles if direction == "positive" else -angles).sin().to(x.dtype)
-    first, second = x[..., :half], x[..., half:]
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
 def with_backward(reading: Callable[[Any], Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from narrow_code import softmax
 
 from refimpl.schemes import SCHEMES, alibi, mrope, rope, sinusoidal, yarn
 
@@ -186,11 +187,6 @@ def test_shift_matrix_moves_sine_and_cosine_by_the_offset(offset: float, spacing
     matrix = sinusoidal.shift_matrix(np.array([offset]), dim=WIDTH, spacing=spacing)[0]
 
     assert np.abs(np.einsum("pij,tpj->tpi", matrix, before) - after).max() < 512 * ROUNDING
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 @pytest.mark.parametrize("form", ["column", "reversed", "symmetric"])

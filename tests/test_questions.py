@@ -6,7 +6,7 @@ from typing import Any
 import law_implementations as right
 import numpy as np
 import pytest
-from test_worker_manners import session
+from test_worker_manners import session, turning
 
 from conformance.calls.outcomes import Failed, NotJudged, Passed, Result
 from conformance.run.questions import EVIDENCE, Judge, Question
@@ -58,14 +58,10 @@ def test_what_hardly_shows_is_convicted_one_by_one(function: Function, where: st
 def test_a_wrong_gradient_is_convicted_one_by_one() -> None:
     torch = pytest.importorskip("torch")
 
-    def rotate(x: Any, positions: Any, *, head_dim: int, base: float, **_: Any) -> Any:
+    def rotate(x: Any, positions: Any, **parameters: Any) -> Any:
         if x.requires_grad:
             x.register_hook(lambda gradient: -gradient)
-        angles = positions.double()[..., None] * base ** (-2.0 * torch.arange(head_dim // 2).double() / head_dim)
-        angles = angles[:, None] if positions.ndim > 1 else angles
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        first, second = x[..., : head_dim // 2], x[..., head_dim // 2 :]
-        return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+        return turning(torch)(x, positions, **parameters)
 
     _, result = evidence(judge(rotate, framework="torch", layout="half", direction="positive"))
     assert isinstance(result.outcome, Failed)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from narrow_code import softmax
 
 from refimpl import attention
 from refimpl.attention import Layer
@@ -31,11 +32,6 @@ def per_head(x: np.ndarray) -> np.ndarray:
 
 def rows(m: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.array([[min(max(int(key - query), -LARGEST), LARGEST) + LARGEST for key in n] for query in m])
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def efficient(m: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -42,9 +42,10 @@ def subject(opened: InProcess) -> tuple[Subject, Task]:
 def turning(torch: Any) -> Callable[..., Any]:
     """Return a rotation in torch."""
 
-    def rotate(x: Any, positions: Any, *, head_dim: int, base: float, layout: str, direction: str) -> Any:
+    def rotate(x: Any, positions: Any, *, head_dim: int, base: float, direction: str, layout: str = "half") -> Any:
         assert layout == "half"
-        angles = positions.double()[:, None] * base ** (-2.0 * torch.arange(head_dim // 2) / head_dim)
+        angles = positions.double()[..., None] * base ** (-2.0 * torch.arange(head_dim // 2).double() / head_dim)
+        angles = angles[:, None] if positions.ndim > 1 else angles
         cos, sin = angles.cos().to(x.dtype), (angles if direction == "positive" else -angles).sin().to(x.dtype)
         first, second = x[..., : head_dim // 2], x[..., head_dim // 2 :]
         return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
