@@ -11,7 +11,7 @@ from conformance.mutants.building import OPERATIONS, Function, Mistake, altered,
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES, TILED_HEADS
 from conformance.mutants.rounding import to
-from conformance.spec.mutant import Mutant
+from conformance.spec.mutant import Mutant, slug
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms.bias import Bias, Biased, Weighed
@@ -428,5 +428,5 @@ def of_content(operation: str, *, scales: bool) -> Iterator[Mutant]:
 def met(operation: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:
     """Return those of them that others met in this very scheme, with their threads."""
     for mutant in inherited(operation):
-        if cited := threads.get(mutant.name.partition("/")[2]):
+        if cited := threads.get(slug(mutant.name)):
             yield replace(mutant, threads=cited, origin="")
