@@ -185,17 +185,6 @@ def test_t5_buckets_are_floors_of_logarithms(bidirectional: bool, buckets: int, 
     assert result == tuple(place(distance) for distance in distances)
 
 
-def test_t5_bias_is_an_entry_of_the_table() -> None:
-    table = [[row + head / 16 for head in range(2)] for row in range(32)]
-    inputs = {
-        "table": real(*(entry for row in table for entry in row), shape=(32, 2)),
-        "query_positions": whole(100),
-        "key_positions": whole(100, 98, 60, 191),
-    }
-    result = golden("t5.bias", inputs, bidirectional=True, num_buckets=32, max_distance=128)
-    assert result == tuple(table[row][head] for head in range(2) for row in (0, 2, 12, 31))
-
-
 @pytest.mark.parametrize(
     ("mscale", "all_dim", "given", "expected"),
     [

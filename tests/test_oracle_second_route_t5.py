@@ -42,7 +42,7 @@ def test_a_bias_reads_the_row_of_its_convention() -> None:
         "query_positions": whole(100),
         "key_positions": whole(100, 98, 60, 191),
     }
-    rows = {"deberta": tuple(signed_row(n - 100, 32, 128) for n in (100, 98, 60, 191)), "clamped": (16, 14, 0, 31)}
+    rows = {"t5": (0, 2, 12, 31), "deberta": tuple(signed_row(n - 100, 32, 128) for n in (100, 98, 60, 191)), "clamped": (16, 14, 0, 31)}
     for convention, chosen in rows.items():
         result = golden("t5.bias", inputs, bidirectional=True, num_buckets=32, max_distance=128, convention=convention)
         assert result == tuple(table[row][head] for head in range(2) for row in chosen)
