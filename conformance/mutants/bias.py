@@ -10,6 +10,7 @@ import numpy as np
 from conformance.mutants.building import OPERATIONS, Function, Mistake, altered, convention, forcing, moving
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES, TILED_HEADS
+from conformance.mutants.rotary import Step, both, exact
 from conformance.mutants.rounding import to
 from conformance.spec.mutant import Mutant, slug
 from refimpl import attention
@@ -18,18 +19,7 @@ from refimpl.forms.bias import Bias, Biased, Weighed
 from refimpl.forms.joining import those_of
 from refimpl.schemes import SCHEMES, alibi
 
-Step = Callable[[Array], Array]
 FLAT = np.zeros(1)
-
-
-def exact(values: Array) -> Array:
-    """Keep the numbers as they are."""
-    return values
-
-
-def both(query: Array, key: Array) -> tuple[Array, Array]:
-    """Leave query and key where they are."""
-    return query, key
 
 
 def made_of(operation: str) -> object:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from conformance.mutants.building import Mistake, altered
+from conformance.mutants.none import zero_logits
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
 from conformance.spec.mutant import Mutant
@@ -194,11 +195,6 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
 )
 
 
-def masked_before(logits: Array, seen: Array) -> Array:
-    """Return the softmax of logits whose mask went through the ReLU, and became 0."""
-    return attention.softmax(np.where(seen, logits, 0.0), np.ones_like(seen))
-
-
 LOGIT_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
     (
         Mistake(
@@ -258,7 +254,7 @@ LOGIT_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
             fix="apply the mask last",
             origin="in the style of masks that are added to q k",
         ),
-        replace(RIGHT, soften=masked_before),
+        replace(RIGHT, soften=zero_logits),
     ),
 )
 

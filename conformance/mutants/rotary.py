@@ -33,7 +33,7 @@ def cut(head_dim: int, base: float, whole: int) -> Array:
 
 
 def both(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
-    """Turn queries and keys to their own positions."""
+    """Leave queries and keys at their own positions."""
     return query_positions, key_positions
 
 
