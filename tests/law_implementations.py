@@ -239,9 +239,7 @@ def rotate_listed(
     return turned(x, cos, sin, layout, direction)
 
 
-def rotate_searched(
-    x: Array, positions: Array, factors: Array, *, layout: str, direction: str, start_tokens: int, **ladder: Any
-) -> Array:
+def rotate_searched(x: Array, positions: Array, factors: Array, *, layout: str, direction: str, start_tokens: int, **ladder: Any) -> Array:
     """Turn by divided frequencies but for the start."""
     plain = frequencies(**ladder)
     theta = np.where(positions[..., None] < start_tokens, plain, plain / factors.astype(np.float32))

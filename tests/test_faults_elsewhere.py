@@ -189,9 +189,7 @@ def test_identify_says_what_changes_answers_besides_the_calls(
     assert ("hash order" in told, "fresh worker" in told) == ("hash order" in words, "fresh worker" in words)
 
 
-def identified(
-    folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py", *, status: int = 0
-) -> str:
+def identified(folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py", *, status: int = 0) -> str:
     (folder / name).write_text(f"import os\nimport numpy as np\nCALLS = []\n{function}\n", encoding="utf-8")
     assert main(["identify", f"{folder / name}:f", "--no-check", "--call-seconds", "5"]) == status
     printed = capsys.readouterr()

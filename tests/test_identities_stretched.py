@@ -144,9 +144,7 @@ def test_longrope_with_one_factor_for_all_pairs_is_interpolation() -> None:
 def test_longrope_with_factors_of_a_geometric_ladder_is_rope_of_another_base() -> None:
     """Factors s^(2j / (d - 2)) are NTK-aware scaling: the base times s^(d / (d - 2))."""
     factors = FACTOR ** (2 * np.arange(WIDTH // 2) / (WIDTH - 2))
-    frequencies = longrope.frequencies(
-        factors, factors, head_dim=WIDTH, base=BASE, original_length=4_096, length=8_192
-    )
+    frequencies = longrope.frequencies(factors, factors, head_dim=WIDTH, base=BASE, original_length=4_096, length=8_192)
     other_base = rope.frequencies(head_dim=WIDTH, base=BASE * FACTOR ** (WIDTH / (WIDTH - 2)), like=HERE)
 
     assert np.abs(frequencies / other_base - 1.0).max() < 2.0**-48

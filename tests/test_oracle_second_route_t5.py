@@ -26,9 +26,7 @@ def test_deberta_buckets_are_ceilings_of_logarithms(buckets: int, farthest: int)
     assert result == tuple(signed_row(distance, buckets, farthest) for distance in distances)
 
 
-@pytest.mark.parametrize(
-    ("bidirectional", "expected"), [(True, (0, 0, 0, 1, 3, 4, 5, 7, 7, 7)), (False, (7, 5, 4, 3, 1, 0, 0, 0, 0, 0))]
-)
+@pytest.mark.parametrize(("bidirectional", "expected"), [(True, (0, 0, 0, 1, 3, 4, 5, 7, 7, 7)), (False, (7, 5, 4, 3, 1, 0, 0, 0, 0, 0))])
 def test_clamped_buckets_count_offsets(bidirectional: bool, expected: tuple[int, ...]) -> None:  # noqa: FBT001 - parametrized
     inputs = {"relative_positions": whole(-99, -5, -4, -3, -1, 0, 1, 3, 4, 99)}
     result = golden("t5.bucket", inputs, bidirectional=bidirectional, num_buckets=8, max_distance=128, convention="clamped")

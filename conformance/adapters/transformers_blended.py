@@ -19,9 +19,7 @@ def yarn(*, factor: float, original_length: int = 4096, base: float = 10_000.0, 
     return {"rope_type": "yarn", "rope_theta": base, "factor": factor, "original_max_position_embeddings": original_length, **chosen}
 
 
-def llama3(
-    *, factor: float, original_length: int, base: float, low_freq_factor: float, high_freq_factor: float, **_: object
-) -> Settings:
+def llama3(*, factor: float, original_length: int, base: float, low_freq_factor: float, high_freq_factor: float, **_: object) -> Settings:
     """Return ``rope_parameters`` as a model's configuration spells them."""
     ends = {"low_freq_factor": low_freq_factor, "high_freq_factor": high_freq_factor}
     return {"rope_type": "llama3", "rope_theta": base, "factor": factor, "original_max_position_embeddings": original_length, **ends}

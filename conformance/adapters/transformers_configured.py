@@ -149,9 +149,7 @@ def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
 
 
 @adapter.implements("config.rotate", dtypes=("float32",))
-def rotate(
-    x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None
-) -> torch.Tensor:
+def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None) -> torch.Tensor:
     """Turn ``x`` by the module's tables where the layer turns; the largest position plus 1 is the length to it."""
     found, rows = layers(configuration), batched(positions)
     if found.rests(layer):

@@ -13,9 +13,7 @@ from conformance.adapters.transformers_rotary import MODELS, Model, turned
 
 
 def _glm(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
-    return GlmConfig(
-        hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=length, rope_parameters=rope
-    )
+    return GlmConfig(hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=length, rope_parameters=rope)
 
 
 def _deepseek_v4(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
