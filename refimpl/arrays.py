@@ -21,6 +21,7 @@ __all__ = [
     "is_whole",
     "one_library",
     "outer",
+    "picked",
     "reals",
     "row",
     "taken",
@@ -132,6 +133,13 @@ def taken(x: Array, channels: Sequence[int]) -> Array:
     """Return some channels of the last axis, in that order."""
     xp = array_namespace(x)
     return xp.take(x, xp.asarray(list(channels), dtype=xp.int64, device=device(x)), axis=-1)
+
+
+def picked(values: Sequence[int], at: Array) -> Array:
+    """Return some of the integers, by their indices, in the shape and dtype of these."""
+    xp = array_namespace(at)
+    every = xp.asarray(list(values), dtype=at.dtype, device=device(at))
+    return xp.reshape(xp.take(every, xp.reshape(at, (-1,)), axis=0), at.shape)
 
 
 def outer(positions: Array, frequencies: Array) -> Array:

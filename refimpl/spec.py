@@ -118,6 +118,9 @@ class Law(Enum):
     BINARY_VALUE = "the sum of channel k times 2^k is the position"
     OUTSIDE = "a position outside the table is refused"
     ADDS = "two inputs at the same positions differ by as much afterwards, times what embeddings are multiplied by"
+    COUNTS_ON = "past the last grid tokens stand one after the other, on all axes alike: decoding adds one number"
+    FOLLOWS = "a grid begins, and text goes on after it, one past the largest position before"
+    MOVED_BY_TEXT = "text in front of everything moves every position by its length"
     ALIKE = "tokens at the same position get the same added, in every row of a batch"
     PERMUTATION = "reordering keys together with their values changes nothing, reordering queries reorders the result"
 

@@ -16,6 +16,7 @@ from refimpl.schemes import (
     learned,
     llama3,
     longrope,
+    mrope,
     none,
     partial_rope,
     relative_bias,
@@ -134,6 +135,7 @@ OF_POSITIONS: dict[str, Feature] = {
     "both ends of four": lambda p: (p[..., :4].tobytes(), p[..., -4:].tobytes()),
     "first eight": lambda p: p[..., :8].tobytes(),
     "words": str,
+    "five digits": lambda p: tuple(map("{:.5g}".format, p.ravel().tolist())),
     "bytes": lambda p: p.astype(np.int8).tobytes(),
     "shorts": lambda p: p.astype(np.int16).tobytes(),
     "half precision": lambda p: np.clip(p, -6e4, 6e4).astype(np.float16).tobytes(),
@@ -165,6 +167,8 @@ OF_NUMBERS: dict[str, Feature] = {
 FOUR: Feature = "{:.4g}".format
 #: What they make of numbers that are parameters.
 OF_PARAMETERS: dict[str, Feature] = {"nothing": nothing, "its whole part": int, "four digits": FOUR, "half precision": np.float16}
+#: And of lists of integers.
+OF_LISTS: dict[str, Feature] = {"its numbers sorted": lambda numbers: tuple(sorted(numbers)), "its sum": sum}
 
 MODEL: dict[str, Any] = {"layout": "half", "direction": "positive", "head_dim": 128, "base": 500_000.0}
 DECODING: dict[str, Any] = {"causal": True, "queries": "at_end"}
@@ -190,7 +194,7 @@ def of_turned(attention: Function) -> Function:
 def made(operation: str, right: Function, of: str, *features: str, **others: Any) -> list[Careless]:
     """Return a cache for each feature by which one of the arguments that it is of, the first, is known."""
     names = tuple(int(name) if name.isdecimal() else name for name in of.split())
-    kinds = OF_POSITIONS | OF_OTHERS | OF_NUMBERS if isinstance(names[0], int) else OF_PARAMETERS
+    kinds = OF_POSITIONS | OF_OTHERS | OF_NUMBERS if isinstance(names[0], int) else OF_PARAMETERS | OF_LISTS
     return [Careless(operation, right, names, kinds[feature], feature, **others) for feature in features]
 
 
@@ -212,6 +216,8 @@ CARELESS: list[Careless] = [
     *of_each("partial_rope.rotate", partial_rope.rotate, "1 base", "rotary_dim", "placement"),
     *made("axial_rope.rotate", axial_rope.rotate, "1 base axes", "sum", "every second", *list(OF_OTHERS)[1:]),
     *of_each("axial_rope.rotate", axial_rope.rotate, "1", "axes"),
+    *made("axial_rope.rotate", axial_rope.rotate, "axes 1 head_dim base", *OF_LISTS),
+    *made("mrope.rotate", mrope.rotate, "sections 1 head_dim base order", *OF_LISTS),
     *made("yarn.rotate", yarn.rotate, "factor 1", "nothing", "its whole part"),
     *of_each("yarn.rotate", yarn.rotate, "1", "original_length", "beta_fast", "mscale", "truncate"),
     *of_each("llama3.rotate", llama3.rotate, "1", "low_freq_factor"),

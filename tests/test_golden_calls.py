@@ -81,7 +81,7 @@ def reference(operation: Operation, call: Arguments) -> list[np.ndarray]:
 
 def placed(call: Arguments) -> dict[str, np.ndarray]:
     """Return the positions of a call, those on each axis by themselves."""
-    several = any(isinstance(value, tuple) for value in call.parameters.values())
+    several = not {"axes", "sections"}.isdisjoint(call.parameters)
     return {
         f"{name} {axis}": array[..., axis] if several else array
         for name, array in call.arrays.items()

@@ -142,6 +142,23 @@ def test_positions_that_keys_keep_in_few_bits_are_the_same_there() -> None:
     assert wrapped.tolist() == [7, 2_050, 4_096 + 65_536, 3, 11]
 
 
+def test_far_positions_that_are_nearly_equal_are_one_apart_and_others_stay() -> None:
+    nearly = named("rope.rotate", rotation([7, 2_050, 131_072, -1_000_000, 1_048_576]))["positions nearly equal"].arrays["positions"]
+
+    assert nearly.tolist() == [7, 2_050, 131_071, -999_999, 1_048_575]
+    assert np.allclose(nearly, [7, 2_050, 131_072, -1_000_000, 1_048_576])
+
+
+def test_a_list_of_integers_is_asked_for_in_another_order_unless_it_is_declared() -> None:
+    call = Arguments(
+        {"x": np.ones((1, 1, 1, 12)), "positions": np.array([[3, 1, 4]])},
+        {"head_dim": 12, "base": 10_000.0, "sections": (3, 1, 2), "order": "contiguous", "layout": "half", "direction": "positive"},
+    )
+
+    assert sorted(named("mrope.rotate", call)["sections in another order"].parameters["sections"]) == [1, 2, 3]
+    assert "sections in another order" not in named("mrope.rotate", call, sections=(3, 1, 2))
+
+
 def test_one_row_is_changed_alone_unless_rows_are_shared() -> None:
     call = rotation([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
     others = named("rope.rotate", call)

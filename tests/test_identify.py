@@ -36,7 +36,7 @@ FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores and a matrix are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
 #: Sums with bits, or with the rows of a table that is given: no call of these is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"binary.add", "learned.add", "none.rotate", "temperature.scale", "temperature.log_scale"}
+UNTRIED = {"binary.add", "learned.add", "mrope.positions", "none.rotate", "temperature.scale", "temperature.log_scale"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a

@@ -39,10 +39,10 @@ CHANGING = {
 
 
 def identified(
-    folder: Path, capsys: pytest.CaptureFixture[str], body: str, *arguments: str, signature: str = "x, positions"
+    folder: Path, capsys: pytest.CaptureFixture[str], body: str, *arguments: str, signature: str = "x, positions", beside: str = BESIDE
 ) -> tuple[int, str]:
     path = folder / "changing.py"
-    path.write_text(f"{BESIDE}\ndef f({signature}):\n{textwrap.indent(body, '    ')}\n", encoding="utf-8")
+    path.write_text(f"{beside}\ndef f({signature}):\n{textwrap.indent(body, '    ')}\n", encoding="utf-8")
     status = main(["identify", f"{path}:f", *arguments])
     told = capsys.readouterr()
     assert told.err == ""

@@ -75,6 +75,28 @@ def test_the_right_gradient_passes_and_one_that_turns_the_wrong_way_fails() -> N
     assert any(isinstance(outcome, Failed) for outcome in wrongs)
 
 
+def tracked(function: Callable[..., Any]) -> list[Any]:
+    put, task, checked = drawn(session(function, "torch", **HALF))
+    return [each.judgement.outcome for each in manner_checks.tracked(put, task, checked)]
+
+
+def test_code_that_answers_otherwise_in_training_is_convicted_and_code_that_refuses_it_is_not() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = batched(turning(torch))
+
+    def by_index(x: Any, positions: Any, **parameters: Any) -> Any:
+        return rotate(x, torch.arange(positions.shape[-1]) if x.requires_grad else positions, **parameters)
+
+    def by_numpy(x: Any, positions: Any, **parameters: Any) -> Any:
+        return rotate(torch.tensor(x.numpy()), positions, **parameters)
+
+    rights, wrongs, without = (tracked(each) for each in (rotate, by_index, by_numpy))
+    assert rights
+    assert all(isinstance(outcome, Passed) for outcome in rights)
+    assert any(isinstance(each, Failed) and each.message.endswith("; its arrays require a gradient, as in training") for each in wrongs)
+    assert all(isinstance(outcome, Advisory) for outcome in without)
+
+
 def batched(rotate: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rotation that turns each row by its own positions."""
 

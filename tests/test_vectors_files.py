@@ -30,7 +30,6 @@ FILE = "alibi.slopes.yaml"
 WITHOUT_ATTESTED_NUMBERS = {
     "axial_rope": "tests of vision models print outputs of whole models, or compare with another program on random numbers",
     "temperature": "model cards and code have the formula alone",
-    "mrope": "tests of its models print outputs of whole models, or compare with another program on random numbers",
     "partial_rope": "tests that print numbers give cosines and sines of their own, which belong to no frequencies (ONNX's to 0 and 1)",
     "proportional_rope": "its authors print perplexities of whole models, and ports compare with one another on random numbers",
     "da_transformer": "its authors published no code, no other implementation is known, and the pages found print the formula only",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.adapter import Unsupported
-from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED
+from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED
 
 #: Libraries whose arrays are places in memory, which a program lays out and shares.
 IN_MEMORY = ("numpy", "torch", "cupy")
@@ -82,7 +82,8 @@ class NumPy:
 
     def view(self, array: Any, way: str) -> Any:
         """Return the same numbers as a view, in one of the ways that a manner has."""
-        return {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded, PARTS: self.part}[way](array)
+        ways = {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded, PARTS: self.part, TRACKED: self.tracked}
+        return ways[way](array)
 
     def reversed(self, array: Any) -> Any:
         """Return the same numbers as a view of an array that holds them from the last to the first."""
@@ -107,6 +108,10 @@ class NumPy:
         view = whole[(*(slice(None, None, 2),) * (array.ndim - 1), slice(array.shape[-1]))]
         self.refill(view, array)
         return view
+
+    def tracked(self, array: Any) -> Any:
+        """Return the same numbers as an array of which a gradient is asked for, where the library differentiates what is called."""
+        return array
 
     def refill(self, array: Any, values: Any) -> None:
         """Write other numbers into an array."""

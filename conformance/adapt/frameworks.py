@@ -98,6 +98,10 @@ class Torch(Tensors):
         axes = repeating(array)
         return array.as_strided(array.shape, [0 if axis in axes else stride for axis, stride in enumerate(array.stride())])
 
+    def tracked(self, array: Any) -> Any:
+        """Return the same numbers as a tensor that requires a gradient, into which code may write: it is no leaf."""
+        return array.requires_grad_().clone() if array.is_floating_point() or array.is_complex() else array
+
     def shares(self, one: Any, other: Any) -> bool:
         """Whether two tensors have one storage."""
         try:

@@ -9,6 +9,7 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_gptj,
     transformers_longrope,
     transformers_mrope,
+    transformers_mrope_positions,
     transformers_ntk,
     transformers_partial,
     transformers_rotary,

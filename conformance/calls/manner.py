@@ -63,13 +63,14 @@ class Manner:
 
 
 #: How arrays are views: with heads and tokens swapped, or every second element; from the end to the start; of numbers that
-#: are there once; every second row, head and token, and the first channels, of a larger array.
-SWAPPED, REVERSED, EXPANDED, PARTS = "swapped", "reversed", "expanded", "parts"
+#: are there once; every second row, head and token, and the first channels, of a larger array; of what a gradient is asked for.
+SWAPPED, REVERSED, EXPANDED, PARTS, TRACKED = "swapped", "reversed", "expanded", "parts", "tracked"
 WAYS = {
     SWAPPED: "its arrays were transposed ones (not contiguous)",
     REVERSED: "its arrays were views that run from the end to the start (not contiguous)",
     EXPANDED: "its arrays were broadcast ones (not contiguous)",
     PARTS: "its arrays were parts of larger ones (not contiguous)",
+    TRACKED: "its arrays require a gradient, as in training",
 }
 #: What follows a way where only every second array is a view, the first or the second one: then no array has the strides of the next.
 TURNS = ("1", "2")

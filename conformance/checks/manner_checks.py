@@ -7,7 +7,7 @@ from itertools import cycle
 import numpy as np
 
 from conformance.adapt.embedding import natural
-from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TURNS, Manner
+from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED, TURNS, Manner
 from conformance.calls.outcomes import Advisory, Passed, Result
 from conformance.calls.subject import Subject
 from conformance.calls.takes import Takes
@@ -140,6 +140,13 @@ def _suiting(operation: Operation, call: Arguments, name: str, changed: np.ndarr
 def _numbers(call: Arguments) -> Iterator[tuple[str, np.ndarray]]:
     """Yield the real arrays of a call that are no positions."""
     yield from ((name, array) for name, array in call.arrays.items() if array.dtype.kind == "f" and not is_position(name))
+
+
+def tracked(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the judgement of some calls that passed, made as in training, where the library differentiates."""
+    if "differentiated" in subject.manners:
+        for each in _passed(checked, 2):
+            yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{TRACKED}"), Manner(views=TRACKED))
 
 
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:

@@ -67,9 +67,9 @@ def _of_models(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declarati
 def _values(asking: Asking, parameter: Parameter, checked: Sequence[Checked]) -> Iterator[Any]:
     """Yield what a parameter may be that code knows one value of: a choice, its number or default, one of few that are tried or passed.
 
-    One without a default has one of few for which code doesn't raise.
+    One without a default has one of few for which code doesn't raise. Of a list of integers nothing is tried.
     """
-    if parameter.name in asking.task.descriptor.restrictions:
+    if parameter.name in asking.task.descriptor.restrictions or parameter.kind is tuple:
         return
     if parameter.name in POWERS and not asking.named:
         yield POWERS[parameter.name]

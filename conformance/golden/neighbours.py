@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import islice, permutations
 
 import numpy as np
 
@@ -24,8 +25,12 @@ ELIDED = 1_000
 #: What keys keep of a number, and among how many halves of its size what they don't keep is looked for.
 KEPT: Mapping[str, Callable[[float], object]] = {"in four digits": "{:.4g}".format, "as an integer": int, "in half precision": np.float16}
 HALVES = range(8, 24)
+#: What a key that is sorted, or a sum, keeps of a list.
+REORDERED = "in another order"
 #: How many other values of a parameter are tried.
 TRIED = 3
+#: How many orders of a list of integers are looked at.
+ORDERS = 24
 #: The largest number of float16, and what positions are moved by that are kept in 8 or 16 bits.
 LARGEST, WRAP = 65_504, 1 << 16
 
@@ -103,17 +108,17 @@ def _of_positions(operation: Operation, call: Arguments, takes: Takes) -> Iterat
     together = len(names) == 1 or takes.counted or takes.queries == "at_end"
     sides = [names] if together else [[name] for name in reversed(names)]
     moved = [names] if together else [[QUERIES], names]
-    changes = _counted(allowed, takes) if takes.counted else _changes(allowed)
+    changes = _counted(allowed, takes) if takes.counted else changes_of_positions(allowed)
     if not takes.counted and any(call.arrays[name].shape[-1] > ELIDED for name in names):
         changes = {"reordered of many": changes["reordered"]}
-    for what, change in {**changes, **({} if takes.one_row else _ROWS)}.items():
+    for what, change in {**changes, **({} if takes.one_row else ROWS)}.items():
         for side in moved if what == "shifted" else sides:
             yield f"{' '.join(side)} {what}", partial(_at, operation, call, takes, side, change)
     if takes.queries == "at_end" and not takes.counted:
         yield f"{KEYS} reordered before the queries", partial(_before_queries, call)
     for name in names:
         if operation.arrays[name].endswith(" axis"):
-            for what, change in _AXES.items():
+            for what, change in AXES.items():
                 yield f"{name} {what}", partial(_changed, call, name, change)
 
 
@@ -157,7 +162,7 @@ def _counted(allowed: Room, takes: Takes) -> dict[str, Row]:
     return {} if takes.positions == "from_zero" else {"shifted": lambda rows: shifted(rows, allowed)}
 
 
-def _changes(allowed: Room) -> dict[str, Row]:
+def changes_of_positions(allowed: Room) -> dict[str, Row]:
     """Return what is changed of rows of positions, by what changes: all else that a key may be made of stays, as far as it can."""
 
     def inside(change: Row) -> Row:
@@ -175,6 +180,7 @@ def _changes(allowed: Room) -> dict[str, Row]:
         "moved": inside_moved,
         "ended otherwise": lambda rows: np.concatenate([rows[..., :-1], shifted(rows[..., -1:], allowed)], axis=-1),
         "rounded alike": inside(_rounded_alike),
+        "nearly equal": inside(_nearly_equal),
         "wrapped alike": inside(_wrapped_alike),
         "of other signs": inside(lambda rows: _one(rows, lambda inner: -inner)),
         "cut alike": inside(_cut_alike),
@@ -229,6 +235,12 @@ def _rounded_alike(rows: np.ndarray) -> np.ndarray:
     return rows
 
 
+def _nearly_equal(rows: np.ndarray) -> np.ndarray:
+    """Return rows whose far numbers are one nearer to 0, which ``numpy.allclose`` takes for the same."""
+    nearer = rows - np.sign(rows)
+    return np.where(np.isclose(nearer, rows), nearer, rows) if rows.dtype.kind == "i" else rows
+
+
 def _half(rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.clip(rows, -LARGEST, LARGEST), np.float16)
 
@@ -265,7 +277,7 @@ def _between_rows(rows: np.ndarray) -> np.ndarray:
     return changed
 
 
-_ROWS: Mapping[str, Row] = {
+ROWS: Mapping[str, Row] = {
     "reordered in the last row": _in_row(-1),
     "reordered in the first row": _in_row(0),
     "exchanged between rows": _between_rows,
@@ -284,18 +296,18 @@ def _between_axes(positions: np.ndarray) -> np.ndarray:
     return changed
 
 
-_AXES: Mapping[str, Row] = {"reordered on the last axis": _on_last_axis, "exchanged between axes": _between_axes}
+AXES: Mapping[str, Row] = {"reordered on the last axis": _on_last_axis, "exchanged between axes": _between_axes}
 
 
 def _of_numbers(call: Arguments) -> Iterator[Unmade]:
     """Yield the call with every array of numbers in turn changed: between its ends, in one row and head, with the same sum; or turned."""
     for name, array in call.arrays.items():
         if array.dtype.kind == "f" and not is_position(name) and array.size > 1:
-            for what, change in _number_changes(array).items():
+            for what, change in changes_of_numbers(array).items():
                 yield f"{name} {what}", partial(_changed, call, name, change)
 
 
-def _number_changes(array: np.ndarray) -> dict[str, Row]:
+def changes_of_numbers(array: np.ndarray) -> dict[str, Row]:
     """Return what is changed of an array of numbers, by what changes."""
     last = partial(_within, which=-1)
     changes: dict[str, Row] = {f"inside{' of many' * (array.size > ELIDED)}": last}
@@ -324,7 +336,7 @@ def _of_parameters(
     """Yield the call with every parameter that isn't declared in turn changed, and nearly the same where it is any number."""
     admits = restrictions.get(WHEN)
     for name, parameter in operation.parameters.items():
-        left = {f"{name} {words}": 1 for words in KEPT} | {name: TRIED}
+        left = {f"{name} {words}": 1 for words in (*KEPT, REORDERED)} | {name: TRIED}
         for told, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
             changed = {**call.parameters, name: value}
             if left[told] and not settled(told) and agree(changed) and (not callable(admits) or admits(changed)):
@@ -336,16 +348,19 @@ def _of_parameters(
 
 def _others(parameter: Parameter, value: object, restriction: object) -> Iterator[tuple[str, object]]:
     """Yield other values of a parameter: those of which keys keep the same, then the nearest first."""
+    if isinstance(value, tuple) and restriction is ...:
+        orders = islice(permutations(value), ORDERS)
+        yield from ((f"{parameter.name} {REORDERED}", order) for order in dict.fromkeys(orders) if order != value)
     if isinstance(value, float) and restriction is ...:
         for words, kept in KEPT.items():
-            yield from ((f"{parameter.name} {words}", near) for near in _near(value, kept) if obeys(parameter, near))
+            yield from ((f"{parameter.name} {words}", near) for near in nearly(value, kept) if obeys(parameter, near))
     others = [each for each in candidates(parameter, restriction, VALUES) if each != value]
     if isinstance(value, int | float):
         others.sort(key=lambda other: abs(other - value) if isinstance(other, int | float) else np.inf)
     yield from ((parameter.name, each) for each in others)
 
 
-def _near(value: float, kept: Callable[[float], object]) -> Iterator[float]:
+def nearly(value: float, kept: Callable[[float], object]) -> Iterator[float]:
     """Yield numbers of float32 of which a key keeps the same, the farthest first."""
     with np.errstate(over="ignore"):
         every = (float(np.float32(value * (1 + 2.0**-halves))) for halves in HALVES)

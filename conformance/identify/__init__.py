@@ -15,12 +15,12 @@ from conformance.calls.limits import Limits
 from conformance.identify import plans
 from conformance.identify.asking import OutOfTimeError, Strangers
 from conformance.identify.declaration import Place
-from conformance.identify.findings import Identity
+from conformance.identify.findings import Identity, in_these_calls
 from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
-from conformance.identify.steady import FROM_CALL_TO_CALL, unsteady
+from conformance.identify.steady import FROM_CALL_TO_CALL, HISTORY, unsteady
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
 
@@ -102,9 +102,14 @@ def _steadied(strangers: Strangers, told: Told) -> Told:
     changing = unsteady(strangers, found.asked, found.before, checked=checked)
     if changing is None:
         return told
-    if changing.what == FROM_CALL_TO_CALL and (found.identity is None or found.identity.operation is None):
+    known = found.identity is not None and (found.identity.operation or found.identity.values_of)
+    if changing.what in (FROM_CALL_TO_CALL, HISTORY) and not known:
         found = replace(found, identity=Identity(None, UNSTEADY), probe=None, tried=())
-    return replace(told, found=replace(found, broken=None), faults=(*told.faults, str(changing)))
+    elif found.identity is not None:
+        found = replace(found, identity=in_these_calls(found.identity))
+    refuted = told.checked if told.checked is not None and told.checked.refuted else None
+    faults = (*told.faults, str(changing))
+    return replace(told, found=replace(found, broken=None), faults=faults, settings=(), text=None, checked=refuted, changing=True)
 
 
 def _checked(target: str, told: Told, limits: Limits | None, strangers: Strangers) -> Checked | None:

@@ -1,7 +1,7 @@
 """What identification found: parameters with the interval that the values leave, what else was seen, and what couldn't be."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -9,6 +9,8 @@ from conformance.diagnosis.search import shortest
 
 #: The view of a function that returns numbers where an array is asked for.
 LISTED = "a list of numbers"
+#: What isn't seen of code whose answers change with more than the call.
+UNSTEADY = "what other calls give, how far it is right, and an adapter: the answers change with more than the call"
 
 
 class Confidence(Enum):
@@ -17,6 +19,7 @@ class Confidence(Enum):
     CERTAIN = "certain"
     LIKELY = "likely"
     GUESS = "a guess"
+    SEEN = "in these calls"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ class Identity:
     masked: bool = False
     values_of: str | None = None
     follows: tuple[str, ...] = ()
+
+
+def in_these_calls(identity: Identity) -> Identity:
+    """Return what calls showed of code whose answers change with more than the call: of others nothing follows."""
+    shown = {name: replace(seen, confidence=Confidence.SEEN) for name, seen in identity.parameters.items()}
+    return replace(identity, parameters=shown, seen=(), unseen=(UNSTEADY,), follows=())
 
 
 def near(value: float, relative: float) -> Seen:

@@ -26,7 +26,7 @@ class Told:
     """One function, what it is, what its calls left changed, and how to declare it; ``place`` is none where the adapter has it already.
 
     ``faults`` are what its calls must not come to, whatever it is: no answer, or another each time. ``undone`` says what there was no time
-    for: then there is no declaration.
+    for: then there is no declaration, as for code whose answers are ``changing`` with more than the call.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Told:
     checked: Checked | None = None
     undone: str = ""
     text: str | None = None
+    changing: bool = False
 
     @property
     def identity(self) -> Identity | None:
@@ -52,7 +53,7 @@ class Told:
     @property
     def contradicted(self) -> str | None:
         """How what an adapter declares goes against what was found, in words; nothing where it doesn't, or none declares it."""
-        if self.found.signature.declared is None or self.identity is None:
+        if self.found.signature.declared is None or self.identity is None or self.changing:
             return None
         operation, known = self.found.signature.declared
         found = restrictions(self.settings)
@@ -65,7 +66,7 @@ class Told:
         """Return the text to paste, asking the function about it unless it is known."""
         if self.text is not None:
             return self.text
-        if self.identity is None or not self.known or self.found.probe is None or self.undone:
+        if self.identity is None or not self.known or self.found.probe is None or self.undone or self.changing:
             return None
         place = self.place or Place("", "function")
         whole = Declaration(place, self.identity, self.found.probe, self.settings)
@@ -114,7 +115,7 @@ def lines(told: Told) -> Iterator[Line]:
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
         yield from _untried(told)
         return
-    yield _head(identity)
+    yield _head(identity, changing=told.changing)
     yield "quiet", f"{INDENT}called as {probe.plan.words()} in {probe.dtype}{_axes(identity)}"
     yield from _declared(told)
     yield from (("", line) for line in _parameters(identity, told.settings))
@@ -134,19 +135,21 @@ def _untried(told: Told) -> Iterator[Line]:
     yield from (("warn", f"{INDENT}not tried, the time is over (--seconds): {words}") for words in undone)
 
 
-def _head(identity: Identity) -> Line:
+def _head(identity: Identity, *, changing: bool) -> Line:
+    """Return what the function is, or what it was in the calls that were made."""
+    calls = f" {Confidence.SEEN.value}" * changing
     if identity.operation is not None:
-        return "good", f"  {identity.operation}: {identity.what}"
+        return "warn" if changing else "good", f"  {identity.operation}{calls}: {identity.what}"
     if identity.values_of is not None:
-        return "warn", f"  the values of {identity.values_of} (no adapter): {identity.what}"
-    return "bad", f"  no known scheme: {identity.what}"
+        return "warn", f"  the values of {identity.values_of} (no adapter){calls}: {identity.what}"
+    return "bad", f"  no known scheme{calls}: {identity.what}"
 
 
 def _declared(told: Told) -> Iterator[Line]:
     """Yield how what an adapter declares goes with what was found."""
     if told.contradicted is not None:
         yield "bad", f"{INDENT}{told.contradicted}"
-    elif told.found.signature.declared is not None:
+    elif told.found.signature.declared is not None and not told.changing:
         yield "good", f"{INDENT}declared as that"
 
 

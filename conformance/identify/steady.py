@@ -1,4 +1,4 @@
-"""Ask the same again: whether answers change although calls don't, and what they change with."""
+"""Ask the same again, and after other calls: whether answers change although calls don't, and what they change with."""
 
 import itertools
 import time
@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from conformance.checks.evidence import known
+from conformance.checks.neighbour_checks import SHOWS
 from conformance.identify.asking import OutOfTimeError, Refused, Strangers
+from conformance.identify.memory import Neighbour, before_zero, neighbours
 from conformance.identify.probe import Exchange
 from conformance.isolate import traces
 
@@ -43,10 +46,10 @@ def unsteady(
     """Return what changes the answers besides the calls: nothing that can be seen, calls before, a process, or the order of sets.
 
     ``before`` are calls that were made before those seen. Code that is ``checked`` gave the same in other workers just now: it is only
-    called again, since what changes in few calls may not have changed in those of its check.
+    called again, and beside other calls, since what changes in few calls may not have changed in those of its check.
     """
     seen, before = (seen, before) if seen else (before, ())
-    answered = [each for each in seen if each.answered]
+    answered = [each for each in seen if each.answered and not before_zero(each)]
     after = itertools.dropwhile(lambda each: not each.answered, seen)
     asked = [*itertools.islice(itertools.filterfalse(lambda each: each.answered, after), 1), *answered[-FEW:]] or list(seen[:1])
     try:
@@ -56,13 +59,16 @@ def unsteady(
 
 
 def _unsteady(strangers: Strangers, made: Sequence[Exchange], asked: Sequence[Exchange], *, checked: bool) -> Unsteady | None:
+    beside = neighbours(made)
     with strangers.fresh() as session:
         alone = _answers(session, asked)
+        after = _until(session, _after(beside))[1::2]
         example = next(_changes(session, asked, alone), None)
     if example is not None:
         return Unsteady(FROM_CALL_TO_CALL, example)
-    if checked:
-        return None
+    remembered = _remembered(strangers, asked, beside, after)
+    if remembered is not None or checked:
+        return remembered
     before = [each.answer for each in asked]
     example = _unlike(asked, before, alone)
     if example is not None:
@@ -77,6 +83,52 @@ def _unsteady(strangers: Strangers, made: Sequence[Exchange], asked: Sequence[Ex
     repeats = _repeats(strangers, asked, dict(zip(map(id, asked), alone, strict=True)))
     repeats = repeats and _repeats(strangers, asked, dict(zip(map(id, asked), other, strict=True)), hash_seed=1)
     return Unsteady(HASH_ORDER if repeats else DIFFERS, example)
+
+
+def _remembered(
+    strangers: Strangers, asked: Sequence[Exchange], beside: Sequence[Neighbour], after: Sequence[Answer]
+) -> Unsteady | None:
+    """Return what shows that a call is answered otherwise after one that differs from it in one respect: what was kept of that."""
+    calls = [each.call for each in beside[: len(after)]]
+    with strangers.fresh() as session:
+        alone = _until(session, calls)
+    which = next((i for i, one in enumerate(alone) if _apart(one, after[i], calls[i].probe.dtype)), None)
+    if which is None:
+        return None
+    call, answer, then = calls[which], {id(calls[which]): after[which]}, "and then"
+    repeats = _repeats(strangers, calls[: which + 1], {id(call): alone[which]})
+    if repeats and _repeats(strangers, [beside[which].beside, call], answer):
+        then = f"and, after a call with other {beside[which].what},"
+    elif repeats:
+        repeats = _repeats(strangers, [*asked, *_after(beside[: which + 1])], answer)
+    return Unsteady(HISTORY if repeats else DIFFERS, f"{_called(call)} gave {_change(alone[which], after[which], then)}")
+
+
+def _after(beside: Sequence[Neighbour]) -> list[Exchange]:
+    """Return every call right after the one beside which it stands."""
+    return [each for neighbour in beside for each in (neighbour.beside, neighbour.call)]
+
+
+def _until(session: Strangers, calls: Sequence[Exchange]) -> list[Answer]:
+    """Return the answers to the first calls: until time is over, or one ends its process and all that it keeps."""
+    until, answers = time.monotonic() + SECONDS, list[Answer]()
+    for call in calls:
+        answer = _answer(session, call)
+        if _ended(answer) or time.monotonic() > until:
+            break
+        answers.append(answer)
+    return answers
+
+
+def _apart(one: Answer, other: Answer, dtype: str) -> bool:
+    """Whether two answers differ by more than rounding: what was kept may have been computed in other company."""
+    if isinstance(one, Refused) or isinstance(other, Refused) or len(one) != len(other):
+        return bool(_change(one, other))
+    return known.difference(_named(one), _named(other), dtype) > SHOWS
+
+
+def _named(answer: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    return {str(index): part for index, part in enumerate(answer)}
 
 
 def _repeats(strangers: Strangers, made: Sequence[Exchange], answers: Mapping[int, Answer], **how: int) -> bool:
@@ -126,20 +178,20 @@ def _ended(answer: Answer) -> bool:
     return isinstance(answer, Refused) and answer.fatal
 
 
-def _change(one: Answer, other: Answer) -> str:
+def _change(one: Answer, other: Answer, then: str = "and then") -> str:
     """Return in words how two answers differ, nothing where they don't; why there is none may be said differently each time."""
     if isinstance(one, Refused) or isinstance(other, Refused):
-        return "" if type(one) is type(other) else f"{_kind(one)} and then {_kind(other)}"
+        return "" if type(one) is type(other) else f"{_kind(one)} {then} {_kind(other)}"
     if len(one) != len(other):
-        return f"{len(one)} arrays and then {len(other)}"
+        return f"{len(one)} arrays {then} {len(other)}"
     different = next(((a, b) for a, b in zip(one, other, strict=True) if not traces.equal(a, b)), None)
     if different is None:
         return ""
     a, b = different
     if a.shape != b.shape:
-        return f"shape {a.shape} and then {b.shape}"
+        return f"shape {a.shape} {then} {b.shape}"
     where = traces.first_difference(a, b)
-    return f"{a[where]:.9g} and then {b[where]:.9g} at {where}"
+    return f"{a[where]:.9g} {then} {b[where]:.9g} at {where}"
 
 
 def _kind(answer: Answer) -> str:

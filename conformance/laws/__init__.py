@@ -9,6 +9,7 @@ from conformance.laws import (
     attention,
     binary,
     buckets,
+    counting,
     distance_aware,
     distances,
     ladders,
@@ -32,7 +33,7 @@ __all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "c
 #: What falsifies every law of most operations.
 GENERAL: Mapping[Law, Checker] = {
     **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS, **sums.LAWS,
-    **temperature.LAWS,
+    **temperature.LAWS, **counting.LAWS,
 }
 
 #: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.

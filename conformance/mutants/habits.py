@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from conformance.mutants.building import altered
+from conformance.mutants.mrope_positions import ends
 from conformance.mutants.rotary import spectrum
 from conformance.mutants.rounding import rounded
 from conformance.spec.mutant import Habit
 from refimpl.arrays import Array
-from refimpl.schemes import rope
+from refimpl.schemes import mrope, rope
 
 HISTORY = "law:history independence"
 
@@ -151,6 +152,21 @@ class WholeCache:
         self.rows = max(self.rows, int(np.max(np.abs(positions))) + 2)
         rows = min(self.rows, 1 << 12)
         return rope.tables(np.arange(rows), **parameters)
+
+
+@dataclass
+class Delta:
+    """Positions whose delta belongs to the first sequence."""
+
+    saved: int | None = None
+
+    def __call__(self, positions: Array, **parameters: Any) -> Array:
+        """Decode by what the grids of the first sequence saved."""
+        end = max(ends(parameters), default=0)
+        if self.saved is None:
+            self.saved = end - int(mrope.positions(np.array([end]), **parameters)[0, 0])
+        decoded = (positions - self.saved)[..., None]
+        return np.where((positions >= end)[..., None], decoded, mrope.positions(positions, **parameters))
 
 
 def of_shape(query_positions: Array, key_positions: Array, *, num_heads: int, **_: Any) -> Hashable:
@@ -323,6 +339,16 @@ HABITS: dict[str, Habit] = {
             make=lambda: Longest("dynamic_ntk.rotate"),
             convicted_by=(HISTORY,),
             threads=("https://github.com/huggingface/transformers/issues/27226",),
+        ),
+        Habit(
+            "mrope.positions/delta-of-the-first-sequence",
+            "mrope.positions",
+            does="keeps the delta (rope_deltas) of the first sequence, and decodes other sequences by it",
+            should="add the delta of this sequence",
+            fix="compute the delta again with every prompt",
+            make=Delta,
+            convicted_by=(HISTORY,),
+            threads=("https://github.com/huggingface/transformers/pull/44873",),
         ),
     )
 }

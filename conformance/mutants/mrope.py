@@ -14,7 +14,10 @@ from refimpl.schemes import mrope
 ROTATE = "mrope.rotate"
 #: From sections and their order to the axis of every pair.
 Following = Callable[[Sequence[int], str], Sequence[int]]
-ORDERS = {"interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",)}
+ORDERS = {
+    "interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",),
+    "contiguous": ("https://github.com/alibaba/MNN/pull/4133", "https://github.com/mlx-node/mlx-node/pull/80"),
+}
 
 
 def followed(axes: Following) -> Rotary:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.mutants.building import OPERATIONS
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms import rotary
@@ -38,7 +39,9 @@ def both(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
 
 
 def form_of(operation: str) -> rotary.Rotary | None:
-    """Return the form whose slots the scheme of an operation fills, if it is a rotary one."""
+    """Return the form whose slots the scheme of an operation fills, if it is a rotary one and the operation doesn't count."""
+    if OPERATIONS[operation].integers >= set(OPERATIONS[operation].results):
+        return None
     forms = (getattr(function, "form", None) for function in SCHEMES[operation.partition(".")[0]].operations)
     return next((form for form in forms if isinstance(form, rotary.Rotary)), None)
 

@@ -191,6 +191,13 @@ ROWS: Mapping[str, Row] = {
         argument="one rounding each",
         needs="transformers 5.23.0: T5Attention._relative_position_bucket",
     ),
+    "moment": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="step * tokens_per_second * seconds, in any order, before it is cut to an integer",
+        argument="two products; the integers are exact",
+        needs="transformers 5.23.0: Qwen2_5_VLModel.get_vision_position_ids",
+    ),
     "angle": Row(
         Stage.FREQUENCY,
         2,

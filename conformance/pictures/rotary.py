@@ -99,9 +99,11 @@ def axial_rope(figure: "Figure") -> None:
 
 
 def mrope(figure: "Figure") -> None:
-    """Draw which axis each pair of a head follows in every order, and how fast the pairs turn."""
+    """Draw where tokens stand on every axis, which axis each pair of a head follows in every order, and how fast the pairs turn."""
     title(figure, "Multimodal RoPE lets some pairs follow the time of a token, others its height or width")
-    left, right = figure.subplots(1, 2)
+    grid = figure.add_gridspec(2, 2)
+    standing(figure.add_subplot(grid[0, :]))
+    left, right = (figure.add_subplot(grid[1, column]) for column in range(2))
     orders = {"contiguous": (16, 24, 24), "interleaved": (24, 20, 20), "first_last": (20, 22, 22)}
     owners = [multimodal.axes_of_pairs(sections, order) for order, sections in orders.items()]
     left.imshow(np.asarray(owners), aspect="auto", interpolation="nearest")
@@ -114,3 +116,12 @@ def mrope(figure: "Figure") -> None:
         right.semilogy(ladder, label=words, **stroke)
     right.legend(loc="lower left")
     label(right, "frequencies, base 1,000,000", "pair", "frequency (radians per position)")
+
+
+def standing(axes: "Axes") -> None:
+    """Draw the places of the tokens of text, an image, text, a video and text: numbers apart, positions close."""
+    places = np.asarray(multimodal.positions(np.arange(96), text=(8, 6), times=(1, 8), heights=(4, 2), widths=(7, 2)))
+    for stroke, (words, axis) in zip(STROKES, {"time": 0, "height": 1, "width": 2}.items(), strict=False):
+        axes.plot(places[:, axis], label=words, **stroke)
+    axes.legend(loc="upper left")
+    label(axes, "text, an image of 4 x 7 tokens, text, 8 steps of a video of 2 x 2, text", "number of the token", "position")

@@ -23,6 +23,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
     "floor_scale": (8192, 16, 4096, 3, 16_384),
     "head_dim": (2, 4, 6, 8, 16),
+    "heights": ((2, 3), (1, 4), (3, 2)),
     "high_freq_factor": (4.0, 8.0, 32.0),
     "length": (4096, 1_048_577, 4097, 131_072, 300),
     "low_freq_factor": (1.0, 2.0, 0.5),
@@ -37,9 +38,14 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "original_length": (4096, 2048, 8192, 32_768),
     "rotary_dim": (2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
+    "seconds": (1.0, 0.5, 1.5),
     "sections": ((1, 1), (2, 1, 1), (1, 1, 1), (4, 2, 2), (2, 3, 3), (1, 2), (2, 2, 2, 2), (3,)),
     "start_tokens": (0, 4, 1, 256),
+    "text": ((3, 2), (1, 4), (2, 1)),
+    "times": ((1, 1), (2, 1), (1, 3), (4, 2)),
+    "tokens_per_second": (1, 2, 4),
     "turned_pairs": (1, 2, 3, 4, 8),
+    "widths": ((3, 2), (2, 5), (4, 1)),
 }
 #: Parameters whose numbers fill a head, and how many channels each stands for.
 FILLING = {"sections": 2, "axes": 1}
@@ -88,7 +94,7 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns)
+    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides)
     return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, *lying))
 
 
@@ -138,6 +144,11 @@ def _sections_have_turns(drawn: Mapping[str, object]) -> bool:
         return True
     last = max((len(sections) * (pairs - 1) + axis for axis, pairs in enumerate(sections) if axis and pairs), default=0)
     return last < sum(sections)
+
+
+def _grids_have_all_sides(drawn: Mapping[str, object]) -> bool:
+    """Whether as many grids have text before them as have each of their sides."""
+    return len({len(value) for name in ("text", "times", "heights", "widths") if isinstance(value := drawn.get(name), tuple)}) <= 1
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

@@ -1,4 +1,4 @@
-"""The cases of rotations whose pairs follow several axes, each with the mistake that it exposes."""
+"""The cases of rotations whose pairs follow several axes, and of the positions that they follow, each with the mistake that it exposes."""
 
 from refimpl.cases.digits import narrowed
 from refimpl.cases.ladder import DECADES, LAYOUTS
@@ -12,7 +12,7 @@ rotate_case = named("rotate", head_dim=12, sections=(2, 2, 2))
 unlike_case = named("rotate", head_dim=16, sections=(4, 3, 1))
 small_case = named("rotate", head_dim=4, sections=(1, 1))
 
-CASES = (
+ROTATIONS = (
     rotate_case("image", "axes exchanged, or column after column, where the image isn't square", positions=IMAGE),
     rotate_case("text", "text that turns otherwise than by rope", positions=[[0, 0, 0], [1, 1, 1], [9, 9, 9]]),
     rotate_case("half", "pairs side by side", layout="half", positions=VIDEO),
@@ -81,3 +81,86 @@ CASES = (
     rotate_case("flattened", "positions of text", positions=[1, 2],
                 error="positions must have axes ([batch], token, axis), got shape (2,)"),
 )
+
+positions_case = named("positions")
+#: Three tokens of text, an image of two rows and three columns, and text after it.
+PICTURE = {"text": (3,), "times": (1,), "heights": (2,), "widths": (3,)}
+#: A video of three steps in time, of two rows and two columns: what the authors of Qwen2-VL and Qwen2.5-VL explain positions by.
+CLIP = {"text": (0,), "times": (3,), "heights": (2,), "widths": (2,)}
+#: A video that lasts longer than it is wide, text, and an image.
+BOTH = {"text": (2, 3), "times": (4, 1), "heights": (1, 3), "widths": (2, 2)}
+#: Two frames of one size with the text of their times before them.
+FRAMES = {"text": (2, 3), "times": (1, 1), "heights": (2, 2), "widths": (3, 3)}
+MEASURED = {"tokens_per_second": 2, "seconds": 1.5}
+
+POSITIONS = (
+    positions_case("text", "text that doesn't count from 0", positions=[0, 1, 2, 9]),
+    positions_case("image", "height and width exchanged, or column after column", positions=list(range(12)), **PICTURE),
+    positions_case("tall-image", "what follows counted from the width alone", positions=list(range(9)), text=(1,), times=(1,), heights=(3,),
+                   widths=(2,)),
+    positions_case("image-first", "a grid that doesn't begin at 0", positions=list(range(8)), text=(0,), times=(1,), heights=(2,),
+                   widths=(3,)),
+    positions_case("video", "steps in time at one position", positions=list(range(17)), **CLIP),
+    positions_case("video-measured", "steps counted where time is measured", positions=list(range(17)), tokens_per_second=25, seconds=2.0,
+                   **CLIP),
+    positions_case("long-video", "time left out of what follows", positions=list(range(22)), **BOTH),
+    positions_case("long-video-measured", "an image stretched in time, or its start", positions=list(range(22)), **BOTH, **MEASURED),
+    positions_case("half-seconds", "seconds cut to an integer before they are multiplied", positions=list(range(8)), text=(1,), times=(4,),
+                   heights=(1,), widths=(1,), tokens_per_second=2, seconds=0.5),
+    positions_case("fractions-of-positions", "the interval cut to an integer, or rounded", positions=list(range(10)), text=(2,), times=(7,),
+                   heights=(1,), widths=(1,), seconds=0.625),
+    positions_case("within-one-position", "steps that are kept apart where time moves by less than a position", positions=list(range(8)),
+                   text=(1,), times=(3,), heights=(1,), widths=(2,), seconds=0.25),
+    positions_case("inexact-seconds", "more than a rounding between binary and decimal fractions", tags=("boundary",),
+                   positions=[1, 4, 7, 11, 12], text=(1,), times=(11,), heights=(1,), widths=(1,), seconds=0.3),
+    positions_case("default-seconds", "a second between steps whatever is asked for", positions=list(range(9)), text=(1,), times=(3,),
+                   heights=(1,), widths=(2,), tokens_per_second=2, seconds=3.0),
+    positions_case("frames", "frames with text between them taken for one video", positions=list(range(19)), **FRAMES),
+    positions_case("unlike-grids", "the first grid's sides for every grid", positions=list(range(22)), text=(1, 2, 1), times=(1, 2, 1),
+                   heights=(2, 1, 3), widths=(2, 3, 1)),
+    positions_case("side-by-side", "grids without text between them taken for one", positions=list(range(9)), text=(0, 0), times=(1, 1),
+                   heights=(1, 2), widths=(3, 2)),
+    positions_case("one-token-each", "a grid of one token that counts twice", positions=list(range(6)), text=(1, 2), times=(1, 1),
+                   heights=(1, 1), widths=(1, 1)),
+    positions_case("decoding", "decoding by the number of the token, without the delta", positions=[12], **PICTURE),
+    positions_case("decoding-after-both", "the delta of the last grid alone", positions=[19, 20, 21, 300], **BOTH),
+    positions_case("decoding-after-time", "a delta that is never positive", positions=[4, 5, 64], text=(1,), times=(3,), heights=(1,),
+                   widths=(1,), tokens_per_second=13, seconds=2.0),
+    positions_case("chunk", "a chunk that begins at 0 again", positions=[6, 7, 8, 9, 10], **PICTURE),
+    positions_case("unsorted", "tokens in the order of the call", positions=[9, 3, 8, 3, 0], **PICTURE),
+    positions_case("batched", "the first row's tokens for every row", positions=[[0, 3, 5], [8, 4, 9]], **PICTURE),
+    positions_case("batch-of-three", "the batch taken for the axes", positions=[[3, 4, 5], [5, 6, 7], [7, 8, 9]], **PICTURE),
+    positions_case("photo", "positions in bfloat16, exact to 256 only", positions=[200, 201, 230, 256, 257, 1_399, 1_400], text=(201,),
+                   times=(1,), heights=(30,), widths=(40,)),
+    positions_case("film", "positions in 16 bits, or in float16, exact to 2048 only", positions=[9, 10, 70, 2_049, 9_973, 9_974, 131_071],
+                   text=(10,), times=(123,), heights=(9,), widths=(9,), tokens_per_second=25, seconds=2.0),
+    positions_case("scroll", "rows in float16, exact to 2048 only", positions=[5, 2_054, 4_102, 4_104], text=(5,), times=(1,),
+                   heights=(4_099,), widths=(1,)),
+    positions_case("panorama", "columns in float16, exact to 2048 only", positions=[5, 2_054, 4_102, 4_104], text=(5,), times=(1,),
+                   heights=(1,), widths=(4_099,)),
+    positions_case("dot-that-lasts", "steps in float16, exact to 2048 only", positions=[5, 2_054, 4_102, 4_104], text=(5,), times=(4_099,),
+                   heights=(1,), widths=(1,)),
+    positions_case("page-boundary", "a table that ends at 4096", positions=[4_095, 4_096, 4_097, 4_102, 4_103], text=(4_096,), times=(1,),
+                   heights=(2,), widths=(3,)),
+    positions_case("million", "positions that wrap", positions=[1_048_575, 1_048_576], **BOTH),
+    positions_case("a-grid-without-text", "a grid that is left out in silence", positions=[0], text=(1,), times=(1, 1), heights=(2, 2),
+                   widths=(3, 3), error="text, times, heights and widths must list as many grids, got (1,), (1, 1), (2, 2) and (3, 3)"),
+    positions_case("a-time-too-many", "a time that is left out in silence", positions=[0], text=(4,), times=(1, 1), heights=(2,),
+                   widths=(3,), error="text, times, heights and widths must list as many grids, got (4,), (1, 1), (2,) and (3,)"),
+    positions_case("a-height-too-many", "a height that is left out in silence", positions=[0], text=(4,), times=(1,), heights=(2, 2),
+                   widths=(3,), error="text, times, heights and widths must list as many grids, got (4,), (1,), (2, 2) and (3,)"),
+    positions_case("a-width-too-many", "a width that is left out in silence", positions=[0], text=(4,), times=(1,), heights=(2,),
+                   widths=(3, 3), error="text, times, heights and widths must list as many grids, got (4,), (1,), (2,) and (3, 3)"),
+    positions_case("empty-grid", "a grid without rows", positions=[0], text=(1,), times=(1,), heights=(0,), widths=(2,),
+                   error="each of heights must be at least 1, got 0"),
+    positions_case("negative-text", "text that overlaps a grid", positions=[0], text=(-1,), times=(1,), heights=(1,), widths=(1,),
+                   error="each of text must be at least 0, got -1"),
+    positions_case("no-seconds", "a video that stands still", positions=[0], seconds=0.0, error="seconds must be greater than 0, got 0.0"),
+    positions_case("no-tokens-per-second", "a video without positions in time", positions=[0], tokens_per_second=0,
+                   error="tokens_per_second must be at least 1, got 0"),
+    positions_case("negative", "tokens before the first", positions=[2, -1], error="positions must be at least 0, got -1"),
+    positions_case("real-numbers", "numbers of tokens that aren't integers", positions=[0.5],
+                   error="positions must be integers, got float64"),
+)
+
+CASES = (*ROTATIONS, *POSITIONS)

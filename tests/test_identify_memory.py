@@ -1,0 +1,181 @@
+"""What `posenc identify` says of code that keeps what it made of earlier calls, and answers later ones with it."""
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from careless_caches import CARELESS, Careless
+from narrow_code import Function
+from test_careless_caches import named
+from test_identify import Here
+from test_identify_unsteady import BESIDE, identified
+from wrong_kernels import Kernel
+
+from conformance.calls.status import Status
+from conformance.identify import steady
+from conformance.identify.recognise import recognise
+from conformance.spec.declarations import operations
+
+#: Operations of which no call is tried as these declare them.
+UNTRIED = ("learned.encode", "attend")
+#: What no call that is made shows: positions below 0, numbers that count beside other settings only, far positions of a bias, rows of
+#: far distances.
+UNSEEN = {
+    ("rope.rotate", "argument 1 known by absolute values"),
+    ("yarn.rotate", "mscale known by nothing"),
+    ("longrope.rotate", "argument 3 known by its shape"),
+    ("longrope.rotate", "argument 3 known by its sum"),
+    ("longrope.rotate", "argument 3 known by its first number"),
+    ("alibi.bias", "argument 1 known by half precision"),
+    ("t5.bias", "argument 0 known by its every second number"),
+    ("t5.bias", "argument 0 known by its words"),
+}
+TRIED = [each for each in CARELESS if not each.operation.endswith(UNTRIED)]
+SHOWN = [each for each in TRIED if (each.operation, each.name) not in UNSEEN]
+CAREFUL = list({(each.operation, each.right, each.of, each.size): each for each in TRIED}.values())
+
+
+class Kept(Here):
+    """A kernel of this process that has kept nothing yet in a fresh session."""
+
+    def __init__(self, make: Callable[[], Kernel]) -> None:
+        super().__init__(_as_declared(make()))
+        self.make = make
+
+    def fresh(self, *, hash_seed: int = 0) -> "Kept":
+        del hash_seed  # there are no sets
+        return Kept(self.make)
+
+
+def _as_declared(kernel: Kernel) -> Function:
+    """Return the kernel with the arguments that its operation declares."""
+
+    def function(*arrays: Any, **said: Any) -> Any:
+        return kernel.function(*arrays, **said)
+
+    operation = operations()[kernel.operation]
+    kinds = {**dict.fromkeys(operation.arrays, inspect.Parameter.POSITIONAL_OR_KEYWORD)}
+    kinds |= dict.fromkeys(operation.parameters, inspect.Parameter.KEYWORD_ONLY)
+    function.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds.items()])  # type: ignore[attr-defined]
+    return function
+
+
+@pytest.fixture
+def rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make few calls: code of this module answers alike each time."""
+    monkeypatch.setattr(steady, "TIMES", 4)
+    monkeypatch.setattr(steady, "EACH_WAY", 1)
+
+
+def unsteady(make: Callable[[], Kernel]) -> steady.Unsteady | None:
+    kept = Kept(make)
+    found = recognise(kept, kept.functions[0], None, {})
+    assert any(each.answered for each in found.asked)
+    return steady.unsteady(kept, found.asked, found.before)
+
+
+@pytest.mark.usefixtures("rarely")
+@pytest.mark.parametrize("cache", SHOWN, ids=named)
+def test_a_careless_cache_is_told(cache: Careless) -> None:
+    found = unsteady(cache.kernel)
+
+    assert found is not None
+    assert found.what == steady.HISTORY
+
+
+@pytest.mark.usefixtures("rarely")
+@pytest.mark.parametrize("cache", CAREFUL, ids=named)
+def test_a_cache_that_knows_all_of_what_it_is_of_is_not_told(cache: Careless) -> None:
+    assert unsteady(cache.careful) is None
+
+
+KEEPING = f"""{BESIDE}
+SEEN = {{}}
+
+def by_shape(x, positions, base=10000.0):
+    return rope(x, SEEN.setdefault(np.shape(positions), positions), base)
+
+def by_all(x, positions, base=10000.0):
+    return rope(x, SEEN.setdefault((np.shape(positions), positions.tobytes()), positions), base)
+
+def by_width(x, positions, base=10000.0):
+    return rope(x, positions, SEEN.setdefault(x.shape[-1], base))
+
+def by_width_and_base(x, positions, base=10000.0):
+    return rope(x, positions, SEEN.setdefault((x.shape[-1], base), base))
+
+class Grown:
+    length = 4
+    tables = {{}}
+
+def by_reach(x, positions, base=10000.0):
+    assert positions.max() < 3000
+    Grown.length = max(Grown.length, int(positions.max()) + 1)
+    key = Grown.length, x.shape[-1], base
+    if key not in Grown.tables:
+        angle = np.arange(Grown.length)[:, None] * base ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])
+        Grown.tables = {{key: (np.cos(angle), np.sin(angle))}}
+    cos, sin = (table[positions] for table in Grown.tables[key])
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+
+def by_tokens(x, positions, base=10000.0):
+    Grown.length = max(Grown.length, x.shape[-2])
+    return rope(x, np.minimum(positions, Grown.length - 1), base)
+
+def refusing(x, positions, base=10000.0):
+    CALLS.append(1)
+    if len(CALLS) > LIMIT:
+        raise RuntimeError("the cache is full")
+    return rope(x, positions, base)
+
+def drifting(x, positions, base=10000.0):
+    CALLS.append(1)
+    return rope(x, positions, base) * (1.0 if len(CALLS) < LIMIT else 1.5)
+"""
+
+
+#: What is said of code whose answers follow from the calls alone.
+CLAIMS = ("certain", "positions: ", "arithmetic of the angles", "it conforms", "Adapter(")
+
+
+def told(folder: Path, capsys: pytest.CaptureFixture[str], name: str, *arguments: str, limit: int = 20) -> tuple[int, str]:
+    body = f"return {name}(x, positions, base)"
+    return identified(folder, capsys, body, *arguments, signature="x, positions, base=10000.0", beside=f"{KEEPING}\nLIMIT = {limit}\n")
+
+
+@pytest.mark.parametrize(("name", "argument"), [("by_shape", " other positions,"), ("by_width", " other base,"), ("by_tokens", "")])
+def test_code_that_answers_with_what_it_kept_is_told_and_gets_no_adapter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, argument: str
+) -> None:
+    status, out = told(tmp_path, capsys, name)
+
+    assert status == Status.DIFFERS
+    assert f"{steady.HISTORY}: f(x, positions" in out
+    assert (f" and, after a call with{argument}" if argument else " and then ") in out
+    for claim in CLAIMS:
+        assert claim not in out
+
+
+@pytest.mark.parametrize("name", ["by_all", "by_width_and_base", "by_reach"])
+def test_code_that_keeps_all_of_what_it_answers_from_is_told_of_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    status, out = told(tmp_path, capsys, name, "--no-check")
+
+    assert status == Status.CONFORMS
+    assert "answers" not in out
+    assert "certain" in out
+    assert "Adapter(" in out
+
+
+@pytest.mark.parametrize("name", ["refusing", "drifting"])
+def test_nothing_is_certain_of_code_that_changes_from_some_call_on(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, out = told(tmp_path, capsys, name, "--no-check")
+
+    assert status == Status.DIFFERS
+    assert steady.HISTORY in out or steady.FROM_CALL_TO_CALL in out
+    for claim in CLAIMS:
+        assert claim not in out
