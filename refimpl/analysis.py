@@ -21,9 +21,7 @@ class Coverage(NamedTuple):
 
 
 @operation
-def circle_coverage(
-    *, length: Count, dim: EvenCount, base: Positive = 10_000.0, spacing: Spacing = "paper", like: Array
-) -> Coverage:
+def circle_coverage(*, length: Count, dim: EvenCount, base: Positive = 10_000.0, spacing: Spacing = "paper", like: Array) -> Coverage:
     """Return ``2 pi / w_i``, ``w_i (length - 1) / (2 pi)`` and the latter cut at 1, for positions ``0 ... length - 1``.
 
     The wavelength is in positions, the turns in whole circles, and the share is the part of the circle that the positions span (Vaswani et

@@ -229,7 +229,6 @@ class Parameter:
         if self.rule is not None:
             self.rule.check(self.name, value)  # type: ignore[arg-type]  # a number, as checked above
 
-
     def _check_each(self, value: object) -> None:
         """Raise ``SpecificationError`` unless the value is a tuple of integers that are allowed."""
         if not isinstance(value, tuple) or not all(type(each) is int for each in value):
@@ -339,9 +338,7 @@ def axis_names(axes: str, rank: int) -> tuple[str, ...] | None:
     return None
 
 
-def bind(
-    axes: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, object]
-) -> dict[str, int]:
+def bind(axes: Mapping[str, str], shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, object]) -> dict[str, int]:
     """Return the size of every axis, or raise where two arguments disagree about one."""
     sizes: dict[str, tuple[int, str]] = {}
     for name, shape in shapes.items():

@@ -1,10 +1,13 @@
 """Correct implementations that round at every step, as models do: written out here, sharing nothing with the reference."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from narrow_code import joined, softmax, steps, turned
 
 Array = np.ndarray
+Function = Callable[..., Any]
 
 
 def tables(positions: Array, head_dim: int, base: float) -> tuple[Array, Array]:
@@ -13,18 +16,6 @@ def tables(positions: Array, head_dim: int, base: float) -> tuple[Array, Array]:
     theta = np.float32(1.0) / np.float32(base) ** powers
     angles = positions.astype(np.float32)[..., None] * theta
     return np.cos(angles), np.sin(angles)
-
-
-def turned(x: Array, cos: Array, sin: Array, layout: str, direction: str) -> Array:
-    """Return pairs turned in the arithmetic of their dtype."""
-    sine = -sin if direction == "negative" else sin
-    cos, sine = (t[:, None] if t.ndim == 3 else t for t in (cos, sine))
-    half = layout == "half"
-    a, b = (x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]) if half else (x[..., 0::2], x[..., 1::2])
-    first, second = a * cos - b * sine, b * cos + a * sine
-    if layout == "interleaved":
-        return np.stack([first, second], axis=-1).reshape(x.shape)
-    return np.concatenate([first, second], axis=-1)
 
 
 def rotate(x: Array, positions: Array, *, head_dim: int, base: float, layout: str, direction: str) -> Array:
@@ -54,23 +45,63 @@ def rotate_query_key(q: Array, k: Array, query_positions: Array, key_positions: 
     return rotate(q, query_positions, **parameters), rotate(k, key_positions, **parameters)
 
 
-def weights(q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool, **parameters: Any) -> Array:
-    """Return attention weights in the dtype of ``q``, step by step."""
-    query, key = rotate_query_key(q, k, query_positions, key_positions, **parameters)
-    key = np.repeat(key, q.shape[1] // k.shape[1], axis=1)
-    scores = (query[..., :, None, :] * key[..., None, :, :]).sum(axis=-1) / np.asarray(np.sqrt(q.shape[-1]), dtype=q.dtype)
+def by_pointer(x: Array, positions: Array, **parameters: Any) -> Array:
+    """Turn what lies in memory, whatever strides say: wrong for views."""
+    buffer = x if x.base is None else x.base
+    return rotate(buffer.ravel()[: x.size].reshape(x.shape), positions, **parameters)
+
+
+def root(q: Array, power: float = 0.5) -> Array:
+    """Return a power of the width of a head, in the dtype of the queries."""
+    return np.asarray(q.shape[-1] ** power, dtype=q.dtype)
+
+
+def per_query_head(x: Array, q: Array) -> Array:
+    """Return keys or values for every head of the queries."""
+    return np.repeat(x, q.shape[1] // x.shape[1], axis=1)
+
+
+def softened(scores: Array, query_positions: Array, key_positions: Array, *, causal: bool, summed: type | None = None) -> Array:
+    """Return the softmax over the keys that a query sees, step by step in the dtype of the scores, or with powers ``summed`` in another."""
     seen = key_positions[..., None, :] <= query_positions[..., :, None]
     seen = seen if seen.ndim == 2 else seen[:, None]
-    hidden = np.where(seen | (not causal), scores, np.asarray(-np.inf, dtype=q.dtype))
-    powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    return softmax(np.where(seen | (not causal), scores, np.asarray(-np.inf, dtype=scores.dtype)), summed)
 
 
-def attend(q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
+def averaged(shares: Array, v: Array) -> Array:
     """Return the average of the values, summed in float32 at least, as matrix products of models are."""
-    shares = weights(q, k, query_positions, key_positions, **parameters)
-    values = np.repeat(v, q.shape[1] // k.shape[1], axis=1)
-    return (shares[..., None] * values[..., None, :, :]).sum(axis=-2, dtype=np.promote_types(q.dtype, np.float32)).astype(q.dtype)
+    parts = shares[..., None] * per_query_head(v, shares)[..., None, :, :]
+    return parts.sum(axis=-2, dtype=np.promote_types(v.dtype, np.float32)).astype(v.dtype)
+
+
+def weights_of(logits: Function) -> Function:
+    """Return attention weights of logits whose last arrays are positions."""
+
+    def weights(*arrays: Array, causal: bool, **parameters: Any) -> Array:
+        return softened(logits(*arrays, **parameters), *arrays[-2:], causal=causal)
+
+    return weights
+
+
+def attend_of(weights: Function) -> Function:
+    """Return the average of the values by weights."""
+    return lambda q, k, v, *arrays, **parameters: averaged(weights(q, k, *arrays, **parameters), v)
+
+
+def turned_logits(q: Array, k: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
+    """Return scaled products of turned vectors, in the dtype of ``q``."""
+    query, key = rotate_query_key(q, k, query_positions, key_positions, **parameters)
+    return (query[..., :, None, :] * per_query_head(key, q)[..., None, :, :]).sum(axis=-1) / root(q)
+
+
+weights = weights_of(turned_logits)
+attend = attend_of(weights)
+
+
+def split_logits(q: Array, k: Array, *_: Array) -> Array:
+    """Return products whose scale is split between queries and keys."""
+    once = root(q, -0.25)
+    return ((q * once)[..., :, None, :] * per_query_head(k * once, q)[..., None, :, :]).sum(axis=-1)
 
 
 def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str, odd: str, scale: float) -> Array:
@@ -79,12 +110,8 @@ def encode(positions: Array, *, dim: int, base: float, layout: str, spacing: str
     theta = np.exp(np.arange(dim // 2, dtype=np.float32) * -(np.log(np.float32(base)) / steps))
     angles = positions.astype(np.float32)[:, None] * theta
     sine, cosine = np.sin(angles), np.cos(angles)
-    joined = {
-        "interleaved": np.stack([sine, cosine], axis=-1).reshape(positions.size, -1),
-        "halves": np.concatenate([sine, cosine], axis=-1),
-        "halves_cosine_first": np.concatenate([cosine, sine], axis=-1),
-    }[layout]
-    return np.pad(joined * np.float32(scale), [(0, 0), (0, dim % 2)])
+    both = joined(cosine, sine, "half") if layout == "halves_cosine_first" else joined(sine, cosine, layout)
+    return np.pad(both * np.float32(scale), [(0, 0), (0, dim % 2)])
 
 
 def frequencies(*, head_dim: int, base: float) -> Array:
@@ -103,14 +130,7 @@ def slopes(*, num_heads: int, max_bias: float, slopes: str) -> Array:
 
 def bias(query_positions: Array, key_positions: Array, *, form: str, **rule: Any) -> Array:
     """Return slopes times distances, in float32."""
-    query, key = query_positions[..., None, :, None], key_positions[..., None, None, :]
-    distance = {
-        "row": key - query,
-        "column": key + 0 * query,
-        "reversed": key - key.max(axis=-1, keepdims=True) + 0 * query,
-        "symmetric": -np.abs(key - query),
-    }[form]
-    return slopes(**rule)[:, None, None] * distance.astype(np.float32)
+    return slopes(**rule)[:, None, None] * steps(query_positions, key_positions, form)[..., None, :, :]
 
 
 def bucket(relative_positions: Array, *, convention: str, **parameters: Any) -> Array:
@@ -172,17 +192,55 @@ def rescale(query_positions: Array, key_positions: Array, distance_weight: Array
 
 def aware_weights(q: Array, k: Array, query_positions: Array, key_positions: Array, *learned: Array, causal: bool) -> Array:
     """Return DA-Transformer's weights in the dtype of ``q``, step by step."""
-    key = np.repeat(k, q.shape[1] // k.shape[1], axis=1)
-    products = (q[..., :, None, :] * key[..., None, :, :]).sum(axis=-1)
-    scores = np.maximum(products, 0) * rescale(query_positions, key_positions, *learned) / np.asarray(np.sqrt(q.shape[-1]), dtype=q.dtype)
-    seen = (key_positions[..., None, None, :] <= query_positions[..., None, :, None]) | (not causal)
-    hidden = np.where(seen, scores, np.asarray(-np.inf, dtype=q.dtype))
-    powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
-    return (powers / powers.sum(axis=-1, keepdims=True, dtype=np.promote_types(q.dtype, np.float32))).astype(q.dtype)
+    products = (q[..., :, None, :] * per_query_head(k, q)[..., None, :, :]).sum(axis=-1)
+    scores = np.maximum(products, 0) * rescale(query_positions, key_positions, *learned) / root(q)
+    return softened(scores, query_positions, key_positions, causal=causal, summed=np.float32)
 
 
-def aware_attend(q: Array, k: Array, values: Array, *others: Array, causal: bool) -> Array:
-    """Return the average of the values, summed in float32 at least, as matrix products of models are."""
-    shares = aware_weights(q, k, *others, causal=causal)
-    repeated = np.repeat(values, q.shape[1] // k.shape[1], axis=1)
-    return (shares[..., None] * repeated[..., None, :, :]).sum(axis=-2, dtype=np.promote_types(q.dtype, np.float32)).astype(q.dtype)
+def interpolated(*, head_dim: int, base: float, factor: float) -> Array:
+    """Return frequencies divided in float32, as transformers does."""
+    return frequencies(head_dim=head_dim, base=base) / np.float32(factor)
+
+
+def by_angles(x: Array, angles: Array, layout: str, direction: str) -> Array:
+    """Turn by tables of angles in the dtype of ``x``."""
+    return turned(x, np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype), layout, direction)
+
+
+def by_frequency(x: Array, positions: Array, *, layout: str, direction: str, **rule: Any) -> Array:
+    """Turn by divided frequencies, as transformers does."""
+    return by_angles(x, positions.astype(np.float32)[..., None] * interpolated(**rule), layout, direction)
+
+
+def by_position(x: Array, positions: Array, *, layout: str, direction: str, factor: float, **ladder: Any) -> Array:
+    """Turn by divided positions, as vLLM does."""
+    places = positions.astype(np.float32) / np.float32(factor)
+    return by_angles(x, places[..., None] * frequencies(**ladder), layout, direction)
+
+
+def listed(short: Array, long: Array, *, original_length: int, length: int, **ladder: Any) -> Array:
+    """Return frequencies of LongRoPE, divided in float32."""
+    return frequencies(**ladder) / (long if length > original_length else short).astype(np.float32)
+
+
+def stretch(*, original_length: int, max_length: int) -> np.float32:
+    """Return the factor of LongRoPE, every step in float32."""
+    ratio = np.float32(max_length) / np.float32(original_length)
+    return np.sqrt(np.float32(1.0) + np.log(ratio) / np.log(np.float32(original_length))) if ratio > 1 else np.float32(1.0)
+
+
+def rotate_listed(
+    x: Array, positions: Array, short: Array, long: Array, *, layout: str, direction: str, max_length: int, **rule: Any
+) -> Array:
+    """Turn by tables that hold the attention factor, in the dtype of ``x``, as Phi-3's code does."""
+    angles = positions.astype(np.float32)[..., None] * listed(short, long, **rule)
+    size = stretch(original_length=rule["original_length"], max_length=max_length)
+    cos, sin = ((f(angles) * size).astype(x.dtype) for f in (np.cos, np.sin))
+    return turned(x, cos, sin, layout, direction)
+
+
+def rotate_searched(x: Array, positions: Array, factors: Array, *, layout: str, direction: str, start_tokens: int, **ladder: Any) -> Array:
+    """Turn by divided frequencies but for the start."""
+    plain = frequencies(**ladder)
+    theta = np.where(positions[..., None] < start_tokens, plain, plain / factors.astype(np.float32))
+    return by_angles(x, positions.astype(np.float32)[..., None] * theta, layout, direction)

@@ -117,6 +117,11 @@ def findings(put: Subject, *, examples: int = 20, seed: int = 0, shrink: bool = 
     return {finding.law: finding for finding in run(put, laws, examples=examples, seed=seed, shrink=shrink)}
 
 
+def broken(found: dict[str, Finding]) -> dict[str, str]:
+    """Return what the laws say is wrong."""
+    return {name: finding.failure for name, finding in found.items() if finding.failure is not None}
+
+
 def convicting(put: Subject, **settings: int) -> set[str]:
     """Return the names of the laws that convict; nobody sees the counterexamples, so none is shrunk."""
-    return {name for name, finding in findings(put, shrink=False, **settings).items() if finding.failure is not None}
+    return {*broken(findings(put, shrink=False, **settings))}

@@ -147,7 +147,6 @@ def starts_at_first(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> 
 
 
 right = connected(rotate)
-right_in_double = connected(rotate, dtypes=("float64", "float32"))
 crash_by_exit = connected(exits)
 crash_by_signal = connected(is_killed)
 hang = connected(hangs)

@@ -40,9 +40,9 @@ def rotate(
     return turned(x, *tables(positions, x.shape[-1], base), layout, direction)
 
 
-def softmax(z: np.ndarray) -> np.ndarray:
+def softmax(z: np.ndarray, summed: type | None = None) -> np.ndarray:
     powers = np.exp(z - z.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    return (powers / powers.sum(axis=-1, keepdims=True, dtype=summed)).astype(z.dtype)
 
 
 def attention(

@@ -82,7 +82,7 @@ class Reference:
         return {"result": np.asarray(operations()[operation].function(*arrays, **parameters))}
 
 
-def widely(function: Callable[..., Any], head_dim: int = 128) -> dict[int, float]:
-    found = wide.measure(Reference(), subject(function), task(), vectors(), head_dim)  # type: ignore[arg-type]  # it is only called
+def widely(function: Callable[..., Any]) -> dict[int, float]:
+    found = wide.measure(Reference(), subject(function), task(), vectors(), 128)  # type: ignore[arg-type]  # it is only called
     assert found is not None
     return dict(found.errors)

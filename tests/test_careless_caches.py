@@ -6,12 +6,10 @@ import pytest
 from careless_caches import CARELESS, SEEN, Careless, grown
 from escaped_kernels import MODEL
 from test_escaped_kernels import changed
-from test_wrong_kernels import asked_once, judged
+from test_wrong_kernels import asked_once, judged, subjects
 
 from conformance.checks import golden_checks
 from conformance.checks.vector_checks import Checked
-from conformance.in_process import InProcess
-from conformance.run.orchestrator import Selection
 
 __all__ = ["asked_once"]
 CAREFUL = {(each.operation, each.right, each.of, each.size, str(each.declared)): each for each in CARELESS}.values()
@@ -23,9 +21,7 @@ def named(cache: Careless) -> str:
 
 def neighbours(cache: Careless, seed: int) -> Iterator[Checked]:
     """Yield the judgement of drawn calls and of neighbours of these, asked in turn of a cache that knows all of what it is of."""
-    session = InProcess(cache.careful().adapter)
-    for task in Selection(None, None, None, None, "core", seed).tasks(session.implementations):
-        subject = session.subject(task.descriptor, task.dtype, task.profile)
+    for subject, task in subjects(cache.careful().adapter, seed):
         drawn = list(golden_checks.run(subject, task, golden_checks.drawn(task, seed), enough=24))
         yield from drawn
         yield from golden_checks.beside(subject, task, drawn, (), seed)

@@ -366,4 +366,3 @@ def test_a_signal_ends_the_run_with_130(tmp_path: Path) -> None:
 
     assert ended.returncode == 130, ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr
-

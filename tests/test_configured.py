@@ -189,9 +189,7 @@ def test_a_table_as_long_as_the_configuration_says_conforms_although_the_factor_
         ('configuration.setdefault("head_dim", 16)', Status.CONFORMS),
     ],
 )
-def test_a_call_that_changes_the_configuration_is_convicted_where_later_calls_read_it(
-    tmp_path: Path, change: str, status: Status
-) -> None:
+def test_a_call_that_changes_the_configuration_is_convicted_where_later_calls_read_it(tmp_path: Path, change: str, status: Status) -> None:
     code = ROTATE.replace("    return", "    y =") + f"    {change}\n    return y\n"
     assert judged(tmp_path, code, STRETCHED).status is status
 

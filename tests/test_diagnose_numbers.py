@@ -5,17 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_wrong_kernels import subjects
 from wrong_kernels import Kernel
 
 from conformance.checks import golden_checks, vector_checks
 from conformance.diagnosis import fits, search
 from conformance.diagnosis.diagnose import diagnose, explanations, of_checks
 from conformance.diagnosis.links import TIMES
-from conformance.in_process import InProcess
 from conformance.mutants import MUTANTS
 from conformance.mutants.building import altered
 from conformance.mutants.composing import composed
-from conformance.run.orchestrator import Selection
 from conformance.spec.vectors import load
 from refimpl.schemes import rope, sinusoidal
 from tests.test_diagnose import Function, named, observe, only
@@ -98,9 +97,7 @@ def test_a_number_that_was_asked_for_alone_is_told_of_that_alone() -> None:
 )
 def test_what_stored_vectors_show_of_a_number_must_explain_drawn_calls_too(operation: str, number: str, name: str) -> None:
     kernel = Kernel("wrong", operation, with_parameters(operation, **{number: lambda asked: asked + 2}), {})
-    session = InProcess(kernel.adapter)
-    (task,) = Selection(None, None, None, None, "core", 0).tasks(session.implementations)
-    put = session.subject(task.descriptor, task.dtype, task.profile)
+    ((put, task),) = subjects(kernel.adapter, 0)
     stored = [vector for vector in load([operation]) if vector.error is None]
     checked = [*vector_checks.run(put, task, stored, enough=99), *golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=12)]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from escaped_kernels import FAR_BELOW, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, placed, reused
-from test_wrong_kernels import SEEDS, asked_once, judged, named
+from test_wrong_kernels import SEEDS, asked_once, judged, named, subjects
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
 
@@ -28,12 +28,17 @@ __all__ = ["asked_once"]
 
 def otherwise(adapter: Any, seed: int) -> Iterator[Checked]:
     """Yield what is said of small calls that are made otherwise than plainly."""
-    session = InProcess(adapter)
-    for task in Selection(None, None, None, None, "core", seed).tasks(session.implementations):
-        subject = session.subject(task.descriptor, task.dtype, task.profile)
+    for subject, task in subjects(adapter, seed):
         plain = list(islice(golden_checks.run(subject, task, golden_checks.drawn(task, seed), enough=24), 24))
         assert not [check for check in plain if check.failed]
         yield from golden_checks.otherwise(subject, task, plain, seed)
+
+
+def convictions(adapter: Any, seed: int) -> list[str]:
+    """Return what is said of small calls that are convicted where they are made otherwise, of which there are some."""
+    told = [checked.judgement.outcome.message for checked in otherwise(adapter, seed) if checked.failed]
+    assert told
+    return told
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -63,35 +68,27 @@ def test_a_mask_that_no_logit_comes_near_is_right(kernel: Kernel, seed: int) -> 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kernel", VIEWED, ids=named)
 def test_a_kernel_that_reads_views_wrongly_is_convicted_by_them_alone(kernel: Kernel, seed: int) -> None:
-    told = [checked.judgement.outcome.message for checked in otherwise(kernel.adapter, seed) if checked.failed]
-    assert told
     endings = tuple(f"{way} (not contiguous)" for way in ("from the end to the start", "broadcast ones", "parts of larger ones"))
-    assert all(message.endswith(endings) for message in told)
+    assert all(message.endswith(endings) for message in convictions(kernel.adapter, seed))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("which", range(len(reused())), ids=[named(kernel) for kernel in reused()])
 def test_a_kernel_that_takes_an_array_for_its_numbers_is_convicted_where_these_were_written_to(which: int, seed: int) -> None:
-    told = [checked.judgement.outcome.message for checked in otherwise(reused()[which].adapter, seed) if checked.failed]
-    assert told
-    assert all(message.endswith("and were written to since") for message in told)
+    assert all(message.endswith("and were written to since") for message in convictions(reused()[which].adapter, seed))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("which", range(len(known_by_ends())), ids=[named(kernel) for kernel in known_by_ends()])
 def test_a_kernel_that_takes_an_array_for_one_with_the_same_ends_is_convicted(which: int, seed: int) -> None:
-    told = [checked.judgement.outcome.message for checked in otherwise(known_by_ends()[which].adapter, seed) if checked.failed]
-    assert told
-    assert all(message.endswith("and were written to since") for message in told)
+    assert all(message.endswith("and were written to since") for message in convictions(known_by_ends()[which].adapter, seed))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("declared", [{}, {**MODEL, "positions": "from_zero"}], ids=["any", "a model"])
 def test_a_kernel_whose_results_the_next_call_overwrites_is_convicted(declared: dict[str, Any], seed: int) -> None:
     kernel = Kernel("a buffer", "rope.rotate", Buffered(), declared)
-    told = [checked.judgement.outcome.message for checked in otherwise(kernel.adapter, seed) if checked.failed]
-    assert told
-    assert set(told) == {"results must stay as they are when the next call is made, got result changed"}
+    assert set(convictions(kernel.adapter, seed)) == {"results must stay as they are when the next call is made, got result changed"}
 
 
 @pytest.mark.parametrize("seed", SEEDS)

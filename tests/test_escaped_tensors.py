@@ -4,21 +4,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import test_worker_manners
 from escaped_kernels import Kept, pointer
-from test_escaped_kernels import otherwise
-from test_wrong_kernels import SEEDS, asked_once
+from test_escaped_kernels import convictions, otherwise
+from test_wrong_kernels import SEEDS, asked_once, subjects
 
 from conformance import Adapter
 from conformance.calls.manner import WAYS
 from conformance.calls.outcomes import Advisory, Passed
 from conformance.checks import golden_checks
 from conformance.checks.vector_checks import Checked
-from conformance.in_process import InProcess
-from conformance.run.orchestrator import Selection
 
 __all__ = ["asked_once"]
 
 torch: Any = pytest.importorskip("torch")
+turning = test_worker_manners.turning(torch)
 NARROW: dict[str, Any] = {"direction": "positive", "positions": "from_zero", "head_dim": 64}
 
 
@@ -26,15 +26,6 @@ def offered(function: Callable[..., Any], **declared: Any) -> Adapter:
     adapter = Adapter("tensors", framework="torch")
     adapter.implements("rope.rotate", layout="half", **declared)(function)
     return adapter
-
-
-def turning(x: Any, positions: Any, *, base: float, direction: str, **_: object) -> Any:
-    half = x.shape[-1] // 2
-    angles = positions.double()[..., None] * base ** (-torch.arange(half).double() / half)
-    angles = angles[:, None] if positions.ndim > 1 else angles
-    cos, sin = angles.cos().to(x.dtype), (angles if direction == "positive" else -angles).sin().to(x.dtype)
-    first, second = x[..., :half], x[..., half:]
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
 
 
 def with_backward(reading: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -55,16 +46,14 @@ def with_backward(reading: Callable[[Any], Any]) -> Callable[..., Any]:
     return lambda x, positions, **said: Turned.apply(x, positions, said)
 
 
-def convictions(function: Callable[..., Any], seed: int, **declared: Any) -> list[str]:
-    return [checked.judgement.outcome.message for checked in otherwise(offered(function, **declared), seed) if checked.failed]
+def told(function: Callable[..., Any], seed: int, **declared: Any) -> list[str]:
+    return convictions(offered(function, **declared), seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("known", [id, pointer], ids=["identity", "pointer"])
 def test_a_tensor_that_is_taken_for_its_numbers_is_convicted_where_these_were_written_to(known: Any, seed: int) -> None:
-    told = convictions(Kept(turning, 1, known), seed)
-    assert told
-    assert all(message.endswith("and were written to since") for message in told)
+    assert all(message.endswith("and were written to since") for message in told(Kept(turning, 1, known), seed))
 
 
 def flat(cotangent: Any) -> Any:
@@ -76,9 +65,7 @@ def flat(cotangent: Any) -> Any:
 @pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
 def test_a_cotangent_that_is_read_flat_where_it_is_strided_is_convicted(declared: dict[str, Any], seed: int) -> None:
     read = with_backward(lambda cotangent: cotangent if 0 in cotangent.stride() else flat(cotangent))
-    told = convictions(read, seed, **declared)
-    assert told
-    assert all(message.endswith(f"every second of {WAYS['swapped']}") for message in told)
+    assert all(message.endswith(f"every second of {WAYS['swapped']}") for message in told(read, seed, **declared))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -92,9 +79,7 @@ def test_an_array_that_is_read_with_the_strides_of_another_is_convicted(seed: in
         keys, values = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, values))
         return (q @ keys.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ values
 
-    told = [checked.judgement.outcome.message for checked in otherwise(adapter, seed) if checked.failed]
-    assert told
-    assert all("not contiguous" in message for message in told)
+    assert all("not contiguous" in message for message in convictions(adapter, seed))
 
 
 def as_it_lies(x: Any) -> Any:
@@ -109,17 +94,17 @@ def as_it_lies(x: Any) -> Any:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
 def test_broadcast_tensors_that_are_read_as_they_lie_are_convicted(declared: dict[str, Any], seed: int) -> None:
-    told = convictions(lambda x, positions, **said: turning(as_it_lies(x), positions, **said), seed, **declared)
-    assert told
-    assert all(message.endswith(WAYS["expanded"]) for message in told)
+    def read(x: Any, positions: Any, **said: Any) -> Any:
+        return turning(as_it_lies(x), positions, **said)
+
+    assert all(message.endswith(WAYS["expanded"]) for message in told(read, seed, **declared))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
 def test_a_broadcast_cotangent_that_is_read_as_it_lies_is_convicted(declared: dict[str, Any], seed: int) -> None:
-    told = convictions(with_backward(as_it_lies), seed, **declared)
-    assert told
-    assert all(message.endswith("its cotangent was broadcast, as that of a sum is") for message in told)
+    ending = "its cotangent was broadcast, as that of a sum is"
+    assert all(message.endswith(ending) for message in told(with_backward(as_it_lies), seed, **declared))
 
 
 def laid_as_given(x: Any, positions: Any, **said: Any) -> Any:
@@ -135,18 +120,14 @@ def laid_as_given(x: Any, positions: Any, **said: Any) -> Any:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_that_are_written_to_one_place_are_convicted(seed: int) -> None:
-    told = convictions(laid_as_given, seed)
-    assert told
-    assert all(message.endswith(WAYS["expanded"]) for message in told)
+    assert all(message.endswith(WAYS["expanded"]) for message in told(laid_as_given, seed))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
 def test_a_cotangent_that_is_written_to_is_convicted(declared: dict[str, Any], seed: int) -> None:
     read = with_backward(lambda cotangent: cotangent if 0 in cotangent.stride() else cotangent.add_(1.0) - 1.0)
-    told = convictions(read, seed, **declared)
-    assert told
-    assert any("got cotangent" in message for message in told)
+    assert any("got cotangent" in message for message in told(read, seed, **declared))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -157,9 +138,9 @@ def test_code_that_raises_where_tensors_are_broadcast_is_told_and_not_convicted(
 
     every = list(otherwise(offered(only_real), seed))
     assert not [checked for checked in every if checked.failed]
-    told = [checked.judgement.outcome for checked in every if isinstance(checked.judgement.outcome, Advisory)]
-    assert told
-    assert all(advisory.message.endswith(WAYS["expanded"]) for advisory in told)
+    advisories = [checked.judgement.outcome for checked in every if isinstance(checked.judgement.outcome, Advisory)]
+    assert advisories
+    assert all(advisory.message.endswith(WAYS["expanded"]) for advisory in advisories)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -197,6 +178,5 @@ def test_a_gradient_that_is_wrong_in_later_blocks_of_heads_is_convicted(declared
 
 def of_large_calls(function: Callable[..., Any], seed: int, **declared: Any) -> list[Checked]:
     """Return what is said of gradients of large calls."""
-    session = InProcess(offered(function, **declared))
-    task, *_ = Selection(None, None, None, None, "core", seed).tasks(session.implementations)
-    return list(golden_checks.gradients(session.subject(task.descriptor, task.dtype, task.profile), task, seed))
+    subject, task = next(subjects(offered(function, **declared), seed))
+    return list(golden_checks.gradients(subject, task, seed))

@@ -1,5 +1,6 @@
 """What ``posenc check`` promises under faults, ``identify``, ``precision``, ``compare`` and the pytest plugin keep too."""
 
+import functools
 import json
 import os
 import signal
@@ -12,6 +13,8 @@ from typing import Any
 
 import psutil
 import pytest
+import test_nothing_lost
+from test_nothing_lost import ONCE
 
 from conformance.calls.status import Status
 from conformance.cli import main
@@ -51,11 +54,6 @@ def encode(positions, *, bits):
     return binary.encode(positions, bits=bits)
 """
 LASTING = "(HERE / 'called').touch(); time.sleep(600)"
-ONCE = """
-if (HERE / "begun").exists():
-    raise OSError("the device is gone")
-(HERE / "begun").touch()
-"""
 #: Answers twice, once.
 TWICE = """
 from conformance.isolate import serving
@@ -83,11 +81,7 @@ ENDINGS = [
 ]
 
 
-def written(folder: Path, *, outside: str = "", inside: str = "pass") -> str:
-    """Write an adapter and return the target."""
-    path = folder / "kept.py"
-    path.write_text(SOURCE.format(outside=outside, inside=inside), encoding="utf-8")
-    return str(path)
+written = functools.partial(test_nothing_lost.written, source=SOURCE)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -195,9 +189,7 @@ def test_identify_says_what_changes_answers_besides_the_calls(
     assert ("hash order" in told, "fresh worker" in told) == ("hash order" in words, "fresh worker" in words)
 
 
-def identified(
-    folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py", *, status: int = 0
-) -> str:
+def identified(folder: Path, capsys: pytest.CaptureFixture[str], function: str, name: str = "strange.py", *, status: int = 0) -> str:
     (folder / name).write_text(f"import os\nimport numpy as np\nCALLS = []\n{function}\n", encoding="utf-8")
     assert main(["identify", f"{folder / name}:f", "--no-check", "--call-seconds", "5"]) == status
     printed = capsys.readouterr()

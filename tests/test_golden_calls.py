@@ -84,7 +84,8 @@ def placed(call: Arguments) -> dict[str, np.ndarray]:
     several = not {"axes", "sections"}.isdisjoint(call.parameters)
     return {
         f"{name} {axis}": array[..., axis] if several else array
-        for name, array in call.arrays.items() if is_position(name)
+        for name, array in call.arrays.items()
+        if is_position(name)
         for axis in range(array.shape[-1] if several else 1)
     }
 
@@ -175,9 +176,7 @@ def test_every_combination_of_conventions_comes_within_24_calls(name: str) -> No
     came = {tuple(call.parameters[convention] for convention in every) for call in calls(name, count=24)}
     defaults = {parameter: 32 if parameter == "num_buckets" else 128 for parameter in operation.parameters}
     possible = [
-        combination
-        for combination in product(*every.values())
-        if agreeing({**defaults, **dict(zip(every, combination, strict=True))})
+        combination for combination in product(*every.values()) if agreeing({**defaults, **dict(zip(every, combination, strict=True))})
     ]
     assert len(came) == min(len(possible), 24)
 

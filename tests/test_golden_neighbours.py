@@ -7,6 +7,7 @@ import law_implementations as right
 import numpy as np
 import pytest
 from law_subjects import OPERATIONS, subject
+from test_wrong_kernels import subjects
 from wrong_kernels import Kernel
 
 from conformance.calls.outcomes import Passed
@@ -15,9 +16,7 @@ from conformance.checks import golden_checks, neighbour_checks
 from conformance.golden import neighbours as made
 from conformance.golden.answers import golden
 from conformance.golden.neighbours import neighbours, placed_otherwise
-from conformance.in_process import InProcess
 from conformance.judge.judge import compare
-from conformance.run.orchestrator import Selection
 from conformance.spec.arguments import Arguments
 from refimpl.schemes import rope
 
@@ -248,9 +247,7 @@ def test_a_neighbour_whose_name_is_settled_is_not_made(monkeypatch: pytest.Monke
 
 
 def test_a_dear_call_is_asked_only_for_what_cheaper_ones_leave() -> None:
-    session = InProcess(Kernel("right", "rope.attend", rope.attend, {"causal": False}).adapter)
-    (task,) = Selection(None, None, None, None, "core", 0).tasks(session.implementations)
-    put = session.subject(task.descriptor, task.dtype, task.profile)
+    ((put, task),) = subjects(Kernel("right", "rope.attend", rope.attend, {"causal": False}).adapter, 0)
     calls = [golden_checks.check(put, task, f"rope.attend/{name}", attention(keys)) for name, keys in (("dear", 60), ("cheap", 12))]
 
     asked = [checked.vector.id for checked in neighbour_checks.beside(put, task, calls)]

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from narrow_code import softmax
 
-from refimpl.schemes import SCHEMES, alibi, mrope, rope, sinusoidal, t5, yarn
+from refimpl.schemes import SCHEMES, alibi, mrope, rope, sinusoidal, yarn
 
 #: For an identity: the tests that show it, as file and the beginning of the name.
 TESTED = {
@@ -159,14 +160,6 @@ def test_gradient_is_the_transposed_map(layout: str, direction: str) -> None:
     assert np.abs(forward - backward).max() < WIDTH * 4 * ROUNDING
 
 
-@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
-def test_yarn_without_stretching_is_rope(layout: str) -> None:
-    plain = rope.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, layout=layout)
-    stretched = yarn.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, layout=layout, factor=1.0, original_length=4096)
-
-    assert np.abs(stretched - plain)[:, :, np.abs(POSITIONS) < 2**17 - 1].max() < 4096 * ROUNDING
-
-
 def test_position_zero_changes_nothing_but_the_layout() -> None:
     assert np.array_equal(interleaved()[:, :, 0], X[:, :, 0])
 
@@ -186,17 +179,14 @@ def test_dot_product_of_sinusoids_is_the_sum_of_cosines_of_the_difference() -> N
     assert np.abs(encoded @ encoded.T - sums).max() < 4096 * ROUNDING
 
 
-def test_shift_matrix_moves_sine_and_cosine_by_the_offset() -> None:
-    offset, places = 37, np.array([0, 1, 9, 257])
-    before, after = (sinusoidal.encode(p, dim=WIDTH).reshape(-1, WIDTH // 2, 2) for p in (places, places + offset))
-    matrix = sinusoidal.shift_matrix(np.array([offset]), dim=WIDTH)[0]
+@pytest.mark.parametrize("spacing", ["paper", "endpoint"])
+@pytest.mark.parametrize("offset", [37, -4.5])
+def test_shift_matrix_moves_sine_and_cosine_by_the_offset(offset: float, spacing: str) -> None:
+    places = np.array([0, 1, 9, 257])
+    before, after = (sinusoidal.encode(p, dim=WIDTH, spacing=spacing).reshape(-1, WIDTH // 2, 2) for p in (places, places + offset))
+    matrix = sinusoidal.shift_matrix(np.array([offset]), dim=WIDTH, spacing=spacing)[0]
 
     assert np.abs(np.einsum("pij,tpj->tpi", matrix, before) - after).max() < 512 * ROUNDING
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 @pytest.mark.parametrize("form", ["column", "reversed", "symmetric"])
@@ -207,23 +197,6 @@ def test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax(form: 
     row, other = (softmax(alibi.bias(places, places, num_heads=heads, form=f) + hidden) for f in ("row", form))
 
     assert np.abs(row - other).max() < ROUNDING
-
-
-def test_alibi_slopes_of_other_head_counts_interleave_two_geometric_series() -> None:
-    for heads in range(1, 129):
-        whole = 2 ** math.floor(math.log2(heads))
-        first, second = (alibi.slopes(num_heads=count, like=np.empty(0)) for count in (whole, 2 * whole))
-
-        assert np.array_equal(alibi.slopes(num_heads=heads, like=np.empty(0)), np.concatenate([first, second[0::2][: heads - whole]]))
-
-
-def test_t5_bias_looks_up_the_bucket_of_key_minus_query() -> None:
-    table = np.arange(32.0 * 5).reshape(32, 5)
-    queries, keys = np.array([0, 7, 300]), np.array([2, 0, 7, 1000])
-    bias = t5.bias(table, queries, keys, bidirectional=True)
-    buckets = t5.bucket(keys[None, :] - queries[:, None], bidirectional=True)
-
-    assert np.array_equal(bias, np.moveaxis(table[buckets], -1, 0))
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])

@@ -47,6 +47,15 @@ def test_interpolation_is_rope_at_divided_positions_and_with_divided_frequencies
     assert np.abs(stretched - by_frequency).max() < ROUNDING
 
 
+def test_stretched_angles_stay_where_training_was_and_extrapolated_ones_leave() -> None:
+    trained, stretched = 2_048, 8_192
+    plain = rope.frequencies(head_dim=64, base=10_000.0, like=HERE)
+    squeezed = position_interpolation.frequencies(head_dim=64, factor=stretched / trained, like=HERE)
+
+    assert np.all((stretched - 1) * squeezed < trained * plain)
+    assert np.all((stretched - 1) * plain > trained * plain)
+
+
 @pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
 @pytest.mark.parametrize("direction", ["positive", "negative"])
 def test_nothing_is_stretched_by_one(layout: str, direction: str) -> None:
@@ -135,9 +144,7 @@ def test_longrope_with_one_factor_for_all_pairs_is_interpolation() -> None:
 def test_longrope_with_factors_of_a_geometric_ladder_is_rope_of_another_base() -> None:
     """Factors s^(2j / (d - 2)) are NTK-aware scaling: the base times s^(d / (d - 2))."""
     factors = FACTOR ** (2 * np.arange(WIDTH // 2) / (WIDTH - 2))
-    frequencies = longrope.frequencies(
-        factors, factors, head_dim=WIDTH, base=BASE, original_length=4_096, length=8_192
-    )
+    frequencies = longrope.frequencies(factors, factors, head_dim=WIDTH, base=BASE, original_length=4_096, length=8_192)
     other_base = rope.frequencies(head_dim=WIDTH, base=BASE * FACTOR ** (WIDTH / (WIDTH - 2)), like=HERE)
 
     assert np.abs(frequencies / other_base - 1.0).max() < 2.0**-48

@@ -33,14 +33,9 @@ def gradients(function: Callable[..., Any]) -> list[Any]:
     return [each.judgement.outcome for each in manner_checks.gradients(put, task, checked, 0)]
 
 
-def by_pointer(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
-    buffer = x if x.base is None else x.base
-    return right.rotate(buffer.ravel()[: x.size].reshape(x.shape), positions, **parameters)
-
-
 def test_code_that_reads_the_buffer_is_convicted_and_right_code_is_not() -> None:
     assert all(isinstance(outcome, Passed) for outcome in strided(right.rotate))
-    outcomes = strided(by_pointer)
+    outcomes = strided(right.by_pointer)
     failed = [outcome.message for outcome in outcomes if isinstance(outcome, Failed)]
     assert any(message.endswith("its arrays were transposed ones (not contiguous)") for message in failed)
 

@@ -150,9 +150,7 @@ def test_a_directory_without_vectors_is_refused(refused: object, tmp_path: Path)
     assert "manifest" in line
 
 
-def test_a_file_that_cannot_be_written_is_one_line(
-    refused: object, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_is_one_line(refused: object, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "vectors_directory", lambda: copied)
     status, line = refused("vectors", "export", str(tmp_path / "nowhere" / "vectors.json"))  # type: ignore[operator]  # the fixture's function
 

@@ -11,11 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from few_vectors import few_vectors, seal
-from mpmath import expj, log, mp, mpf
-from second_route import sixty_digits
-from test_oracle_second_route import theta, yarn_thetas
-from test_oracle_second_route_by_turns import wavelengths
-from test_oracle_second_route_proportional_rope import series
+from second_route import members, turned
+from test_oracle_second_route_slowed import FREQUENCIES, grown
 
 from conformance import run
 from conformance.calls.outcomes import Passed
@@ -33,8 +30,6 @@ from refimpl.schemes import operations
 from tools.generate import mint
 from tools.generate.models import published, slug
 from tools.released import RELEASED
-
-__all__ = ["sixty_digits"]
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODELS = load_models()
@@ -113,12 +108,12 @@ def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Mod
             elif short(case) == "attention_factor":
                 got = np.asarray(config.attention_factor(model.configuration, layer=layer))
             else:
-                got = turned(model.configuration, told, case, layer)
+                got = read_and_turned(model.configuration, told, case, layer)
         radius = case.allowed["float64"]["result"]
         assert (np.abs(got - values(case)) <= radius + np.spacing(np.abs(values(case)) + radius) / 2).all()
 
 
-def turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.ndarray:
+def read_and_turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.ndarray:
     first, last = told.channels
     assert told.head_dim is not None
     x = case.inputs["x"]
@@ -131,63 +126,27 @@ def turned(configuration: Any, told: Layers, case: Vector, layer: int) -> np.nda
     return got[..., first : last + 1]
 
 
-def plain(p: Mapping[str, Any], factor: float = 1.0) -> list[mpf]:
-    return [theta(p["base"], pair, p["head_dim"]) / mpf(factor) for pair in range(p["head_dim"] // 2)]
-
-
-def by_wavelengths(p: Mapping[str, Any]) -> list[mpf]:
-    ends = p["low_freq_factor"], p["high_freq_factor"]
-    return [2 * mp.pi / each for each in wavelengths(p["head_dim"], p["base"], p["factor"], p["original_length"], *ends)]
-
-
-def ramped(p: Mapping[str, Any]) -> list[mpf]:
-    ends = p["beta_fast"], p["beta_slow"]
-    return yarn_thetas(p["head_dim"], p["base"], p["factor"], p["original_length"], truncate=p["truncate"], ends=ends)
-
-
-def grown(p: Mapping[str, Any]) -> mpf:
-    """Return what multiplies cosine and sine: what is given, else the logarithms of the factor."""
-    if p.get("attention_factor") is not None:
-        return mpf(p["attention_factor"])
-    both = p.get("mscale") and p.get("mscale_all_dim")
-    logarithm = log(mpf(p["factor"])) / 10
-    return (mpf(p["mscale"]) * logarithm + 1) / (mpf(p["mscale_all_dim"]) * logarithm + 1) if both else logarithm + 1
-
-
-FREQUENCIES: dict[str, Callable[[Mapping[str, Any]], Sequence[mpf]]] = {
-    "rope": plain,
-    "mrope": plain,
-    "position_interpolation": lambda p: plain(p, p["factor"]),
-    "llama3": by_wavelengths,
-    "yarn": ramped,
-    "proportional_rope": lambda p: series(p["head_dim"], p["base"], p["turned_pairs"], p["factor"]),
-}
-
-
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.id)
 def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vector) -> None:
     scheme, p = case.operation.partition(".")[0], case.parameters
     if short(case) == "attention_factor":
-        found = [grown(p)]
+        found: Sequence[float] = [float(grown(**p))]
     elif short(case) == "frequencies":
-        found = list(FREQUENCIES[scheme](p))
+        found = [float(theta) for theta in FREQUENCIES[scheme](**p)]
     else:
-        found = complex_products(case, FREQUENCIES[scheme](p), grown(p) if scheme == "yarn" else mpf(1))
+        found = complex_products(case, {"mrope": "rope"}.get(scheme, scheme))
 
-    assert values(case).ravel().tolist() == [float(value) for value in found]
+    assert values(case).ravel().tolist() == list(found)
 
 
-def complex_products(case: Vector, thetas: Sequence[mpf], size: mpf) -> list[mpf]:
-    pairs, layout, found = len(thetas), str(case.parameters["layout"]), list[mpf]()
-    halves, neighbours = [(j, j + pairs) for j in range(pairs)], [(2 * j, 2 * j + 1) for j in range(pairs)]
-    read, written = halves if layout == "half" else neighbours, neighbours if layout == "interleaved" else halves
+def complex_products(case: Vector, scheme: str) -> list[float]:
+    p, found = case.parameters, list[float]()
+    thetas = FREQUENCIES[scheme](**{name: value for name, value in p.items() if name not in ("layout", "direction")})
+    size = grown(**{name: p[name] for name in ("factor", "mscale", "mscale_all_dim", "attention_factor")}) if scheme == "yarn" else 1
     for row, position in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
-        out = [mpf(0)] * (2 * pairs)
-        places = [position[axis] for axis in followed(case.parameters)] if isinstance(position, list) else [position] * pairs
-        for frequency, place, (a, b), (c, d) in zip(thetas, places, read, written, strict=True):
-            product = size * mp.mpc(row[a], row[b]) * expj(place * frequency)
-            out[c], out[d] = product.real, product.imag
-        found += out
+        places = [position[axis] for axis in followed(p)] if isinstance(position, list) else [position] * len(thetas)
+        angles = [place * theta for place, theta in zip(places, thetas, strict=True)]
+        found += turned(row, members(str(p["layout"]), len(thetas)), angles, size)
     return found
 
 

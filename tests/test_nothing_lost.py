@@ -60,10 +60,10 @@ if (HERE / "begun").exists():
 """
 
 
-def written(folder: Path, *, outside: str = "", inside: str = "pass") -> str:
+def written(folder: Path, *, outside: str = "", inside: str = "pass", source: str = SOURCE) -> str:
     """Write an adapter and return the target."""
     path = folder / "kept.py"
-    path.write_text(SOURCE.format(outside=outside, inside=inside), encoding="utf-8")
+    path.write_text(source.format(outside=outside, inside=inside), encoding="utf-8")
     return str(path)
 
 

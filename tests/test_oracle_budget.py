@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise
 
+import law_implementations as right
 import ml_dtypes
 import numpy as np
 import pytest
@@ -46,15 +47,14 @@ def ratio(got: np.ndarray, reply: Answer, profile: str, precision: int, *, least
 
 
 def theta32(base: float = 10000.0) -> np.ndarray:
-    return (np.float32(1) / np.float32(base) ** (np.arange(0, DIM, 2, dtype=np.float32) / np.float32(DIM))).astype(np.float32)
+    return right.frequencies(head_dim=DIM, base=base)
 
 
 def rotate32(x: np.ndarray, theta: np.ndarray, table: type = np.float32, position: type = np.float32) -> np.ndarray:
     """Rotate as most code does: float32 angles, a table in some dtype, float32 arithmetic."""
     angles = np.array(POSITIONS).astype(position).astype(np.float32)[:, None] * theta.astype(np.float32)
     cos, sin = (f(angles).astype(table).astype(np.float32) for f in (np.cos, np.sin))
-    first, second = np.split(x.astype(np.float32), 2, axis=-1)
-    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
+    return right.turned(x.astype(np.float32), cos, sin, "half", "positive")
 
 
 def test_a_float32_rotation_stays_below_what_is_allowed(vectors: np.ndarray, rotated: Answer) -> None:
@@ -96,8 +96,7 @@ def test_half_arithmetic_meets_the_model_profile_and_not_the_table_profile(
 ) -> None:
     angles = np.array(POSITIONS, dtype=np.float32)[:, None] * theta32()
     cos, sin = np.cos(angles).astype(half), np.sin(angles).astype(half)
-    first, second = np.split(vectors.astype(half), 2, axis=-1)
-    got = np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1)
+    got = right.turned(vectors.astype(half), cos, sin, "half", "positive")
     assert ratio(got, rotated, f"{name}-model", precision, least_normal=least).max() < 1
     assert ratio(got, rotated, f"{name}-table", precision, least_normal=least).max() > 1
 
@@ -149,12 +148,8 @@ def test_a_float32_sinusoid_stays_below_what_is_allowed_and_other_spacing_does_n
 
 @pytest.mark.parametrize("heads", [6, 8, 12, 16, 71])
 def test_slopes_by_powers_of_a_rounded_base_stay_below_what_is_allowed(heads: int) -> None:
-    reply = answer("alibi.slopes", {}, {"num_heads": heads, "max_bias": 8.0, "slopes": "code"})
-    whole = 1 << (heads.bit_length() - 1)
-    first, rest = np.float32(2.0 ** (-8 / whole)), np.float32(2.0 ** (-4 / whole))
-    powers = np.arange(1, whole + 1, dtype=np.float32), np.arange(1, 2 * (heads - whole), 2, dtype=np.float32)
-    got = np.concatenate([first ** powers[0], rest ** powers[1]])
-    assert ratio(got, reply, "float32", 24).max() < 0.8
+    asked = {"num_heads": heads, "max_bias": 8.0, "slopes": "code"}
+    assert ratio(right.slopes(**asked), answer("alibi.slopes", {}, asked), "float32", 24).max() < 0.8
 
 
 @pytest.mark.parametrize("heads", [3, 6, 12, 40, 71])
@@ -261,17 +256,8 @@ def attention(q: np.ndarray, k: np.ndarray, positions: tuple[tuple[int, ...], tu
 
 
 def attend32(q: np.ndarray, k: np.ndarray, queries: tuple[int, ...], keys: tuple[int, ...]) -> np.ndarray:
-    width = q.shape[-1]
-    theta = np.float32(1) / np.float32(10000) ** (np.arange(0, width, 2, dtype=np.float32) / np.float32(width))
-    sides = []
-    for x, positions in ((q, queries), (k, keys)):
-        angles = np.array(positions, dtype=np.float32)[:, None] * theta
-        first, second = np.split(x.astype(np.float32), 2, axis=-1)
-        cos, sin = np.cos(angles), np.sin(angles)
-        sides.append(np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1))
-    logits = sides[0] @ sides[1].swapaxes(-1, -2) * np.float32(width**-0.5)
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    places, parameters = (np.array(queries), np.array(keys)), {**ROPE, "head_dim": q.shape[-1]}
+    return right.weights(q.astype(np.float32), k.astype(np.float32), *places, causal=False, **parameters)
 
 
 @pytest.mark.parametrize("shift", [0, 1_000_000])

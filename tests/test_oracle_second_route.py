@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mpmath import cos, exp, floor, log, matrix, mp, mpf, pi, sin, sqrt
-from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
+from second_route import V, X, Y, golden, mp, real, rounded, whole
 
-from conformance.oracle import Tensor
 from refimpl.schemes import operations
 
-__all__ = ["sixty_digits"]
+cos, floor, log, matrix, mpf, sin = mp.cos, mp.floor, mp.log, mp.matrix, mp.mpf, mp.sin
+
 
 def theta(base: float, j: int, width: int) -> mpf:
     """Return a frequency of rope as a power."""
@@ -35,11 +34,6 @@ HALVES = [(0, 4), (1, 5), (2, 6), (3, 7)]
 def thetas(base: float) -> list[mpf]:
     """Return the four frequencies of head_dim 8."""
     return [theta(base, j, 8) for j in range(4)]
-
-
-def test_rope_frequencies_are_powers() -> None:
-    expected = rounded([theta(10000.1, j, 128) for j in range(64)])
-    assert golden("rope.frequencies", {}, head_dim=128, base=10000.1) == expected
 
 
 def test_rope_tables_are_real_and_imaginary_parts() -> None:
@@ -89,40 +83,6 @@ def test_rope_gradient_is_the_transpose() -> None:
     inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(4097), "cotangent": real(*Y, shape=(1, 1, 1, 8))}
     expected = rounded(list(rotation(4097, thetas(1e4), NEIGHBOURS).T * matrix(Y)))
     assert golden("rope.gradient", inputs, head_dim=8, base=10000.0, layout="interleaved", direction="positive") == expected
-
-
-def attention(*, causal: bool) -> tuple[dict[str, Tensor], list[list[mpf]]]:
-    """Return inputs with two queries and two keys, and their weights by turning either side."""
-    queries, keys, where_q, where_k = (X, V), (Y, X), (9, 300), (5, 257)
-    shape = (1, 1, 2, 8)
-    inputs = {
-        "q": real(*X, *V, shape=shape),
-        "k": real(*Y, *X, shape=shape),
-        "query_positions": whole(*where_q),
-        "key_positions": whole(*where_k),
-    }
-    rows = []
-    for q, m in zip(queries, where_q, strict=True):
-        turned = (rotation(m, thetas(1e4), HALVES) * matrix(q)).T
-        scores = [(turned * rotation(n, thetas(1e4), HALVES) * matrix(k))[0] / sqrt(8) for k, n in zip(keys, where_k, strict=True)]
-        powers = [exp(z) if n <= m or not causal else mpf(0) for z, n in zip(scores, where_k, strict=True)]
-        rows.append([power / sum(powers) for power in powers])
-    return inputs, rows
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_rope_weights_are_a_softmax_of_turned_vectors(causal: bool) -> None:  # noqa: FBT001 - parametrized
-    inputs, rows = attention(causal=causal)
-    expected = rounded([share for row in rows for share in row])
-    assert golden("rope.weights", inputs, head_dim=8, base=10000.0, layout="half", direction="positive", causal=causal) == expected
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_rope_attend_averages_values_that_are_not_turned(causal: bool) -> None:  # noqa: FBT001 - parametrized
-    inputs, rows = attention(causal=causal)
-    inputs["v"] = real(*V, *Y, shape=(1, 1, 2, 8))
-    expected = rounded([row[0] * v + row[1] * y for row in rows for v, y in zip(V, Y, strict=True)])
-    assert golden("rope.attend", inputs, head_dim=8, base=10000.0, layout="half", direction="positive", causal=causal) == expected
 
 
 def test_consecutive_query_heads_share_a_key_head() -> None:
@@ -225,35 +185,6 @@ def test_t5_buckets_are_floors_of_logarithms(bidirectional: bool, buckets: int, 
     assert result == tuple(place(distance) for distance in distances)
 
 
-def test_t5_bias_is_an_entry_of_the_table() -> None:
-    table = [[row + head / 16 for head in range(2)] for row in range(32)]
-    inputs = {
-        "table": real(*(entry for row in table for entry in row), shape=(32, 2)),
-        "query_positions": whole(100),
-        "key_positions": whole(100, 98, 60, 191),
-    }
-    result = golden("t5.bias", inputs, bidirectional=True, num_buckets=32, max_distance=128)
-    assert result == tuple(table[row][head] for head in range(2) for row in (0, 2, 12, 31))
-
-
-def yarn_thetas(
-    width: int, base: float, factor: float, length: int, *, truncate: bool, ends: tuple[float, float] = (32.0, 1.0)
-) -> list[mpf]:
-    """Blend wavelengths pair by pair."""
-    low, high = (width * log(length / (2 * pi * turns)) / (2 * log(mpf(base))) for turns in ends)
-    low, high = (floor(low), mp.ceil(high)) if truncate else (low, high)
-    low, high = max(low, mpf(0)), min(high, mpf(width - 1))
-    ramps = [min(mpf(1), max(mpf(0), (j - low) / (high - low))) for j in range(width // 2)]
-    return [theta(base, j, width) * (1 - ramp * (1 - 1 / mpf(factor))) for j, ramp in enumerate(ramps)]
-
-
-@pytest.mark.parametrize("truncate", [True, False])
-def test_yarn_frequencies_are_blended(truncate: bool) -> None:  # noqa: FBT001 - parametrized
-    parameters = {"head_dim": 64, "base": 150000.0, "factor": 32.0, "original_length": 4096, "beta_fast": 32.0, "beta_slow": 1.0}
-    result = golden("yarn.frequencies", {}, **parameters, truncate=truncate)
-    assert result == rounded(yarn_thetas(64, 150000.0, 32.0, 4096, truncate=truncate))
-
-
 @pytest.mark.parametrize(
     ("mscale", "all_dim", "given", "expected"),
     [
@@ -269,28 +200,6 @@ def test_yarn_attention_factor_takes_the_first_that_is_set(
 ) -> None:
     result = golden("yarn.attention_factor", {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
     assert result == rounded([expected(mpf(40))])
-
-
-def test_yarn_rotate_turns_and_grows() -> None:
-    grown = log(mpf(4)) / 10 + 1
-    expected = grown * (rotation(1000, yarn_thetas(8, 10000.0, 4.0, 64, truncate=True), HALVES) * matrix(X))
-    result = golden(
-        "yarn.rotate",
-        {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(1000)},
-        head_dim=8,
-        base=10000.0,
-        layout="half",
-        direction="positive",
-        factor=4.0,
-        original_length=64,
-        beta_fast=32.0,
-        beta_slow=1.0,
-        truncate=True,
-        mscale=None,
-        mscale_all_dim=None,
-        attention_factor=None,
-    )
-    assert result == rounded(list(expected))
 
 
 def test_every_operation_is_recomputed_on_a_second_route() -> None:

@@ -1,13 +1,11 @@
 """Sums of embeddings and encodings by a second route, with 60 digits: every number is written out."""
 
 import pytest
-from mpmath import cos, mpf, sin, sqrt
-from second_route import X, Y, golden, real, rounded, sixty_digits, whole
+from second_route import X, Y, golden, mp, real, rounded, whole
 
 from conformance.oracle import Tensor
 
-__all__ = ["sixty_digits"]
-
+cos, mpf, sin, sqrt = mp.cos, mp.mpf, mp.sin, mp.sqrt
 SCALES = {"none": lambda _: mpf(1), "sqrt_dim": lambda width: sqrt(mpf(width))}
 
 

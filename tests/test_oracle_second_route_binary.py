@@ -1,9 +1,7 @@
 """The binary code by a second route: as text."""
 
 import pytest
-from second_route import golden, sixty_digits, whole
-
-__all__ = ["sixty_digits"]
+from second_route import golden, whole
 
 
 @pytest.mark.parametrize("bits", [1, 5, 31, 32, 33, 62])

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from mpmath import atanh, log, mpf
-from second_route import golden, real, rounded, sixty_digits, whole
+from second_route import golden, mp, real, rounded, whole
 
-__all__ = ["sixty_digits"]
-
+atanh, log, mpf = mp.atanh, mp.log, mp.mpf
 QUERIES, KEYS = (9, 131_071), (0, 9, 8, 131_060, 1_048_576)
 FIRST, SECOND = (0.5, 1.25, 0.001953125), (0.75, 2.0, 0.0000152587890625)
 

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from mpmath import expj, log, mp, mpf, sqrt
-from second_route import X, golden, real, rounded, sixty_digits, whole
+from second_route import X, golden, members, mp, real, rounded, turned, whole
 
-__all__ = ["sixty_digits"]
-
+log, mpf, sqrt = mp.log, mp.mpf, mp.sqrt
 SHORT, LONG = (1.0, 1.0625, 1.25, 1.5), (1.125, 2.0, 12.5, 48.0)
 ROTATION: dict[str, Any] = {"head_dim": 8, "base": 500_000.0, "direction": "positive"}
 
@@ -16,16 +14,6 @@ ROTATION: dict[str, Any] = {"head_dim": 8, "base": 500_000.0, "direction": "posi
 def periods(factors: Sequence[float], base: float) -> list[mpf]:
     """Return how many positions one radian takes, pair by pair."""
     return [mp.root(mpf(base), 4) ** j * mpf(factor) for j, factor in enumerate(factors)]
-
-
-def turned(places: Sequence[mpf], size: mpf) -> list[Any]:
-    """Return the pairs of neighbours of ``X``, each turned to its own place and grown."""
-    return [size * mp.mpc(X[2 * j], X[2 * j + 1]) * expj(place) for j, place in enumerate(places)]
-
-
-def neighbours(pairs: Sequence[Any]) -> list[mpf]:
-    """Write the members of pairs side by side."""
-    return [member for z in pairs for member in (z.real, z.imag)]
 
 
 @pytest.mark.parametrize(("length", "factors"), [(1, SHORT), (4_095, SHORT), (4_096, SHORT), (4_097, LONG), (131_072, LONG)])
@@ -57,18 +45,18 @@ def test_rotate_is_a_complex_product_that_grows(length: int, factors: Sequence[f
         "short_factors": real(*SHORT),
         "long_factors": real(*LONG),
     }
-    expected = turned([200 / period for period in periods(factors, 500_000.0)], sqrt(log(mpf(8_192)) / log(mpf(256))))
+    places, size = [200 / period for period in periods(factors, 500_000.0)], sqrt(log(mpf(8_192)) / log(mpf(256)))
 
     result = golden("longrope.rotate", inputs, **ROTATION, layout="interleaved", original_length=256, length=length, max_length=8_192)
 
-    assert result == rounded(neighbours(expected))
+    assert result == turned(X, members("interleaved", 4), places, size)
 
 
 @pytest.mark.parametrize(("position", "factors"), [(3, (1.0,) * 4), (4, LONG), (-7, (1.0,) * 4)])
 def test_rotate_searched_leaves_the_start_to_rope(position: int, factors: Sequence[float]) -> None:
     inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(position), "factors": real(*LONG)}
-    pairs = turned([position / period for period in periods(factors, 500_000.0)], mpf(1))
+    places = [position / period for period in periods(factors, 500_000.0)]
 
     result = golden("longrope.rotate_searched", inputs, **ROTATION, layout="interleaved_to_half", start_tokens=4)
 
-    assert result == rounded([*(z.real for z in pairs), *(z.imag for z in pairs)])
+    assert result == turned(X, members("interleaved_to_half", 4), places)

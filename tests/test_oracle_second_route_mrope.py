@@ -1,51 +1,9 @@
-"""Multimodal rope by a second route: 60 digits, complex numbers, and the axis of every pair by hand."""
+"""Positions of multimodal rope by a second route: a walk through the sequence that writes down one token after the other."""
 
 import pytest
-from mpmath import expj, mpf
-from second_route import X, golden, real, rounded, sixty_digits
+from second_route import golden, mp
 
 from conformance.oracle import Tensor
-
-__all__ = ["sixty_digits"]
-
-#: The axes of the four pairs of 8 channels, by sections and order.
-FOLLOWED = {
-    ((2, 1, 1), "contiguous"): (0, 0, 1, 2),
-    ((2, 1, 1), "interleaved"): (0, 1, 2, 0),
-    ((2, 1, 1), "first_last"): (1, 2, 0, 0),
-    ((1, 1, 2), "contiguous"): (0, 1, 2, 2),
-    ((1, 1, 2), "first_last"): (1, 2, 2, 0),
-    ((0, 2, 2), "first_last"): (1, 2, 1, 2),
-    ((2, 2), "interleaved"): (0, 1, 0, 1),
-}
-MEMBERS = {"interleaved": [(0, 1), (2, 3), (4, 5), (6, 7)], "half": [(0, 4), (1, 5), (2, 6), (3, 7)]}
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("layout", MEMBERS)
-@pytest.mark.parametrize(("sections", "order"), FOLLOWED)
-def test_every_pair_turns_by_its_axis_with_the_frequencies_of_the_head(
-    sections: tuple[int, ...], order: str, layout: str, sign: int
-) -> None:
-    position, expected = (31, 1_057, 260), [mpf(value) for value in X]
-    for pair, (axis, (first, second)) in enumerate(zip(FOLLOWED[sections, order], MEMBERS[layout], strict=True)):
-        angle = position[axis] * mpf(10_000) ** (mpf(-2 * pair) / 8)
-        turned = (X[first] + 1j * X[second]) * expj(sign * angle)
-        expected[first], expected[second] = turned.real, turned.imag
-
-    result = golden(
-        "mrope.rotate",
-        {"x": real(*X, shape=(1, 1, 1, 8)), "positions": Tensor((1, len(sections)), position[: len(sections)])},
-        head_dim=8,
-        sections=sections,
-        order=order,
-        base=10_000.0,
-        layout=layout,
-        direction="positive" if sign == 1 else "negative",
-    )
-
-    assert result == rounded(expected)
-
 
 #: Sequences as they are read: the length of a run of text, or the sides of a grid (time, height, width).
 Run = int | tuple[int, int, int]
@@ -59,7 +17,7 @@ SEQUENCES: dict[str, list[Run]] = {
 }
 
 
-def walked(runs: list[Run], interval: mpf) -> list[tuple[int, int, int]]:
+def walked(runs: list[Run], interval: mp.mpf) -> list[tuple[int, int, int]]:
     """Return the places of all tokens, written down one after the other; every run begins after the largest number written so far."""
     places: list[tuple[int, int, int]] = []
     for run in runs:
@@ -76,7 +34,7 @@ def walked(runs: list[Run], interval: mpf) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_every_token_stands_where_a_walk_through_the_sequence_puts_it(sequence: str, tokens_per_second: int, seconds: float) -> None:
     runs = SEQUENCES[sequence]
-    places = walked(runs, tokens_per_second * mpf(seconds))
+    places = walked(runs, tokens_per_second * mp.mpf(seconds))
     grids = [run for run in runs if isinstance(run, tuple)]
     text = [run for run in runs if isinstance(run, int)]
     sides = {name: tuple(grid[index] for grid in grids) for index, name in enumerate(("times", "heights", "widths"))}

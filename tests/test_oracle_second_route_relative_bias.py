@@ -1,14 +1,10 @@
 """The plain relative bias a third time: entries of a table, found by counting rows from the middle."""
 
 import pytest
-from second_route import golden, real, sixty_digits, whole
-
-__all__ = ["sixty_digits"]
+from second_route import golden, real, whole
 
 
-@pytest.mark.parametrize(
-    ("sign", "rows"), [("key_minus_query", (3, 4, 5, 6, 6, 2, 0, 0)), ("query_minus_key", (3, 2, 1, 0, 0, 4, 6, 6))]
-)
+@pytest.mark.parametrize(("sign", "rows"), [("key_minus_query", (3, 4, 5, 6, 6, 2, 0, 0)), ("query_minus_key", (3, 2, 1, 0, 0, 4, 6, 6))])
 def test_a_relative_bias_is_an_entry_of_the_table(sign: str, rows: tuple[int, ...]) -> None:
     table = [[row - 2.5, row / 16] for row in range(7)]
     inputs = {

@@ -3,13 +3,11 @@
 from collections.abc import Callable, Sequence
 
 import pytest
-from mpmath import exp, matrix, mpf, sqrt
-from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
+from second_route import V, X, Y, golden, mp, real, rounded, whole
 
 from conformance.oracle import Tensor
 
-__all__ = ["sixty_digits"]
-
+exp, matrix, mpf, sqrt = mp.exp, mp.matrix, mp.mpf, mp.sqrt
 WIDTH, LARGEST = 3, 2
 QUERIES, KEYS, VALUES = ([list(row[i : i + WIDTH]) for i in range(0, 6, WIDTH)] for row in (X, Y, V))
 AT_QUERY, AT_KEY = (131_070, 131_073), (131_069, 131_072)

@@ -1,11 +1,9 @@
 """Attention temperature a third time: the logarithm as an inverse hyperbolic tangent, the step by repeated subtraction, with 60 digits."""
 
 import pytest
-from mpmath import atanh, mpf
-from second_route import golden, rounded, sixty_digits, whole
+from second_route import golden, mp, rounded, whole
 
-__all__ = ["sixty_digits"]
-
+atanh, mpf = mp.atanh, mp.mpf
 POSITIONS = (0, 30, 31, 32, 62, 63, 64, 1_023, 131_071)
 
 

@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from mpmath import cos, exp, matrix, mpf, pi, sin, sqrt
-from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
+from second_route import V, X, Y, golden, mp, real, rounded, whole
 
 from conformance.oracle import Tensor
 
-__all__ = ["sixty_digits"]
-
+cos, exp, matrix, mpf, pi, sin, sqrt = mp.cos, mp.exp, mp.matrix, mp.mpf, mp.pi, mp.sin, mp.sqrt
 WEIGHT = (0.5, -1.0, 0.25, 1.5, -0.75, 2.0, 1.125, -0.5)
 U, BIAS = (0.75, -0.5), (-1.25, 0.375)
 QUERIES, KEYS = (9, 300), (5, 257, 300)

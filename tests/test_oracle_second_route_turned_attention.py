@@ -1,17 +1,16 @@
 """Attention over turned queries and keys by a second route: complex numbers at 60 digits, both sides turned, frequencies from formulas."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from mpmath import conj, exp, expj, fdot, log, mpc, mpf, pi, sqrt
-from second_route import V, X, Y, golden, real, rounded, sixty_digits, whole
+from second_route import V, X, Y, golden, mp, real, rounded, whole
+from test_oracle_second_route_slowed import FREQUENCIES, grown
 
 from conformance.oracle import Tensor
 
-__all__ = ["sixty_digits"]
-
+conj, exp, expj, fdot, log, mpc, mpf, sqrt = mp.conj, mp.exp, mp.expj, mp.fdot, mp.log, mp.mpc, mp.mpf, mp.sqrt
 #: Two heads of one query share one head of two keys; all are four wide.
 QUERIES, KEYS = [X[:4], X[4:]], [Y[:4], Y[4:]]
 AT, PLACES = 301, (7, 301)
@@ -23,50 +22,33 @@ class Turned:
     """Weights and averages of a scheme; the frequencies of both pairs, halves of a head; the factor, and what else it takes."""
 
     operations: tuple[str, str]
-    thetas: Callable[[], Sequence[mpf]]
-    factor: Callable[[], mpf] = lambda: mpf(1)
+    thetas: Sequence[mpf]
+    factor: Any = 1
     learned: dict[str, Tensor] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-def plain(base: float = 100.0) -> list[mpf]:
-    """Return the frequencies of rope, whose second is a root."""
-    return [mpf(1), 1 / sqrt(mpf(base))]
-
-
-def by_turns(slow: float, fast: float) -> list[mpf]:
-    """Return a quarter of each frequency where it turns rarely, and all where often."""
-    kept = [min(1, max(0, (LENGTH * theta / (2 * pi) - slow) / (fast - slow))) for theta in plain()]
-    return [(3 * share + 1) * theta / 4 for theta, share in zip(plain(), kept, strict=True)]
-
-
-def by_index() -> list[mpf]:
-    """Return the same by the pair's index, between the pairs that turn eight times and once, as they are."""
-    low, high = (4 * log(mpf(LENGTH) / (2 * pi * turns)) / (2 * log(mpf(100))) for turns in (8, 1))
-    slowed = [min(1, max(0, (pair - max(low, 0)) / (min(high, 3) - max(low, 0)))) for pair in range(2)]
-    return [theta * (1 - 3 * share / 4) for theta, share in zip(plain(), slowed, strict=True)]
+def slowed(weights: str, attend: str, **parameters: Any) -> Turned:
+    """Return attention whose frequencies another second route gives, of four channels and base 100."""
+    thetas = FREQUENCIES[weights.partition(".")[0]](head_dim=4, base=100.0, **parameters)
+    return Turned((weights, attend), thetas, grown(factor=4.0) if "mscale" in parameters else 1, parameters=parameters)
 
 
 STRETCH = {"factor": 4.0, "original_length": LENGTH}
 YARN = {"beta_fast": 8.0, "beta_slow": 1.0, "truncate": False, "mscale": None, "mscale_all_dim": None, "attention_factor": None}
 LISTS = {"short_factors": real(1.0, 1.5), "long_factors": real(1.25, 12.0)}
 WAYS = [
-    Turned(("rope.weights", "rope.attend"), plain),
-    Turned(("position_interpolation.weights", "position_interpolation.attend"), lambda: [theta / 4 for theta in plain()],
-           parameters={"factor": 4.0}),
-    Turned(("ntk_aware.weights", "ntk_aware.attend"), lambda: [mpf(1), 1 / sqrt(mpf(100) * 16)], parameters={"factor": 4.0}),
-    Turned(("dynamic_ntk.weights", "dynamic_ntk.attend"), lambda: [mpf(1), 1 / sqrt(mpf(100) * 81)],
-           parameters={**STRETCH, "original_length": LENGTH, "length": 3 * LENGTH}),
-    Turned(("proportional_rope.weights", "proportional_rope.attend"), lambda: [mpf(1) / 4, mpf(0)],
-           parameters={"factor": 4.0, "turned_pairs": 1}),
-    Turned(("ntk_by_parts.weights", "ntk_by_parts.attend"), lambda: by_turns(0.5, 8), parameters={**STRETCH, "alpha": 0.5, "beta": 8.0}),
-    Turned(("llama3.weights", "llama3.attend"), lambda: by_turns(1, 8),
-           parameters={**STRETCH, "low_freq_factor": 1.0, "high_freq_factor": 8.0}),
-    Turned(("yarn.weights", "yarn.attend"), by_index, lambda: log(mpf(4)) / 10 + 1, parameters={**STRETCH, **YARN}),
-    Turned(("longrope.weights", "longrope.attend"), lambda: [theta / lam for theta, lam in zip(plain(), (1.25, 12.0), strict=True)],
-           lambda: sqrt(log(mpf(8_192)) / log(mpf(LENGTH))), LISTS, {"original_length": LENGTH, "max_length": 8_192, "length": 302}),
-    Turned(("partial_rope.weights", "partial_rope.attend"), lambda: [mpf(1), mpf(0)],
-           parameters={"rotary_dim": 2, "placement": "first"}),
+    slowed("rope.weights", "rope.attend"),
+    slowed("position_interpolation.weights", "position_interpolation.attend", factor=4.0),
+    slowed("ntk_aware.weights", "ntk_aware.attend", factor=4.0),
+    slowed("dynamic_ntk.weights", "dynamic_ntk.attend", **STRETCH, length=3 * LENGTH),
+    slowed("proportional_rope.weights", "proportional_rope.attend", factor=4.0, turned_pairs=1),
+    slowed("ntk_by_parts.weights", "ntk_by_parts.attend", **STRETCH, alpha=0.5, beta=8.0),
+    slowed("llama3.weights", "llama3.attend", **STRETCH, low_freq_factor=1.0, high_freq_factor=8.0),
+    slowed("yarn.weights", "yarn.attend", **STRETCH, **YARN),
+    Turned(("longrope.weights", "longrope.attend"), [1 / mpf(1.25), 1 / mpf(120)], sqrt(log(mpf(8_192)) / log(mpf(LENGTH))), LISTS,
+           {"original_length": LENGTH, "max_length": 8_192, "length": 302}),
+    Turned(("partial_rope.weights", "partial_rope.attend"), [mpf(1), mpf(0)], parameters={"rotary_dim": 2, "placement": "first"}),
 ]
 
 
@@ -77,7 +59,7 @@ def members(way: Turned) -> tuple[tuple[int, int], ...]:
 
 def turned(way: Turned, x: Sequence[float], position: int) -> list[mpc]:
     """Return the pairs of a vector, each turned and grown."""
-    return [way.factor() * mpc(x[i], x[j]) * expj(theta * position) for (i, j), theta in zip(members(way), way.thetas(), strict=True)]
+    return [way.factor * mpc(x[i], x[j]) * expj(theta * position) for (i, j), theta in zip(members(way), way.thetas, strict=True)]
 
 
 def shares(way: Turned, *, causal: bool) -> Iterator[list[mpf]]:

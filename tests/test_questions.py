@@ -6,19 +6,16 @@ from typing import Any
 import law_implementations as right
 import numpy as np
 import pytest
+from test_worker_manners import session, turning
 
-from conformance import Adapter
 from conformance.calls.outcomes import Failed, NotJudged, Passed, Result
-from conformance.in_process import InProcess
 from conformance.run.questions import EVIDENCE, Judge, Question
 
 Function = Callable[..., Any]
 
 
 def judge(function: Function, operation: str = "rope.rotate", framework: str = "numpy", **declared: Any) -> Judge:
-    adapter = Adapter("mine", framework=framework)
-    adapter.implements(operation, **declared)(function)
-    return Judge(InProcess(adapter), examples=5, seed=3)
+    return Judge(session(function, framework, operation, **declared), examples=5, seed=3)
 
 
 def evidence(asked: Judge) -> tuple[Question, Result]:
@@ -42,14 +39,9 @@ def keyed_by_ends() -> Function:
     return rotate
 
 
-def by_pointer(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
-    buffer = x if x.base is None else x.base
-    return right.rotate(buffer.ravel()[: x.size].reshape(x.shape), positions, **parameters)
-
-
 @pytest.mark.parametrize(
     ("function", "where"),
-    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-reordered"), (by_pointer, "not contiguous")],
+    [(wrong_at_one_position, "/sweep-1"), (keyed_by_ends(), "-reordered"), (right.by_pointer, "not contiguous")],
     ids=["only by the sweep", "only by a neighbour", "only with strided arrays"],
 )
 def test_what_hardly_shows_is_convicted_one_by_one(function: Function, where: str) -> None:
@@ -66,14 +58,10 @@ def test_what_hardly_shows_is_convicted_one_by_one(function: Function, where: st
 def test_a_wrong_gradient_is_convicted_one_by_one() -> None:
     torch = pytest.importorskip("torch")
 
-    def rotate(x: Any, positions: Any, *, head_dim: int, base: float, **_: Any) -> Any:
+    def rotate(x: Any, positions: Any, **parameters: Any) -> Any:
         if x.requires_grad:
             x.register_hook(lambda gradient: -gradient)
-        angles = positions.double()[..., None] * base ** (-2.0 * torch.arange(head_dim // 2).double() / head_dim)
-        angles = angles[:, None] if positions.ndim > 1 else angles
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        first, second = x[..., : head_dim // 2], x[..., head_dim // 2 :]
-        return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+        return turning(torch)(x, positions, **parameters)
 
     _, result = evidence(judge(rotate, framework="torch", layout="half", direction="positive"))
     assert isinstance(result.outcome, Failed)

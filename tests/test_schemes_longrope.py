@@ -1,18 +1,16 @@
-"""LongRoPE: the switch, the start, a cache that crosses the switch, and implementations that round at every step."""
+"""LongRoPE: the switch, the start, a cache that crosses the switch, in every dtype."""
 
 import math
 from typing import Any
 
-import law_implementations as rounding
 import numpy as np
 import pytest
-from law_subjects import OPERATIONS, changed, convicting, findings, subject
+from law_subjects import changed, convicting
 
 from conformance.spec.arguments import Arguments
 from refimpl.errors import SpecificationError
 from refimpl.schemes import longrope as scheme
 from refimpl.schemes import rope
-from refimpl.schemes.longrope import SCHEME
 
 SHORT, LONG = np.array([1.0, 1.0, 1.25, 1.5]), np.array([2.0, 4.0, 16.0, 32.0])
 LENGTHS = {"head_dim": 8, "original_length": 256, "max_length": 1_024}
@@ -75,67 +73,6 @@ def test_a_factor_that_is_no_number_is_refused(wrong: float) -> None:
         scheme.frequencies(np.array([1.0, wrong]), np.ones(2), head_dim=4, original_length=256, length=1)
 
 
-def frequencies(
-    short: np.ndarray, long: np.ndarray, *, head_dim: int, base: float, original_length: int, length: int
-) -> np.ndarray:
-    """Return reciprocals of products in float32, as Phi-3's code does."""
-    exponents = np.arange(0, head_dim, 2, dtype=np.float32) / np.float32(head_dim)
-    factors = (long if length > original_length else short).astype(np.float32)
-    return np.float32(1.0) / (factors * np.float32(base) ** exponents)
-
-
-def attention_factor(*, original_length: int, max_length: int) -> np.float32:
-    """Return the factor, every step in float32."""
-    stretch = np.float32(max_length) / np.float32(original_length)
-    return np.sqrt(np.float32(1.0) + np.log(stretch) / np.log(np.float32(original_length))) if stretch > 1 else np.float32(1.0)
-
-
-def phi3(
-    x: np.ndarray, positions: np.ndarray, short: np.ndarray, long: np.ndarray, *, layout: str, direction: str, max_length: int, **rest: Any
-) -> np.ndarray:
-    """Turn by tables that hold the attention factor, in the dtype of ``x``, as Phi-3's code does."""
-    angles = positions.astype(np.float32)[..., None] * frequencies(short, long, **rest)
-    size = attention_factor(original_length=rest["original_length"], max_length=max_length)
-    cos, sin = ((f(angles) * size).astype(x.dtype) for f in (np.cos, np.sin))
-    return rounding.turned(x, cos, sin, layout, direction)
-
-
-def searched(
-    x: np.ndarray,
-    positions: np.ndarray,
-    factors: np.ndarray,
-    *,
-    head_dim: int,
-    base: float,
-    layout: str,
-    direction: str,
-    start_tokens: int,
-) -> np.ndarray:
-    """Turn by divided frequencies but for the start, in the dtype of ``x``."""
-    plain = rounding.frequencies(head_dim=head_dim, base=base)
-    theta = np.where(positions[..., None] < start_tokens, plain, plain / factors.astype(np.float32))
-    angles = positions.astype(np.float32)[..., None] * theta
-    return rounding.turned(x, np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype), layout, direction)
-
-
-@pytest.mark.parametrize(
-    ("name", "function", "dtype", "profile"),
-    [
-        ("frequencies", frequencies, "float32", "float32"),
-        ("attention_factor", attention_factor, "float32", "float32"),
-        *(("rotate", phi3, dtype, profile) for dtype, profile in (("float32", "float32"), ("float16", "float16-model"))),
-        ("rotate", phi3, "bfloat16", "bfloat16-model"),
-        *(("rotate_searched", searched, dtype, profile) for dtype, profile in (("float32", "float32"), ("float16", "float16-model"))),
-        ("rotate_searched", searched, "bfloat16", "bfloat16-model"),
-    ],
-)
-def test_implementations_that_round_at_every_step_break_no_law(name: str, function: Any, dtype: str, profile: str) -> None:
-    found = findings(subject(f"longrope.{name}", function, dtype, profile), seed=3)
-
-    assert [finding.failure for finding in found.values() if finding.failure] == []
-    assert len(found) == 6 + len(SCHEME.laws[name])
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_the_inconsistent_cache_is_demanded_in_every_dtype(dtype: str) -> None:
     def always_short(_: np.ndarray, call: Arguments) -> np.ndarray:
@@ -143,9 +80,3 @@ def test_the_inconsistent_cache_is_demanded_in_every_dtype(dtype: str) -> None:
         return np.asarray(scheme.rotate(*short.arrays.values(), **dict(short.parameters)))
 
     assert {"inconsistent cache"} <= convicting(changed("longrope.rotate", always_short, dtype))
-
-
-def test_everything_that_is_declared_has_a_meaning() -> None:
-    own = [operation for name, operation in OPERATIONS.items() if name.startswith("longrope.")]
-
-    assert {name for operation in own for name in (*operation.arrays, *operation.parameters)} == set(SCHEME.meanings)

@@ -1,10 +1,6 @@
 """Attention without an encoding: it sees a set, unless a mask tells first from last."""
 
-from typing import Any
-
 import numpy as np
-import pytest
-from law_subjects import findings, subject
 
 from refimpl.schemes import none
 
@@ -38,30 +34,3 @@ def test_the_layer_does_nothing_and_learns_nothing() -> None:
     layer = none.layer(num_heads=2, head_dim=4, like=np.zeros(1))
 
     assert (layer.embed, layer.turn_query, layer.turn_key, layer.logits, layer.mix, layer.learned) == (None,) * 5 + (0,)
-
-
-def weights(q: Any, k: Any, query_positions: Any, key_positions: Any, *, causal: bool) -> Any:
-    """Return the weights step by step in the dtype of ``q``, the scale split between queries and keys."""
-    root = np.asarray(q.shape[-1] ** -0.25, dtype=q.dtype)
-    key = np.repeat(k * root, q.shape[1] // k.shape[1], axis=1)
-    scores = ((q * root)[..., :, None, :] * key[..., None, :, :]).sum(axis=-1)
-    seen = key_positions[..., None, :] <= query_positions[..., :, None]
-    seen = seen if seen.ndim == 2 else seen[:, None]
-    hidden = np.where(seen | (not causal), scores, np.asarray(-np.inf, dtype=q.dtype))
-    powers = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
-
-
-def attend(q: Any, k: Any, v: Any, *positions: Any, causal: bool) -> Any:
-    """Return the average of values, summed in float32 at least, as matrix products of models are."""
-    values = np.repeat(v, q.shape[1] // v.shape[1], axis=1)
-    parts = weights(q, k, *positions, causal=causal)[..., None] * values[..., None, :, :]
-    return parts.sum(axis=-2, dtype=np.promote_types(q.dtype, np.float32)).astype(q.dtype)
-
-
-@pytest.mark.parametrize(("dtype", "profile"), [("float32", "float32"), ("float16", "float16-model"), ("bfloat16", "bfloat16-model")])
-@pytest.mark.parametrize(("name", "function"), [("none.weights", weights), ("none.attend", attend)])
-def test_code_that_rounds_at_every_step_breaks_no_law(name: str, function: Any, dtype: str, profile: str) -> None:
-    found = findings(subject(name, function, dtype, profile), examples=60, seed=3)
-
-    assert {law: finding.failure for law, finding in found.items() if finding.failure} == {}

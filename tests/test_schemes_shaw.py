@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from narrow_code import softmax
 
 from refimpl import attention
 from refimpl.attention import Layer
@@ -31,11 +32,6 @@ def per_head(x: np.ndarray) -> np.ndarray:
 
 def rows(m: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.array([[min(max(int(key - query), -LARGEST), LARGEST) + LARGEST for key in n] for query in m])
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def efficient(m: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,16 +135,6 @@ def test_every_head_shares_the_table() -> None:
     logits = shaw.logits(equal, K * 0, KEY_TABLE, PLACES, PLACES, **ASKED)
 
     assert np.array_equal(logits, np.broadcast_to(logits[:, :1], logits.shape))
-
-
-def test_a_cache_stays_valid_because_an_edge_joins_the_query_of_its_step() -> None:
-    whole = shaw.attend(Q, K, V, KEY_TABLE, VALUE_TABLE, IN_ORDER, IN_ORDER, causal=True, **ASKED)
-    for step in range(TOKENS):
-        now, seen = slice(step, step + 1), slice(0, step + 1)
-        cached = K[:, :, seen], V[:, :, seen]
-        row = shaw.attend(Q[:, :, now], *cached, KEY_TABLE, VALUE_TABLE, IN_ORDER[now], IN_ORDER[seen], **ASKED)
-
-        assert np.abs(row[:, :, 0] - whole[:, :, step]).max() < ROUNDING
 
 
 def test_one_query_of_a_cache_reads_one_row_per_distance_ending_at_zero() -> None:

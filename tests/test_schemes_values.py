@@ -67,13 +67,6 @@ def test_an_odd_width_ends_with_zeros_and_keeps_its_own_exponents() -> None:
     assert close(encoded, [math.sin(3), math.cos(3), math.sin(slow), math.cos(slow), 0.0])
 
 
-@pytest.mark.parametrize("spacing", ["paper", "endpoint"])
-def test_the_shift_matrix_moves_sine_and_cosine_columns_by_its_offset(spacing: sinusoidal.Spacing) -> None:
-    columns = sinusoidal.encode(np.array([7]), dim=6, spacing=spacing).reshape(3, 2)
-    moved = sinusoidal.shift_matrix(np.array([-4.5]), dim=6, spacing=spacing)[0] @ columns[:, :, None]
-    assert close(moved.reshape(-1), sinusoidal.encode(np.array([2.5]), dim=6, spacing=spacing)[0])
-
-
 @pytest.mark.parametrize(
     ("heads", "expected"),
     [
@@ -227,15 +220,3 @@ def test_the_ratio_of_yarn_to_rope_falls_as_published() -> None:
     stretched = yarn.frequencies(head_dim=64, factor=40.0, original_length=4_096, like=ANYTHING)
     ratio = stretched / rope.frequencies(head_dim=64, like=ANYTHING)
     assert np.allclose(ratio[[0, 5, 10, 16, 23, 31]], [1, 1, 1, 0.55, 0.025, 0.025], rtol=ROUNDINGS, atol=0)
-
-
-def test_yarn_without_stretch_is_rope() -> None:
-    x, positions = np.arange(1.0, 9.0).reshape(1, 1, 1, 8), np.array([4_097])
-    assert np.array_equal(yarn.rotate(x, positions, head_dim=8, factor=1.0, original_length=4_096), rope.rotate(x, positions, head_dim=8))
-
-
-def test_yarn_at_the_origin_multiplies_by_the_attention_factor() -> None:
-    x = np.ones((1, 1, 1, 4), dtype=np.float32)
-    turned = yarn.rotate(x, np.array([0]), head_dim=4, factor=16.0, original_length=4_096)
-    assert turned.dtype == np.float32
-    assert np.allclose(turned, 1.27725887, rtol=FLOAT32, atol=0)

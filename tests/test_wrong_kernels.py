@@ -10,12 +10,14 @@ from wrong_kernels import KERNELS, Kernel
 
 from conformance import Adapter
 from conformance.calls.outcomes import Passed
+from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis import diagnose
 from conformance.golden import answers
 from conformance.in_process import InProcess
+from conformance.judge.journal import Task
 from conformance.run.orchestrator import Selection
 from conformance.spec.vectors import Vector, load
 
@@ -49,11 +51,16 @@ def named(kernel: Kernel) -> str:
     return f"{kernel.operation}: {kernel.name}"
 
 
-def judged(adapter: Adapter, seed: int) -> Iterator[Checked | law_checks.Found]:
-    """Yield what golden values drawn at core say, and parts of the large calls."""
+def subjects(adapter: Adapter, seed: int) -> Iterator[tuple[Subject, Task]]:
+    """Yield what core judges of an adapter, opened in this process."""
     session = InProcess(adapter)
     for task in Selection(None, None, None, None, "core", seed).tasks(session.implementations):
-        subject = session.subject(task.descriptor, task.dtype, task.profile)
+        yield session.subject(task.descriptor, task.dtype, task.profile), task
+
+
+def judged(adapter: Adapter, seed: int) -> Iterator[Checked | law_checks.Found]:
+    """Yield what golden values drawn at core say, and parts of the large calls."""
+    for subject, task in subjects(adapter, seed):
         gathered = Gathered(task, "core")
         gathered.open.clear()  # what is known of mistakes is not asked: the kernels are unknown
         for checked in golden_checks.judgements(subject, subject, task, gathered, seed=seed, level="core"):
@@ -70,10 +77,8 @@ def test_a_kernel_that_is_wrong_from_somewhere_on_is_convicted_at_core(kernel: K
 
 @pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if named(kernel) in KNOWN], ids=named)
 def test_a_kernel_whose_mistake_is_known_is_named(kernel: Kernel) -> None:
-    session = InProcess(kernel.adapter)
-    (task,) = Selection(None, None, None, None, "core", 0).tasks(session.implementations)
+    ((subject, task),) = subjects(kernel.adapter, 0)
     stored = [vector for vector in load([kernel.operation]) if vector.error is None]
-    subject = session.subject(task.descriptor, task.dtype, task.profile)
     found = diagnose.of_checks(list(vector_checks.run(subject, task, stored, enough=math.inf)))
 
     assert found is not None

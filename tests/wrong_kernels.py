@@ -45,7 +45,6 @@ def at(x: np.ndarray) -> At:
 
 
 Where = Callable[[At], np.ndarray]
-Spoilt = Callable[..., np.ndarray]
 
 
 def spoilt(right: Function, where: Where, wrong: Function) -> Function:
@@ -84,10 +83,6 @@ def from_tile(token: int) -> Where:
 def last_part(tile: int) -> Where:
     """Return where a tile is begun and not filled, after others that are."""
     return lambda a: (a.token >= a.shape[2] // tile * tile) & (a.shape[2] > tile)
-
-
-def at_width(width: int) -> Where:
-    return lambda a: np.asarray(a.shape[3] == width) & (a.channel >= 0)
 
 
 def moved(change: Callable[[np.ndarray], np.ndarray]) -> Function:

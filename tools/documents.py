@@ -41,6 +41,4 @@ def markdown(rows: Iterable[Sequence[str]]) -> list[str]:
 def aligned(rows: Sequence[Sequence[str]], *, gap: str = "  ", longest: int = 80) -> list[str]:
     """Return the same table for a screen; a name is cut where it is too long."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        gap.join([first[:longest].ljust(min(widths[0], longest)), *map(str.rjust, others, widths[1:])]) for first, *others in rows
-    ]
+    return [gap.join([first[:longest].ljust(min(widths[0], longest)), *map(str.rjust, others, widths[1:])]) for first, *others in rows]

@@ -17,7 +17,7 @@ from conformance import run
 from conformance.calls.outcomes import Advisory, NotJudged, Outcome, Passed, Result
 from conformance.isolate.targets import TargetError
 from conformance.reports.markdown import plain
-from conformance.show.record import outcome
+from conformance.show.baseline import kind
 from conformance.show.report import message
 from conformance.show.terminal import clean
 from tools.faults import elsewhere
@@ -138,7 +138,7 @@ def told(fault: Fault, folder: Path) -> Told:
         return Told(fault, "refused", str(error).replace(str(target), target.name), "not run")
     worst = min((result for result in report.results if result.operation == "rope.rotate"), key=lambda result: _harmless(result, fault))
     after = max((result for result in report.results if result.operation == "alibi.slopes"), key=lambda result: result.convicts)
-    return Told(fault, _kind(worst.outcome), _words(worst.outcome), _kind(after.outcome))
+    return Told(fault, kind(worst.outcome), _words(worst.outcome), kind(after.outcome))
 
 
 def left_behind(mark: str) -> list[str]:
@@ -258,10 +258,6 @@ def _elsewhere(step: int) -> int:
 def _harmless(result: Result, fault: Fault) -> tuple[bool, bool, bool]:
     """Order results: what convicts first, then what is worth knowing; among these what the fault is expected to give."""
     return not result.convicts, not isinstance(result.outcome, Advisory), fault.words not in _words(result.outcome)
-
-
-def _kind(came: Outcome) -> str:
-    return str(outcome(came)["kind"])
 
 
 def _words(came: Outcome) -> str:

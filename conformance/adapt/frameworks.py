@@ -16,7 +16,25 @@ from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES
 DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api_strict": "array-api-strict"}
 
 
-class Torch(NumPy):
+class Tensors(NumPy):
+    """Tensors of a library that names its dtypes as NumPy does."""
+
+    def dtype(self, name: str) -> Any:
+        """Return the library's dtype of that name."""
+        return getattr(self.library, name)
+
+    @property
+    def place(self) -> str:
+        """The device that tensors are put on, with the name of a GPU."""
+        device = self.floats(np.zeros(1), "float32").device
+        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
+
+    def owns(self, value: object) -> bool:
+        """Whether the value is a tensor."""
+        return isinstance(value, self.library.Tensor)
+
+
+class Torch(Tensors):
     """PyTorch tensors."""
 
     module = "torch"
@@ -41,10 +59,6 @@ class Torch(NumPy):
         finally:
             handle.remove()
 
-    def dtype(self, name: str) -> Any:
-        """Return the library's dtype of that name."""
-        return getattr(self.library, name)
-
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as a tensor."""
         return self.library.tensor(values, dtype=self.dtype(dtype), device=self.device)
@@ -52,16 +66,6 @@ class Torch(NumPy):
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as a tensor."""
         return self.library.tensor(values, dtype=self.library.int64, device=self.device)
-
-    @property
-    def place(self) -> str:
-        """The device that tensors are put on, with the name of a GPU."""
-        device = self.floats(np.zeros(1), "float32").device
-        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-
-    def owns(self, value: object) -> bool:
-        """Whether the value is a tensor."""
-        return isinstance(value, self.library.Tensor)
 
     def finish(self, value: Any) -> None:
         """Wait for the GPU."""
@@ -204,15 +208,11 @@ class ArrayApiStrict(NumPy):
         return self.library.Device(self.device) if self.device else None
 
 
-class TensorFlow(NumPy):
+class TensorFlow(Tensors):
     """TensorFlow tensors."""
 
     module = "tensorflow"
     mutable = False
-
-    def dtype(self, name: str) -> Any:
-        """Return the library's dtype of that name."""
-        return getattr(self.library, name)
 
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as a tensor."""
@@ -223,12 +223,6 @@ class TensorFlow(NumPy):
         """Return integers as a tensor."""
         with self.library.device(self.device):
             return self.library.constant(values, dtype=self.library.int64)
-
-    @property
-    def place(self) -> str:
-        """The device that tensors are put on, with the name of a GPU."""
-        device = self.floats(np.zeros(1), "float32").device
-        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
     def owns(self, value: object) -> bool:
         """Whether the value is a tensor."""
@@ -275,14 +269,10 @@ class Mlx(NumPy):
         return np.array(value.astype(self.library.float32) if floating else value), name
 
 
-class Paddle(NumPy):
+class Paddle(Tensors):
     """Paddle tensors."""
 
     module = "paddle"
-
-    def dtype(self, name: str) -> Any:
-        """Return the library's dtype of that name."""
-        return getattr(self.library, name)
 
     def floats(self, values: np.ndarray, dtype: str) -> Any:
         """Return real numbers as a tensor."""
@@ -291,16 +281,6 @@ class Paddle(NumPy):
     def integers(self, values: np.ndarray) -> Any:
         """Return integers as a tensor."""
         return self.library.to_tensor(values.astype(np.int64), place=self.device)
-
-    @property
-    def place(self) -> str:
-        """The device that tensors are put on, with the name of a GPU."""
-        device = self.floats(np.zeros(1), "float32").device
-        return f"{device} ({self.library.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-
-    def owns(self, value: object) -> bool:
-        """Whether the value is a tensor."""
-        return isinstance(value, self.library.Tensor)
 
     def host(self, value: Any) -> tuple[np.ndarray, str]:
         """Return the tensor on the host."""

@@ -14,7 +14,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import batched
+from conformance.adapters.transformers_rotary import batched, within
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import language
 
@@ -149,20 +149,14 @@ def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
 
 
 @adapter.implements("config.rotate", dtypes=("float32",))
-def rotate(
-    x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None
-) -> torch.Tensor:
+def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int, length: int | None) -> torch.Tensor:
     """Turn ``x`` by the module's tables where the layer turns; the largest position plus 1 is the length to it."""
     found, rows = layers(configuration), batched(positions)
     if found.rests(layer):
         return x.clone()
     if length is None:
         return found.turn(x, found.tables(x, rows, layer))
-    if length <= int(positions.max()):
-        message = "the module takes the largest position plus 1 for the length"
-        raise Unsupported(message)
-    whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
-    return found.turn(x, tuple(table[:, :-1] for table in found.tables(x, whole, layer)))
+    return found.turn(x, within(length, lambda whole: found.tables(x, whole, layer), positions))
 
 
 @adapter.implements("config.rotate_on_axes", dtypes=("float32",))

@@ -1,14 +1,11 @@
 """Dynamic NTK scaling and proportional rope, through ``ROPE_INIT_FUNCTIONS`` and the rotary modules that are built on it."""
 
-import functools
 from typing import Any
 
 import torch
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, batched, embedding
+from conformance.adapters.transformers_rotary import Model, initial, offer, turned, within
 
 
 def dynamic(base: float, factor: float) -> dict[str, Any]:
@@ -25,15 +22,13 @@ def proportional(head_dim: int, base: float, turned_pairs: int, factor: float) -
 @adapter.implements("dynamic_ntk.frequencies", label="dynamic", dtypes=("float32",))
 def slowed(*, head_dim: int, base: float, factor: float, original_length: int, length: int) -> torch.Tensor:
     """Return what the library computes from the configuration for a length."""
-    configuration = MODELS[0].configure(head_dim, original_length, dynamic(base, factor))
-    return ROPE_INIT_FUNCTIONS["dynamic"](configuration, device="cpu", seq_len=length)[0]
+    return initial(dynamic(base, factor), head_dim, original_length, seq_len=length)[0]
 
 
 @adapter.implements("proportional_rope.frequencies", label="proportional", dtypes=("float32",))
 def fast(*, head_dim: int, base: float, turned_pairs: int, factor: float) -> torch.Tensor:
     """Return what the library computes from the configuration."""
-    configuration = MODELS[0].configure(head_dim, MAX_POSITIONS, proportional(head_dim, base, turned_pairs, factor))
-    return ROPE_INIT_FUNCTIONS["proportional"](configuration, device="cpu")[0]
+    return initial(proportional(head_dim, base, turned_pairs, factor), head_dim)[0]
 
 
 def rotate(
@@ -49,27 +44,16 @@ def rotate(
     **_: object,
 ) -> torch.Tensor:
     """Turn ``x`` by the tables of a new module, since one that has seen a longer sequence keeps its base."""
-    if length <= int(positions.max()):
-        message = "the module takes the largest position plus 1 for the length"
-        raise Unsupported(message)
-    rows = batched(positions)
-    whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
-    tables = model.module(model.configure(head_dim, original_length, dynamic(base, factor)))(x, whole)
-    return model.turn(x, x, *(table[:, :-1] for table in tables))[0]
+    module = model.module(model.configure(head_dim, original_length, dynamic(base, factor)))
+    return model.turn(x, x, *within(length, lambda rows: module(x, rows), positions))[0]
 
 
 def rotate_fast(
     model: Model, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, turned_pairs: int, factor: float, **_: object
 ) -> torch.Tensor:
     """Turn ``x`` by the tables of a module configured for proportional rope."""
-    rope = proportional(head_dim, base, turned_pairs, factor)
-    return model.turn(x, x, *embedding(model, head_dim, MAX_POSITIONS, *rope.items())(x, batched(positions)))[0]
+    return turned(model, x, positions, proportional(head_dim, base, turned_pairs, factor), head_dim)
 
 
-for _model in MODELS:
-    adapter.implements("dynamic_ntk.rotate", label=f"{_model.label}-dynamic", layout=_model.layout, direction=_model.direction)(
-        functools.partial(rotate, _model)
-    )
-    adapter.implements("proportional_rope.rotate", label=f"{_model.label}-proportional", layout=_model.layout, direction=_model.direction)(
-        functools.partial(rotate_fast, _model)
-    )
+offer("dynamic_ntk.rotate", "dynamic", rotate)
+offer("proportional_rope.rotate", "proportional", rotate_fast)

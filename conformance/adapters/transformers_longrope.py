@@ -5,12 +5,10 @@ from typing import Any
 
 import torch
 from transformers import Phi3Config
-from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.phi3 import modeling_phi3 as phi3
 
-from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, batched, embedding
+from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, initial, offer, turned, within
 
 Factors = tuple[float, ...]
 
@@ -39,15 +37,14 @@ def longrope(base: float, original_length: int, short: Factors, long: Factors) -
 @adapter.implements("position_interpolation.frequencies", label="linear", dtypes=("float32",))
 def interpolated(*, head_dim: int, base: float, factor: float) -> torch.Tensor:
     """Return what the library computes from the configuration."""
-    return ROPE_INIT_FUNCTIONS["linear"](MODELS[0].configure(head_dim, MAX_POSITIONS, linear(base, factor)), device="cpu")[0]
+    return initial(linear(base, factor), head_dim)[0]
 
 
 def interpolate(
     model: Model, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, factor: float, **_: object
 ) -> torch.Tensor:
     """Turn ``x`` by the tables of a module configured for position interpolation."""
-    tables = embedding(model, head_dim, MAX_POSITIONS, *linear(base, factor).items())(x, batched(positions))
-    return model.turn(x, x, *tables)[0]
+    return turned(model, x, positions, linear(base, factor), head_dim)
 
 
 @functools.lru_cache(maxsize=64)
@@ -62,14 +59,14 @@ def frequencies(
 ) -> torch.Tensor:
     """Return what the library computes from the configuration for a length."""
     rope = longrope(base, original_length, tuple(short_factors.tolist()), tuple(long_factors.tolist()))
-    return ROPE_INIT_FUNCTIONS["longrope"](PHI3.configure(head_dim, MAX_POSITIONS, rope), device="cpu", seq_len=length)[0]
+    return initial(rope, head_dim, MAX_POSITIONS, PHI3, seq_len=length)[0]
 
 
 @adapter.implements("longrope.attention_factor", label="longrope", dtypes=("float32",))
 def attention_factor(*, original_length: int, max_length: int) -> float:
     """Return the number that multiplies cosine and sine."""
     rope = longrope(10_000.0, original_length, (1.0,), (1.0,))
-    return float(ROPE_INIT_FUNCTIONS["longrope"](PHI3.configure(2, max_length, rope), device="cpu")[1])
+    return float(initial(rope, 2, max_length, PHI3)[1])
 
 
 def rotate(
@@ -87,22 +84,11 @@ def rotate(
     **_: object,
 ) -> torch.Tensor:
     """Turn ``x`` by the tables of a module configured for LongRoPE, in a sequence whose last token ends it at ``length``."""
-    if length <= original_length <= int(positions.max()):
-        message = "the module takes the largest position plus 1 for the length"
-        raise Unsupported(message)
     lists = tuple(short_factors.tolist()), tuple(long_factors.tolist())
-    rows = batched(positions)
-    whole = torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)
-    tables = module(model, head_dim, max_length, base, original_length, *lists)(x, whole)
-    return model.turn(x, x, *(table[:, :-1] for table in tables))[0]
+    tables = functools.partial(module(model, head_dim, max_length, base, original_length, *lists), x)
+    return model.turn(x, x, *within(length, tables, positions, switch=original_length))[0]
 
 
 # Phi-3's configuration takes no rope_type but 'longrope'.
-for _model in MODELS:
-    adapter.implements("position_interpolation.rotate", label=f"{_model.label}-linear", layout=_model.layout, direction=_model.direction)(
-        functools.partial(interpolate, _model)
-    )
-for _model in (*MODELS, PHI3):
-    adapter.implements("longrope.rotate", label=f"{_model.label}-longrope", layout=_model.layout, direction=_model.direction)(
-        functools.partial(rotate, _model)
-    )
+offer("position_interpolation.rotate", "linear", interpolate)
+offer("longrope.rotate", "longrope", rotate, (*MODELS, PHI3))

@@ -9,13 +9,11 @@ from transformers.models.deepseek_v4 import modeling_deepseek_v4 as deepseek_v4
 from transformers.models.glm import modeling_glm as glm
 
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, batched, embedding
+from conformance.adapters.transformers_rotary import MODELS, Model, turned
 
 
 def _glm(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
-    return GlmConfig(
-        hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=length, rope_parameters=rope
-    )
+    return GlmConfig(hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=length, rope_parameters=rope)
 
 
 def _deepseek_v4(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
@@ -45,8 +43,8 @@ def rotate(
     model: Model, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, rotary_dim: int, base: float, **_: object
 ) -> torch.Tensor:
     """Turn the part of ``x`` that a fraction of the head says; half a channel more, since models cut the product."""
-    rope = (("rope_type", "default"), ("rope_theta", base), ("partial_rotary_factor", min(1.0, (rotary_dim + 0.5) / head_dim)))
-    return model.turn(x, x, *embedding(model, head_dim, MAX_POSITIONS, *rope)(x, batched(positions)))[0]
+    share = min(1.0, (rotary_dim + 0.5) / head_dim)
+    return turned(model, x, positions, {"rope_type": "default", "rope_theta": base, "partial_rotary_factor": share}, head_dim)
 
 
 for _placement, _models in PARTS.items():

@@ -1,18 +1,20 @@
 """Rotary encoding of the transformers models that compute tables from positions and hand them to ``apply_rotary_pos_emb``."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from transformers import DeepseekV3Config, GPTNeoXConfig, LlamaConfig, NanoChatConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.deepseek_v3 import modeling_deepseek_v3 as deepseek_v3
 from transformers.models.gpt_neox import modeling_gpt_neox as gpt_neox
 from transformers.models.llama import modeling_llama as llama
 from transformers.models.nanochat import modeling_nanochat as nanochat
 
+from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 
 Tables = tuple[torch.Tensor, torch.Tensor]
@@ -66,6 +68,36 @@ MODELS = (
 def embedding(model: Model, head_dim: int, length: int, *rope: tuple[str, Any]) -> Any:
     """Return the model's rotary module, built once per configuration as a model builds it."""
     return model.module(model.configure(head_dim, length, dict(rope)))
+
+
+def initial(rope: Mapping[str, Any], head_dim: int, length: int = MAX_POSITIONS, model: Model = MODELS[0], **given: int) -> Any:
+    """Return the frequencies and the attention factor that the library computes from ``rope_parameters``."""
+    return ROPE_INIT_FUNCTIONS[rope["rope_type"]](model.configure(head_dim, length, dict(rope)), device="cpu", **given)
+
+
+def turned(
+    model: Model, x: torch.Tensor, positions: torch.Tensor, rope: Mapping[str, Any], head_dim: int, length: int = MAX_POSITIONS
+) -> torch.Tensor:
+    """Turn ``x`` by the tables of a module with ``rope_parameters``."""
+    return model.turn(x, x, *embedding(model, head_dim, length, *rope.items())(x, batched(positions)))[0]
+
+
+def within(
+    length: int, module: Callable[[torch.Tensor], tuple[torch.Tensor, ...]], positions: torch.Tensor, *, switch: int | None = None
+) -> tuple[torch.Tensor, ...]:
+    """Return tables of positions in a sequence whose length a module takes from the largest one; all that counts may be a ``switch``."""
+    if length <= (switch or length) <= int(positions.max()):
+        message = "the module takes the largest position plus 1 for the length"
+        raise Unsupported(message)
+    rows = batched(positions)
+    return tuple(table[:, :-1] for table in module(torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)))
+
+
+def offer(operation: str, ending: str, function: Callable[..., torch.Tensor], models: Sequence[Model] = MODELS) -> None:
+    """Offer a rotation with every model."""
+    for model in models:
+        connect = adapter.implements(operation, label=f"{model.label}-{ending}", layout=model.layout, direction=model.direction)
+        connect(functools.partial(function, model))
 
 
 def plain(model: Model, head_dim: int, base: float) -> Any:

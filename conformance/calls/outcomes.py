@@ -132,8 +132,6 @@ FATAL = (Crashed, TimedOut, Exhausted)
 CONVICTIONS = (Failed, Errored, *FATAL)
 
 
-
-
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
 UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError):|broadcast|shape|dimension")
 #: What they say of code that can't run whatever it is given.

@@ -19,9 +19,7 @@ OFTEN = 3
 KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
-def undeclared(
-    operation: str, answered: Sequence[Vector], raised: Sequence[Raised], wrong: Sequence[Vector] = ()
-) -> Diagnosis | None:
+def undeclared(operation: str, answered: Sequence[Vector], raised: Sequence[Raised], wrong: Sequence[Vector] = ()) -> Diagnosis | None:
     """Return which parameters must be declared, or taken, where that is why calls raise; of those answered some may be ``wrong``."""
     if not raised:
         return None

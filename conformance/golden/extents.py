@@ -47,8 +47,7 @@ class Extent:
 
 #: Orders of a few tokens more than small calls have, which are told from one another by what lies between the ends.
 ORDERS = {
-    each.__name__: each
-    for each in (places.disordered, places.repeated, places.negative, places.padded, places.listed, places.restarted)
+    each.__name__: each for each in (places.disordered, places.repeated, places.negative, places.padded, places.listed, places.restarted)
 }
 #: Orders in which distances are more than the positions' own integers hold.
 APART = {each.__name__: each for each in places.SIDES}

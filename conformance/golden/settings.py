@@ -66,9 +66,7 @@ def _inside(operation: Operation, together: Mapping[str, object], numbers: Candi
     return obeyed and len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
 
 
-def _agreeing(
-    chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any = None
-) -> Settings | None:
+def _agreeing(chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any) -> Settings | None:
     for attempt in range(TRIES if admits is None else TRIES_BY_PREDICATE):
         together = model if attempt == 0 else {}
         found = {name: together[name] if name in together else next(hand) for name, hand in hands.items()} | chosen

@@ -17,7 +17,7 @@ from conformance.adapt.frameworks import DISTRIBUTIONS, FRAMEWORKS
 from conformance.adapt.results import LARGEST_INTEGER
 from conformance.adapt.wording import told
 from conformance.protocol.errors import CommandError, ProgramEndedError
-from conformance.spec.choices import as_several
+from conformance.spec.choices import FILLING, as_several, fills
 from conformance.spec.declarations import operations, schemes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation, Parameter
@@ -44,8 +44,6 @@ FEW = 5
 COMMAND = "command:"
 #: What a target starts with that is judged by a configuration: ``config:FILE.json:TARGET``.
 CONFIGURATION = "config:"
-#: Parameters whose numbers fill a head, and how many channels each stands for.
-FILLING = {"sections": 2, "axes": 1}
 
 
 class TargetError(Exception):
@@ -285,16 +283,17 @@ def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]
             message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}"
             raise TargetError(message)
         _check_values(operation, known[parameter], allowed)
-    for parts, channels in FILLING.items():
+    for parts in FILLING:
         if parts in known and not callable(restrictions.get(parts, callable)) and not callable(restrictions.get("head_dim", callable)):
-            _check_filled(operation, parts, channels, restrictions)
+            _check_filled(operation, parts, restrictions)
 
 
-def _check_filled(operation: Operation, name: str, channels: int, restrictions: Mapping[str, object]) -> None:
+def _check_filled(operation: Operation, name: str, restrictions: Mapping[str, object]) -> None:
     """Raise where parts and the head that they fill are declared by values of which no two fit."""
     parts: list[Any] = list(_values(operation.parameters[name], restrictions[name]))
     widths: list[Any] = list(_values(operation.parameters["head_dim"], restrictions["head_dim"]))
-    if not any(channels * sum(each) in widths for each in parts):
+    if not any(fills(name, each, width) for each in parts for width in widths):
+        channels = FILLING[name]
         whole = "half of head_dim" if channels > 1 else "head_dim"
         sizes = " or ".join(str(width // channels) for width in widths)
         message = f"{operation.name}: {name} must add up to {whole} ({sizes}), got {' and '.join(map(str, parts))}"

@@ -10,26 +10,16 @@ import numpy as np
 from conformance.mutants.building import OPERATIONS, Function, Mistake, altered, convention, forcing, moving
 from conformance.mutants.positions import RELATIVE_SLUGS, index, position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES, TILED_HEADS
+from conformance.mutants.rotary import Step, both, exact
 from conformance.mutants.rounding import to
-from conformance.spec.mutant import Mutant
+from conformance.spec.mutant import Mutant, slug
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms.bias import Bias, Biased, Weighed
 from refimpl.forms.joining import those_of
 from refimpl.schemes import SCHEMES, alibi
 
-Step = Callable[[Array], Array]
 FLAT = np.zeros(1)
-
-
-def exact(values: Array) -> Array:
-    """Keep the numbers as they are."""
-    return values
-
-
-def both(query: Array, key: Array) -> tuple[Array, Array]:
-    """Leave query and key where they are."""
-    return query, key
 
 
 def made_of(operation: str) -> object:
@@ -428,5 +418,5 @@ def of_content(operation: str, *, scales: bool) -> Iterator[Mutant]:
 def met(operation: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:
     """Return those of them that others met in this very scheme, with their threads."""
     for mutant in inherited(operation):
-        if cited := threads.get(mutant.name.partition("/")[2]):
+        if cited := threads.get(slug(mutant.name)):
             yield replace(mutant, threads=cited, origin="")

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.mutants.building import Arrays, Mistake, Parameters, altered
+from conformance.mutants.building import Mistake, altered
+from conformance.mutants.none import zero_logits
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
 from conformance.spec.mutant import Mutant
@@ -194,11 +195,6 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
 )
 
 
-def masked_before(logits: Array, seen: Array) -> Array:
-    """Return the softmax of logits whose mask went through the ReLU, and became 0."""
-    return attention.softmax(np.where(seen, logits, 0.0), np.ones_like(seen))
-
-
 LOGIT_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
     (
         Mistake(
@@ -258,15 +254,9 @@ LOGIT_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
             fix="apply the mask last",
             origin="in the style of masks that are added to q k",
         ),
-        replace(RIGHT, soften=masked_before),
+        replace(RIGHT, soften=zero_logits),
     ),
 )
-
-
-def tiled(arrays: Arrays, _: Parameters) -> Arrays:
-    """Give query head i the key head i mod the number of key heads."""
-    order = np.arange(arrays["q"].shape[1]) % arrays["k"].shape[1]
-    return {name: array[:, order] if name in ("k", "values") else array for name, array in arrays.items()}
 
 
 POSITION_SLUGS = (
@@ -282,7 +272,7 @@ def attention_mutants(name: str) -> Iterator[Mutant]:
     for mistake, see in MASK_MISTAKES:
         yield mistake.at(operation, getattr(replace(RIGHT, see=see), name))
     for mistake, change in INPUT_MISTAKES:
-        yield mistake.at(operation, altered(operation, arrays=tiled if mistake.slug == "heads-tiled" else change))
+        yield mistake.at(operation, altered(operation, arrays=change))
 
 
 def mutants() -> Iterator[Mutant]:

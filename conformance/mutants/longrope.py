@@ -1,6 +1,7 @@
 """What goes wrong with LongRoPE: which list of factors counts, what it does to frequencies, and the start that it leaves alone."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from conformance.mutants.longrope_searched import CONTINUED, START_MISTAKES, con
 from conformance.mutants.positions import length_mutants
 from conformance.mutants.rope import ANGLE_MISTAKES, TURN_MISTAKES, half_mistakes
 from conformance.mutants.rotary import Rotary
+from conformance.mutants.yarn import INTERLEAVED_MISSING
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import longrope
@@ -62,14 +64,7 @@ SIZE_WHEN_LONG = Mistake(
     fix="apply the factor with the short list too",
     origin="in the style of Phi-3.5-MoE's two factors",
 )
-SIZE_IN_HALF_LAYOUT = Mistake(
-    "factor-missing-in-one-layout",
-    does="multiplies by the attention factor in the half layout only",
-    should="multiply in every layout",
-    fix="multiply cosine and sine before the kernels part",
-    threads=("https://github.com/GaijinEntertainment/daScript/pull/3479",),
-    origin="reported for YaRN",
-)
+SIZE_IN_HALF_LAYOUT = replace(INTERLEAVED_MISSING, origin="reported for YaRN")
 
 
 def size_where(applies: Callable[[dict[str, Any]], bool]) -> Callable[..., Array]:

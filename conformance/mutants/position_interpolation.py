@@ -5,21 +5,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from conformance.mutants.building import Mistake
-from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.mutants.rounding import to
-from conformance.mutants.stretched import FACTOR_MISTAKES
+from conformance.mutants.stretched import Ladder, factors, ladders, of_ladder
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 
-FREQUENCIES, ROTATE = "position_interpolation.frequencies", "position_interpolation.rotate"
-#: Frequencies from the width of a head, the base and the factor.
-Ladder = Callable[[int, float, float], Array]
-
-
-def interpolated(head_dim: int, base: float, factor: float) -> Array:
-    """Return the right frequencies."""
-    return spectrum(head_dim, base) / factor
+SCHEME, ROTATE = "position_interpolation", "position_interpolation.rotate"
 
 
 def per_pair(factors: Callable[[Array, float], Array]) -> Ladder:
@@ -27,18 +19,7 @@ def per_pair(factors: Callable[[Array, float], Array]) -> Ladder:
     return lambda head_dim, base, factor: spectrum(head_dim, base) / factors(np.arange(head_dim // 2) / (head_dim // 2), factor)
 
 
-def by_number(change: Callable[[float], float]) -> Ladder:
-    """Return frequencies divided by another number in the place of the factor."""
-    return lambda head_dim, base, factor: interpolated(head_dim, base, change(factor))
-
-
-def frequencies(ladder: Ladder) -> Callable[..., Array]:
-    """Return the operation with other frequencies."""
-    return lambda *, head_dim, base, factor: ladder(head_dim, base, factor)
-
-
 LADDER_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
-    *((mistake, by_number(change)) for mistake, change in FACTOR_MISTAKES),
     (
         Mistake(
             "factor-in-the-base",
@@ -151,20 +132,14 @@ PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, float], Array]], ...] = (
 )
 
 
-def squeezed(ladder: Rotary) -> Ladder:
-    """Return another ladder of rope, divided by the factor."""
-    return lambda head_dim, base, factor: ladder.spectrum(head_dim, base) / factor
-
-
 def moved(place: Callable[[Array, float], Array]) -> Rotary:
     """Return a rotation of plain rope to positions that are divided in another way."""
-    return Rotary(theta=frequencies(lambda head_dim, base, _: spectrum(head_dim, base)), move=lambda p, rule: place(p, rule["factor"]))
+    return Rotary(theta=lambda head_dim, base, **_: spectrum(head_dim, base), move=lambda p, rule: place(p, rule["factor"]))
 
 
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond the slots of a rotation."""
-    for mistake, ladder in (*LADDER_MISTAKES, *((mistake, squeezed(rotary)) for mistake, rotary in FREQUENCY_MISTAKES)):
-        yield mistake.at(FREQUENCIES, frequencies(ladder))
-        yield mistake.at(ROTATE, Rotary(theta=frequencies(ladder)).of(ROTATE))
+    for mistake, ladder in (*factors(SCHEME), *LADDER_MISTAKES, *ladders(SCHEME)):
+        yield from of_ladder(SCHEME, mistake, ladder)
     for mistake, place in PLACE_MISTAKES:
         yield mistake.at(ROTATE, moved(place).of(ROTATE))

@@ -107,17 +107,15 @@ FREQUENCY_MISTAKES = (
     ),
 )
 
+DEGREES = Mistake(
+    "degrees",
+    does="takes angles for degrees",
+    should="use radians",
+    fix="don't convert the angle",
+    origin="in the style of platforms whose sine takes degrees",
+)
 ANGLE_MISTAKES = (
-    (
-        Mistake(
-            "degrees",
-            does="takes angles for degrees",
-            should="use radians",
-            fix="don't convert the angle",
-            origin="in the style of platforms whose sine takes degrees",
-        ),
-        Rotary(angle=np.deg2rad),
-    ),
+    (DEGREES, Rotary(angle=np.deg2rad)),
     (
         Mistake(
             "turned-twice",
@@ -324,10 +322,9 @@ def half_base(parameters: Parameters) -> Parameters:
 
 
 def base_mutants(operation: str) -> Iterator[Mutant]:
-    """Return the mistakes about the base."""
+    """Return the mistakes about the base, whatever is computed from it."""
     yield BASE_IGNORED.at(operation, forcing(operation, {"base": 10_000.0}))
     yield BASE_OFF.at(operation, altered(operation, parameters=lambda chosen: {**chosen, "base": chosen["base"] + 1.0}))
-    yield BASE_HALF.at(operation, altered(operation, parameters=half_base))
 
 
 def pieces(operation: str) -> Iterator[tuple[Mistake, Rotary]]:
@@ -352,6 +349,7 @@ def operation_mutants(operation: str) -> Iterator[Mutant]:
         yield mistake.at(operation, rotary.of(operation))
     if "base" in contract.parameters:
         yield from base_mutants(operation)
+        yield BASE_HALF.at(operation, altered(operation, parameters=half_base))
     if contract.integers:
         yield from position_mutants(operation, RELATIVE_SLUGS if operation.endswith((".weights", ".attend")) else MISTAKES)
 

@@ -159,7 +159,7 @@ def scaled(power: float) -> Callable[[Arrays, Parameters], Arrays]:
 def tiled_heads(arrays: Arrays, _: Parameters) -> Arrays:
     """Give query head i the key head i mod the number of key heads."""
     order = np.arange(arrays["q"].shape[1]) % arrays["k"].shape[1]
-    return {name: array[:, order] if name in ("k", "v") else array for name, array in arrays.items()}
+    return {name: array[:, order] if name in ("k", "v", "values") else array for name, array in arrays.items()}
 
 
 def turned_values(operation: str) -> Function:

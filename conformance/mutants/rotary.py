@@ -34,7 +34,7 @@ def cut(head_dim: int, base: float, whole: int) -> Array:
 
 
 def both(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
-    """Turn queries and keys to their own positions."""
+    """Leave queries and keys at their own positions."""
     return query_positions, key_positions
 
 
@@ -124,9 +124,7 @@ class Rotary:
             result[..., list(channels)] = self.turn(x[..., list(channels)], cos, sin, layout=layout, direction=direction)
         return result
 
-    def gradient(
-        self, x: Array, positions: Array, cotangent: Array, *given: Array, layout: str, direction: str, **rule: Any
-    ) -> Array:
+    def gradient(self, x: Array, positions: Array, cotangent: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
         """Turn the cotangent back."""
         cos, sin = self.tables(positions, *given, **rule)
         written, read = ("half", "interleaved") if layout == "interleaved_to_half" else (layout, layout)
@@ -148,9 +146,7 @@ class Rotary:
         seen = self.see(query_positions, key_positions, causal=causal)
         return attention.softmax(attention.logits(*turned), seen)
 
-    def attend(
-        self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any
-    ) -> Array:
+    def attend(self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any) -> Array:
         """Return the output of attention."""
         return attention.average(self.weights(q, k, query_positions, key_positions, *given, **parameters), v)
 

@@ -10,6 +10,7 @@ import numpy as np
 from conformance.mutants.building import Mistake, altered, convention
 from conformance.mutants.positions import RELATIVE_SLUGS, position_mutants
 from conformance.mutants.rope_attention import INPUT_MISTAKES, MASK_MISTAKES
+from conformance.mutants.rotary import both
 from conformance.mutants.rounding import rounded
 from conformance.spec.mutant import Mutant
 from refimpl import attention
@@ -42,11 +43,6 @@ class Asked:
 def clipped(steps: Array, asked: Asked) -> Array:
     """Return the row of every distance."""
     return np.clip(steps, -asked.max_distance, asked.last) + asked.max_distance
-
-
-def both(m: Array, n: Array) -> Pair:
-    """Take queries and keys where they are."""
-    return m, n
 
 
 def everywhere(m: Array, n: Array) -> Array:

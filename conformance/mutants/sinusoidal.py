@@ -8,7 +8,7 @@ import numpy as np
 from conformance.mutants.building import Mistake, altered, conventions, forcing, moving
 from conformance.mutants.composing import assembled
 from conformance.mutants.positions import position_mutants
-from conformance.mutants.rope import BASE_IGNORED, BASE_OFF
+from conformance.mutants.rope import DEGREES, base_mutants, index
 from conformance.mutants.rounding import to
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
@@ -74,11 +74,6 @@ def waves(
     return made
 
 
-def index(dim: int) -> Array:
-    """Return the pairs' indices."""
-    return np.arange(dim // 2, dtype=np.float64)
-
-
 def exponent_of_channel(positions: Array, dim: int, base: float, spacing: str) -> tuple[Array, Array]:  # noqa: ARG001  whatever is asked for
     """Use the exponent 2 c / dim for channel c, so that sine and cosine of a pair differ in frequency."""
     even = positions[:, None] * base ** (-4.0 * index(dim) / dim)
@@ -132,16 +127,7 @@ WAVE_MISTAKES: tuple[tuple[Mistake, Waves], ...] = (
         ),
         waves(spectrum=lambda dim, base, _: base ** (-2.0 * (index(dim) + 1) / dim)),
     ),
-    (
-        Mistake(
-            "degrees",
-            does="takes angles for degrees",
-            should="use radians",
-            fix="don't convert the angle",
-            origin="in the style of platforms whose sine takes degrees",
-        ),
-        waves(angle=np.deg2rad),
-    ),
+    (DEGREES, waves(angle=np.deg2rad)),
     (
         Mistake(
             "cosine-first",
@@ -244,12 +230,6 @@ TRANSPOSED = Mistake(
     fix="transpose the last two axes",
     origin="the [cos, sin] order of several expositions",
 )
-
-
-def base_mutants(operation: str) -> Iterator[Mutant]:
-    """Return the mistakes about the base."""
-    yield BASE_IGNORED.at(operation, forcing(operation, {"base": 10_000.0}))
-    yield BASE_OFF.at(operation, altered(operation, parameters=lambda chosen: {**chosen, "base": chosen["base"] + 1.0}))
 
 
 def mutants() -> Iterator[Mutant]:

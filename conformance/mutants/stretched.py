@@ -158,11 +158,19 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
 )
 
 
+def factors(scheme: str) -> Iterator[tuple[Mistake, Ladder]]:
+    """Return what goes wrong with the factor."""
+    return ((mistake, by_factor(scheme, change)) for mistake, change in FACTOR_MISTAKES)
+
+
+def ladders(scheme: str) -> Iterator[tuple[Mistake, Ladder]]:
+    """Return what goes wrong with the ladder that is slowed."""
+    return ((mistake, slowed_from(scheme, ladder)) for mistake, ladder in FREQUENCY_MISTAKES)
+
+
 def inherited(scheme: str, threads: Mapping[str, tuple[str, ...]]) -> Iterator[Mutant]:
     """Return what goes wrong with the factor and the ladder whatever the rule is; ``threads`` are those of this scheme."""
-    factors = ((mistake, by_factor(scheme, change)) for mistake, change in FACTOR_MISTAKES)
-    ladders = ((mistake, slowed_from(scheme, ladder)) for mistake, ladder in FREQUENCY_MISTAKES)
-    for mistake, ladder in (*factors, *ladders):
+    for mistake, ladder in (*factors(scheme), *ladders(scheme)):
         for mutant in of_ladder(scheme, mistake, ladder):
             cited = threads.get(mistake.slug, ())
             origin = "" if cited else mistake.origin or "reported for position interpolation"

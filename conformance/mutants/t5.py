@@ -82,9 +82,7 @@ def bias_of(bucket: Bucket) -> Callable[..., Array]:
     """Return the bias that other buckets look up."""
 
     def rows(query: Array, key: Array, *, bidirectional: bool, num_buckets: int, max_distance: int, convention: str) -> Array:
-        return bucket(
-            key - query, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance, convention=convention
-        )
+        return bucket(key - query, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=max_distance, convention=convention)
 
     return Pieces(steps=rows).of(BIAS)
 

@@ -47,9 +47,9 @@ def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tupl
     return (halves if layout == "half" else neighbours), (neighbours if layout == "interleaved" else halves)
 
 
-def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str, *, back: bool = False) -> Result:
-    """Return every vector with every pair ``(x, y)`` as ``(x cos - y sin, x sin + y cos)`` (eq. 13); ``back`` undoes it."""
-    return turn_parts(a, x, [(range(x.shape[-1]), turns)], layout, direction, back=back)
+def turn_all(a: Exact, x: Tensor, turns: Turns, layout: str, direction: str) -> Result:
+    """Return every vector with every pair ``(x, y)`` as ``(x cos - y sin, x sin + y cos)`` (eq. 13)."""
+    return turn_parts(a, x, [(range(x.shape[-1]), turns)], layout, direction)
 
 
 def turn_parts(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import attrgetter
 
 from conformance.calls.outcomes import Evidence, HarnessError, NotJudged, Passed, Report, Result, Unsupported
 from conformance.checks.evidence.told import counted
@@ -17,6 +18,8 @@ LOST = (Unsupported, NotJudged, HarnessError)
 NAMED = 3
 #: Every run draws other cases: golden cases are less evidence where there are fewer than one in so many of before.
 FEWER = 4
+#: What a result, or evidence, is of.
+_of = attrgetter("implementation", "operation", "dtype")
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,6 @@ def _together(drawn: Iterable[Result]) -> Iterator[Result]:
     for (_, operation, _), group in groupby(ordered, key=_of):
         worst = min(group, key=lambda result: (not result.convicts, not isinstance(result.outcome, Passed)))
         yield replace(worst, check=f"{operation}/drawn")
-
-
-def _of(each: Result | Evidence) -> tuple[str, str, str]:
-    return each.implementation, each.operation, each.dtype
 
 
 def _less(old: Sequence[Report], new: Sequence[Report]) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 
 from conformance.calls.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
 from conformance.calls.status import Status
@@ -80,17 +81,12 @@ def _by_size(result: Result) -> tuple[bool, int, bool, int]:
     return not hashed, kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
 
 
-def _operation(result: Result) -> tuple[str, str]:
-    return result.implementation, result.operation
+#: What results are told together by.
+_operation, _dtype = attrgetter("implementation", "operation"), attrgetter("implementation", "operation", "dtype")
 
 
-def _dtype(result: Result) -> tuple[str, str, str]:
-    return result.implementation, result.operation, result.dtype
-
-
-def _grouped(results: Iterable[Result], key: object) -> Iterator[tuple[tuple[str, ...], list[Result]]]:
-    ordered = sorted(results, key=key)  # type: ignore[call-overload]  # the key is one of the two functions above
-    for name, group in groupby(ordered, key=key):  # type: ignore[call-overload]  # the same
+def _grouped(results: Iterable[Result], key: Callable[[Result], tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], list[Result]]]:
+    for name, group in groupby(sorted(results, key=key), key=key):
         yield name, list(group)
 
 

@@ -1,7 +1,7 @@
 """The values that a parameter is drawn from, and which of them agree with each other."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from refimpl.errors import SpecificationError
@@ -47,6 +47,8 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "turned_pairs": (1, 2, 3, 4, 8),
     "widths": ((3, 2), (2, 5), (4, 1)),
 }
+#: Parameters whose numbers fill a head, and how many channels each stands for.
+FILLING = {"sections": 2, "axes": 1}
 
 
 def candidates(parameter: Parameter, restriction: object = ..., typical: Mapping[str, tuple[object, ...]] = TYPICAL) -> tuple[object, ...]:
@@ -92,7 +94,7 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    lying = (_band_lies_in_head, _part_lies_in_head, _axes_fill_head, _sections_fill_head, _grids_have_all_sides)
+    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides)
     return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, *lying))
 
 
@@ -125,18 +127,23 @@ def _part_lies_in_head(drawn: Mapping[str, object]) -> bool:
     return max(_number(drawn, "rotary_dim"), 2 * _number(drawn, "turned_pairs")) <= _number(drawn, "head_dim") or "head_dim" not in drawn
 
 
-def _axes_fill_head(drawn: Mapping[str, object]) -> bool:
-    axes = drawn.get("axes")
-    return not isinstance(axes, tuple) or sum(axes) == drawn.get("head_dim")
+def fills(name: str, parts: Iterable[int], width: object) -> bool:
+    """Whether the numbers of a parameter fill a head of that width."""
+    return FILLING[name] * sum(parts) == width
 
 
-def _sections_fill_head(drawn: Mapping[str, object]) -> bool:
-    """Whether sections have as many pairs as a head, and in turns room for those of every axis."""
+def _parts_fill_head(drawn: Mapping[str, object]) -> bool:
+    given = {name: drawn.get(name) for name in FILLING}
+    return all(fills(name, parts, drawn.get("head_dim")) for name, parts in given.items() if isinstance(parts, tuple))
+
+
+def _sections_have_turns(drawn: Mapping[str, object]) -> bool:
+    """Whether turns have room for the pairs of every axis."""
     sections = drawn.get("sections")
-    if not isinstance(sections, tuple):
+    if not isinstance(sections, tuple) or drawn.get("order") != "interleaved":
         return True
     last = max((len(sections) * (pairs - 1) + axis for axis, pairs in enumerate(sections) if axis and pairs), default=0)
-    return 2 * sum(sections) == drawn.get("head_dim") and (drawn.get("order") != "interleaved" or last < sum(sections))
+    return last < sum(sections)
 
 
 def _grids_have_all_sides(drawn: Mapping[str, object]) -> bool:

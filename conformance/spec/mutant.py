@@ -7,6 +7,11 @@ from typing import Any, Literal
 Kind = Literal["mistake", "convention", "precision"]
 
 
+def slug(name: str) -> str:
+    """Return what a mistake or case is called, without its operation."""
+    return name.partition("/")[2]
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A known mistake, or a convention, of one operation.

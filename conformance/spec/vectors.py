@@ -35,11 +35,10 @@ def load(operations: Collection[str] | None = None, *, directory: Path | None = 
     return [vector for name in chosen for vector in folder.vectors(f"{name}.yaml")]
 
 
-def load_attested(schemes: Collection[str] | None = None, *, directory: Path | None = None) -> list[Vector]:
+def load_attested(*, directory: Path | None = None) -> list[Vector]:
     """Return numbers published elsewhere, allowed half a unit of their last printed digit at profile ``float64``."""
     folder = _open(directory)
-    chosen = [name for name in folder.named(ATTESTED) if schemes is None or name in schemes]
-    return [vector for name in chosen for vector in folder.vectors(f"{ATTESTED}{name}.yaml")]
+    return [vector for name in folder.named(ATTESTED) for vector in folder.vectors(f"{ATTESTED}{name}.yaml")]
 
 
 def load_models(*, directory: Path | None = None) -> list[Model]:

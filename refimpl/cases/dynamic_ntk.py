@@ -3,7 +3,7 @@
 from typing import Any
 
 from refimpl.cases import slowed
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 
 #: Twice the original length: the stretch is factor + 1.
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 4_096, "length": 8_192}
@@ -36,11 +36,4 @@ ROTATIONS = (
 )
 AGAIN = ("at-length", "early-token")
 
-CASES = (
-    *ROTATIONS,
-    *(
-        case
-        for name in ("weights", "attend")
-        for case in (*attended(name, {**USUAL, "length": 131_072}), *again(name, ROTATIONS, AGAIN))
-    ),
-)
+CASES = (*ROTATIONS, *attention({**USUAL, "length": 131_072}, ROTATIONS, AGAIN))

@@ -5,7 +5,7 @@ from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.digits import digits, narrowed
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 from refimpl.spec import Case
 
 #: Factors of four pairs, exact in every dtype; the first pair is slowed too.
@@ -262,5 +262,5 @@ USUAL: dict[str, Any] = {
 
 CASES = (
     *FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES, *SEARCHED_CASES,
-    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATE_CASES, OWN))),
+    *attention(USUAL, ROTATE_CASES, OWN),
 )

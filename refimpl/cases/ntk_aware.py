@@ -3,7 +3,7 @@
 from typing import Any
 
 from refimpl.cases import slowed
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 
 frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0)
 rotate_case = slowed.named("rotate", head_dim=8, factor=4.0)
@@ -25,7 +25,4 @@ ROTATIONS = (
 )
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0}
 
-CASES = (
-    *ROTATIONS,
-    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS))),
-)
+CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from refimpl.cases import slowed
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 
 frequency_case = slowed.named("frequencies", head_dim=8, factor=4.0, original_length=4_096)
 rotate_case = slowed.named("rotate", head_dim=8, factor=4.0, original_length=64)
@@ -38,7 +38,4 @@ ROTATIONS = (
 )
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
 
-CASES = (
-    *ROTATIONS,
-    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS))),
-)
+CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS))

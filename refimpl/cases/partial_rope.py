@@ -5,7 +5,7 @@ from typing import Any
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
 from refimpl.cases.slowed import named
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 
 rotate_case = named("rotate", head_dim=12, rotary_dim=8)
 small_case = named("rotate", head_dim=6, rotary_dim=4)
@@ -61,7 +61,4 @@ ROTATIONS = (
 OWN = ("last", "last-half")
 USUAL: dict[str, Any] = {"head_dim": 12, "rotary_dim": 8}
 
-CASES = (
-    *ROTATIONS,
-    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS, OWN))),
-)
+CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS, OWN))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from refimpl.cases import slowed
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 
 USUAL: dict[str, Any] = {"head_dim": 8, "turned_pairs": 2, "factor": 4.0}
 #: Most released models divide by nothing.
@@ -37,7 +37,4 @@ ROTATIONS = (
                 error="turned_pairs must be at most half of head_dim (4), got 5"),
 )
 
-CASES = (
-    *ROTATIONS,
-    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATIONS, ("half-one-turns",)))),
-)
+CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS, ("half-one-turns",)))

@@ -38,6 +38,13 @@ REFUSED: dict[str, tuple[str, dict[str, Any], Any, Any, str]] = {
 }
 
 
+def attention(usual: dict[str, Any], rotations: Iterable[Case], names: Collection[str] = ()) -> Iterator[Case]:
+    """Yield the cases of attention and of its weights: those of every rotation, and some of the rotation's own once more."""
+    for operation in ("weights", "attend"):
+        yield from attended(operation, usual)
+        yield from again(operation, rotations, names)
+
+
 def attended(operation: str, usual: dict[str, Any]) -> Iterator[Case]:
     """Yield the cases of attention or its weights, with what is usual where a case asks for nothing else."""
     build = digits.named(operation)

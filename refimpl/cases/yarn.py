@@ -4,7 +4,7 @@ from typing import Any
 
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
-from refimpl.cases.turned import again, attended
+from refimpl.cases.turned import attention
 from refimpl.spec import Case
 
 
@@ -175,5 +175,5 @@ USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
 
 CASES = (
     *FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES,
-    *(case for name in ("weights", "attend") for case in (*attended(name, USUAL), *again(name, ROTATE_CASES, OWN))),
+    *attention(USUAL, ROTATE_CASES, OWN),
 )

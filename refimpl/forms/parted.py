@@ -25,9 +25,7 @@ class Parted(Rotary):
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` with every part turned to its positions."""
         parts = self.parts(positions, **those_of(self.parts, rule))
-        results = [
-            Rotary.turned(self, turning, taken(x, own), places, given, {**rule, "head_dim": len(own)}) for own, places in parts
-        ]
+        results = [Rotary.turned(self, turning, taken(x, own), places, given, {**rule, "head_dim": len(own)}) for own, places in parts]
         return replaced(x, [part.channels for part in parts], results)
 
 

@@ -13,13 +13,15 @@ from refimpl.arrays import Array, array_namespace, cast_like, exact_float64, out
 from refimpl.attention import Layer
 from refimpl.forms.attention import Attention
 from refimpl.forms.joining import joined, those_of
-from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, Law, Positions, Positive
+from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, Law, Number, Positions, Positive
 
 Layout = Literal["interleaved", "half", "interleaved_to_half"]
 Direction = Literal["positive", "negative"]
 Features = Annotated[Array, "batch head token head_dim"]
 Queries = Annotated[Array, "batch query_head query head_dim"]
 Keys = Annotated[Array, "batch key_head key head_dim"]
+#: How many times longer a context becomes, or slower a pair.
+Stretch = Annotated[float, Number(minimum=1.0)]
 Turning = Callable[[Array, Array, Array], Array]
 
 

@@ -5,9 +5,9 @@ from typing import Annotated
 from refimpl.arrays import Array
 from refimpl.cases.dynamic_ntk import CASES
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import ntk_aware
-from refimpl.schemes.ntk_aware import Stretch, Width
+from refimpl.schemes.ntk_aware import Width
 from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
 
 

@@ -6,9 +6,9 @@ from refimpl.arrays import Array
 from refimpl.cases.llama3 import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
-from refimpl.schemes.ntk_by_parts import Stretch, blended, kept
+from refimpl.schemes.ntk_by_parts import blended, kept
 from refimpl.spec import Count, EvenCount, Law, Positive, Scheme, Source, operation
 
 

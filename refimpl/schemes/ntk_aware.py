@@ -5,12 +5,11 @@ from typing import Annotated
 from refimpl.arrays import Array
 from refimpl.cases.ntk_aware import CASES
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
 from refimpl.spec import Number, Positive, Scheme, Source, operation
 
 Width = Annotated[int, Number(minimum=4, multiple_of=2)]
-Stretch = Annotated[float, Number(minimum=1.0)]
 
 
 @operation

@@ -7,11 +7,9 @@ from refimpl.arrays import Array, array_namespace
 from refimpl.cases.ntk_by_parts import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
-from refimpl.spec import Count, EvenCount, Law, Number, Positive, Scheme, Source, operation
-
-Stretch = Annotated[float, Number(minimum=1.0)]
+from refimpl.spec import Count, EvenCount, Law, Positive, Scheme, Source, operation
 
 
 def kept(theta: Array, original_length: int, slow: float, fast: float) -> Array:

@@ -8,11 +8,9 @@ from typing import Annotated
 from refimpl.arrays import Array
 from refimpl.cases.position_interpolation import CASES
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
-from refimpl.spec import EvenCount, Law, Number, Positive, Scheme, Source, operation
-
-Stretch = Annotated[float, Number(minimum=1.0)]
+from refimpl.spec import EvenCount, Law, Positive, Scheme, Source, operation
 
 
 @operation

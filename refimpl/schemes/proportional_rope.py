@@ -7,9 +7,8 @@ from refimpl.attention import Layer
 from refimpl.cases.proportional_rope import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
-from refimpl.schemes.position_interpolation import Stretch
 from refimpl.spec import Count, EvenCount, Law, Positive, Scheme, Source, operation
 
 

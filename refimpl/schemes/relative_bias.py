@@ -13,9 +13,7 @@ from refimpl.spec import Count, Law, Scheme, Source
 Sign = Literal["key_minus_query", "query_minus_key"]
 
 
-def offsets(
-    query: Array, key: Array, table: Annotated[Array, "row head"], *, max_distance: Count, sign: Sign = "key_minus_query"
-) -> Array:
+def offsets(query: Array, key: Array, table: Annotated[Array, "row head"], *, max_distance: Count, sign: Sign = "key_minus_query") -> Array:
     """Return the row of every offset, clipped; raise where the table has another number of rows."""
     if table.shape[0] != 2 * max_distance + 1:
         message = f"table must have 2 max_distance + 1 rows ({2 * max_distance + 1}), got {table.shape[0]}"

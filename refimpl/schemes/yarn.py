@@ -10,12 +10,11 @@ from refimpl.arrays import Array, arange, array_namespace
 from refimpl.cases.yarn import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
 from refimpl.spec import Count, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
 Base = Annotated[float, Number(above=1.0)]
-Stretch = Annotated[float, Number(minimum=1.0)]
 Strength = Annotated[float, Number(minimum=0.0)]
 
 

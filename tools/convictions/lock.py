@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.spec.mutant import slug
+
 PATH = Path(__file__).resolve().parents[2] / "conformance" / "mutants" / "convictions.lock"
 NOTICE = "# The first golden case that convicts each known mistake; alone: no other case does. Written by `make convictions`."
 OPERATION = re.compile(r"(\S+): \d+ mutants, \d+ convicted by one case alone")
@@ -121,11 +123,6 @@ def differences(before: Lock, after: Lock) -> Iterator[str]:
 def operation_of(name: str) -> str:
     """Return the operation of a mutant or case."""
     return name.partition("/")[0]
-
-
-def slug(name: str) -> str:
-    """Return what a mutant or case is called, without its operation."""
-    return name.partition("/")[2]
 
 
 def _case(name: str, conviction: Conviction) -> str:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from conformance.mutants.catalogue import Entry, load, named
+from conformance.spec.mutant import slug
 from refimpl.schemes import SCHEMES
-from tools.mistakes.known import Mistake, mistakes, slug
+from tools.mistakes.known import Mistake, mistakes
 from tools.mistakes.page import CALLED, NOTICE, anchor
 from tools.mistakes.topics import Symptom, matches, sorted_by_topic, symptoms, topics
 from tools.pages.markdown import escaped, joined, link, section, table

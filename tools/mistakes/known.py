@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.mutants.catalogue import KNOWN, about
-from conformance.spec.mutant import Habit, Mutant
+from conformance.spec.mutant import Habit, Mutant, slug
 from tools.convictions import laws, lock
 
 HALF = re.compile(r"^b?float16-")
@@ -107,11 +107,6 @@ def _laws(each: Mutant | Habit) -> Sequence[str]:
     if isinstance(each, Mutant):
         return laws.claimed().get(each.name, ())
     return [law.removeprefix("law:") for law in each.convicted_by]
-
-
-def slug(name: str) -> str:
-    """Return what a mistake is called, without its operation."""
-    return name.partition("/")[2]
 
 
 def mistakes(scheme: str) -> Sequence[Mistake]:

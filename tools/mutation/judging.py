@@ -91,4 +91,3 @@ def _survey(subject: Subject, put: Callable[[Example], None]) -> None:
             seeded(SEED)(silent(EXAMPLES, Phase.generate)(given(example_for(subject))(put)))()
         except _BrokenError:
             return
-

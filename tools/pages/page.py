@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from conformance.laws import law_name
 from conformance.mutants import for_operation
 from conformance.show.declaration import counts, rule
-from conformance.spec.mutant import Mutant
+from conformance.spec.mutant import Mutant, slug
 from refimpl.spec import Case, Law, Operation, Scheme
 from tools.pages.gaps import choices_of, contracts
 from tools.pages.markdown import code, escaped, joined, link, section, sentence, table
@@ -120,7 +120,7 @@ def laws(scheme: Scheme) -> str:
 def mistakes(scheme: Scheme) -> tuple[str, ...]:
     """Return the known mistakes, then what is only too coarse; conventions have a section of their own."""
     every = [mutant for contract in contracts(scheme) for mutant in for_operation(contract.name)]
-    wrong = _groups((_slug(mutant.name), mutant) for mutant in every if mutant.kind == "mistake")
+    wrong = _groups((slug(mutant.name), mutant) for mutant in every if mutant.kind == "mistake")
     coarse = _groups(("", mutant) for mutant in every if mutant.kind == "precision")
     told = f"{MISTAKES} {link('How to see each', f'../mistakes/{scheme.name}.md')}." if wrong else ""
     return told, _table_of_mistakes(wrong), PRECISION if coarse else "", _table_of_roundings(coarse)
@@ -135,7 +135,7 @@ def _groups(keyed: Iterable[tuple[str, Mutant]]) -> list[list[Mutant]]:
 
 
 def _table_of_mistakes(groups: Iterable[Sequence[Mutant]]) -> str:
-    rows = ((code(_slug(group[0].name)), _does(group), escaped(group[0].fix), *_where(group)) for group in groups)
+    rows = ((code(slug(group[0].name)), _does(group), escaped(group[0].fix), *_where(group)) for group in groups)
     return table(("mistake", "what it does", "the fix", "operations", "seen in"), rows)
 
 
@@ -145,7 +145,7 @@ def _table_of_roundings(groups: Iterable[Sequence[Mutant]]) -> str:
 
 
 def _slugs(group: Sequence[Mutant]) -> str:
-    return _listed(_slug(mutant.name) for mutant in group)
+    return _listed(slug(mutant.name) for mutant in group)
 
 
 def _does(group: Sequence[Mutant]) -> str:
@@ -160,10 +160,6 @@ def _where(group: Sequence[Mutant]) -> tuple[str, str]:
     return _listed(mutant.operation.partition(".")[2] for mutant in group), ", ".join([*met(threads, scheme), *map(escaped, origins)])
 
 
-def _slug(name: str) -> str:
-    return name.partition("/")[2]
-
-
 def cases(scheme: Scheme) -> tuple[str, ...]:
     """Return the cases with what they expose, one that several operations share once, and the bad input with its error."""
     good, bad = [case for case in scheme.cases if case.error is None], [case for case in scheme.cases if case.error is not None]
@@ -175,12 +171,12 @@ def cases(scheme: Scheme) -> tuple[str, ...]:
 def _alike(every: Iterable[Case]) -> list[list[Case]]:
     groups: dict[tuple[str, str, str], list[Case]] = {}
     for case in every:
-        groups.setdefault((_slug(case.name), case.exposes, case.error or ""), []).append(case)
+        groups.setdefault((slug(case.name), case.exposes, case.error or ""), []).append(case)
     return list(groups.values())
 
 
 def _case(group: Sequence[Case]) -> tuple[str, str]:
-    return code(_slug(group[0].name)), _listed(case.operation for case in group)
+    return code(slug(group[0].name)), _listed(case.operation for case in group)
 
 
 def _listed(names: Iterable[str]) -> str:

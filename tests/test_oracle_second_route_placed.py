@@ -1,0 +1,69 @@
+"""Rotations of a part, or on several axes, by a second route: 60 digits, complex numbers, and the place of every pair by hand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from second_route import X, golden, members, mp, real, turned
+
+from conformance.oracle import Tensor
+
+#: Of the pairs of 8 channels on axes that are 4 wide, by order and layout: members, the axis, and the frequency's number.
+EQUAL = {
+    ("block", "interleaved"): [(0, 1, 0, 0), (2, 3, 0, 1), (4, 5, 1, 0), (6, 7, 1, 1)],
+    ("block", "half"): [(0, 2, 0, 0), (1, 3, 0, 1), (4, 6, 1, 0), (5, 7, 1, 1)],
+    ("joined", "interleaved"): [(0, 1, 0, 0), (2, 3, 0, 1), (4, 5, 1, 0), (6, 7, 1, 1)],
+    ("joined", "half"): [(0, 4, 0, 0), (1, 5, 0, 1), (2, 6, 1, 0), (3, 7, 1, 1)],
+    ("alternating", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 0), (4, 5, 0, 1), (6, 7, 1, 1)],
+    ("alternating", "half"): [(0, 4, 0, 0), (1, 5, 1, 0), (2, 6, 0, 1), (3, 7, 1, 1)],
+}
+#: The same where the first axis is 2 wide and the second 6.
+UNLIKE = {
+    ("block", "half"): [(0, 1, 0, 0), (2, 5, 1, 0), (3, 6, 1, 1), (4, 7, 1, 2)],
+    ("joined", "half"): [(0, 4, 0, 0), (1, 5, 1, 0), (2, 6, 1, 1), (3, 7, 1, 2)],
+    ("alternating", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 0), (4, 5, 1, 1), (6, 7, 1, 2)],
+}
+#: The axes of the four pairs of 8 channels, by sections and order.
+FOLLOWED = {
+    ((2, 1, 1), "contiguous"): (0, 0, 1, 2),
+    ((2, 1, 1), "interleaved"): (0, 1, 2, 0),
+    ((2, 1, 1), "first_last"): (1, 2, 0, 0),
+    ((1, 1, 2), "contiguous"): (0, 1, 2, 2),
+    ((1, 1, 2), "first_last"): (1, 2, 2, 0),
+    ((0, 2, 2), "first_last"): (1, 2, 1, 2),
+    ((2, 2), "interleaved"): (0, 1, 0, 1),
+}
+POSITIONS = (31, 1_057, 260)
+
+
+def cases() -> Iterator[Any]:
+    """Yield an operation with its parameters, the axes that its positions have, and of every pair where it is, its axis and exponent."""
+    for layout in ("interleaved", "half", "interleaved_to_half"):
+        for placement, start in (("first", 0), ("last", 4)):
+            given = {"rotary_dim": 4, "placement": placement, "layout": layout}
+            yield "partial_rope.rotate", given, 0, members(layout, 2, start), [(0, 0.0), (0, -0.5)]
+    for axes, table in (((4, 4), EQUAL), ((2, 6), UNLIKE)):
+        for (order, layout), found in table.items():
+            pairs = [((first, second),) * 2 for first, second, *_ in found]
+            exponents = [(axis, mp.mpf(-2 * number) / axes[axis]) for *_, axis, number in found]
+            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout}, 2, pairs, exponents
+    for (sections, order), followed in FOLLOWED.items():
+        for layout in ("interleaved", "half"):
+            given = {"sections": sections, "order": order, "layout": layout}
+            exponents = [(axis, mp.mpf(-pair) / 4) for pair, axis in enumerate(followed)]
+            yield "mrope.rotate", given, len(sections), members(layout, 4), exponents
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("operation", "given", "axes", "pairs", "exponents"), [*cases()])
+def test_every_pair_turns_where_it_is_by_its_own_position(
+    operation: str, given: dict[str, Any], axes: int, pairs: list[Any], exponents: list[tuple[int, Any]], sign: int
+) -> None:
+    positions = Tensor((1, axes), POSITIONS[:axes]) if axes else Tensor((1,), POSITIONS[:1])
+    direction = "positive" if sign == 1 else "negative"
+
+    result = golden(
+        operation, {"x": real(*X, shape=(1, 1, 1, 8)), "positions": positions}, head_dim=8, base=10_000.0, direction=direction, **given
+    )
+
+    assert result == turned(X, pairs, [sign * POSITIONS[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents])
