@@ -466,13 +466,14 @@ def placed(change: Callable[[np.ndarray], np.ndarray]) -> Function:
     return kernel
 
 
+HALF_PREFILL = MODEL | {"causal": True, "dtypes": "float16", "positions": "from_zero"}
 PREFILLED: list[Kernel] = [
-    Kernel(f"places {name}, counted, in half precision", "rope.attend", placed(change), MODEL | {"causal": True, "dtypes": "float16"} | more)
+    Kernel(f"places {name}, counted, in half precision", "rope.attend", placed(change), HALF_PREFILL | more)
     for name, change in {
         "in bfloat16": in_eight_bits,
         "in float16": lambda p: p.astype(np.float16).astype(np.float64),
         "up to 2,047": lambda p: np.minimum(p, 2_047),
     }.items()
-    for more in ({"positions": "from_zero"}, {"positions": "from_zero", "queries": "at_end"})
+    for more in ({}, {"queries": "at_end"})
 ]
 KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED]

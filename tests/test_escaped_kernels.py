@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from escaped_kernels import FAR_BELOW, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, placed, reused
+from escaped_kernels import FAR_BELOW, HALF_PREFILL, KERNELS, MODEL, TILED, VIEWED, Buffered, Grown, known_by_ends, placed, reused
 from test_wrong_kernels import SEEDS, asked_once, judged, named, subjects
 from unlike_styles import RIGHT
 from wrong_kernels import Kernel
@@ -48,8 +48,8 @@ def test_a_kernel_that_once_conformed_is_convicted_at_core(kernel: Kernel, seed:
 
 
 def test_places_as_they_are_are_right_in_half_precision() -> None:
-    declared = MODEL | {"causal": True, "dtypes": "float16", "positions": "from_zero"}
-    assert not [each for each in judged(Kernel("right", "rope.attend", placed(np.asarray), declared).adapter, 0) if each.failed]
+    kernel = Kernel("right", "rope.attend", placed(np.asarray), HALF_PREFILL)
+    assert not [each for each in judged(kernel.adapter, 0) if each.failed]
 
 
 @pytest.mark.parametrize("kernel", TILED, ids=named)

@@ -17,8 +17,11 @@ from pathlib import Path
 import pytest
 
 from conformance import run
-from conformance.calls.outcomes import Report
+from conformance.calls.outcomes import INTERRUPTED, Report
 from conformance.calls.status import Status
+from conformance.checks.evidence.gathered import Gathered
+from conformance.checks.evidence.told import told
+from conformance.checks.vector_checks import Checked
 from conformance.cli import main
 from conformance.isolate import interrupts
 from conformance.isolate.channel import Channel
@@ -222,6 +225,25 @@ def test_what_is_interrupted_while_it_is_shown_was_kept(tmp_path: Path, monkeypa
 
     kept = lines.read(tmp_path / "record.jsonl")
     assert [(report.target, report.complete) for report in kept] == [("mine", True), ("not_reached", False)]
+
+
+@pytest.mark.parametrize("asked", [1, 2, 4])
+def test_an_interruption_among_drawn_calls_is_all_that_is_said_of_what_is_missing(monkeypatch: pytest.MonkeyPatch, asked: int) -> None:
+    plain, added = Gathered.add, list[str]()
+
+    def add(gathered: Gathered, checked: Checked) -> None:
+        added.append(checked.vector.id)
+        if len(added) == asked:
+            raise KeyboardInterrupt
+        plain(gathered, checked)
+
+    monkeypatch.setattr(Gathered, "add", add)
+
+    report = run.check("numpy", operations=["rope.frequencies"], level="smoke")
+
+    assert report.status is Status.INTERRUPTED
+    assert {each.missing for each in report.evidence} == {(INTERRUPTED,)}
+    assert [said for said in told(report, verbose=True) if said[0] != "covered"] == [("missing", INTERRUPTED)]
 
 
 def test_an_interruption_while_the_worker_is_ended_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,7 +220,7 @@ def test_a_program_that_gives_no_answer_is_started_again_for_the_next_case(
     assert [line for line in told.out.splitlines() if line[0] != " "] == [
         "miniature", f"rope.rotate/half-layout: {words}", "rope.rotate/first-positions: error: no", f"rope.rotate/half-layout: {words}",
     ]  # fmt: skip
-    assert "every case must be answered once, got otherwise for rope.rotate/half-layout, rope.rotate/half-layout" in told.err
+    assert "every request must be answered once, got otherwise for rope.rotate/half-layout, rope.rotate/half-layout" in told.err
 
 
 def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,7 +231,7 @@ def test_replay_ends_where_a_program_ends_after_each_description(tmp_path: Path,
 
     told = capsys.readouterr()
     assert "rope.rotate/far: the program ended with exit status 4\nrope.rotate/half-layout: the program ended" in told.out
-    assert "every case must be answered once" in told.err
+    assert "every request must be answered once" in told.err
 
 
 @pytest.mark.parametrize(

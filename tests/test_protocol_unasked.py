@@ -10,10 +10,13 @@ import pytest
 
 from conformance.calls.manner import TWICE
 from conformance.calls.outcomes import Crashed
+from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError
+from conformance.cli import main
 from conformance.isolate.session import Session
 from conformance.isolate.targets import COMMAND
 from conformance.protocol import lines
+from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
 from conformance.run import check
 
@@ -148,3 +151,73 @@ def test_the_id_of_a_request_says_nothing_of_the_next(command: Callable[..., str
     steps = {after - before for before, after in itertools.pairwise(asked)}
     assert len(steps) == 4
     assert all(0 <= identity < 1 << 31 for identity in asked)
+
+
+AGAIN = 'say({"id": 0, "protocol": 1, "name": "miniature", "implementations": offered})'
+SECOND = ("it described itself again, which nobody asked for", "must hold answers to calls, got a second description of the program")
+
+
+@pytest.mark.parametrize("place", ["described", "before"])
+def test_a_second_description_is_called_that_by_check(command: Callable[..., str], place: str) -> None:
+    with Session(f"{COMMAND}{command(**{place: AGAIN})}") as session:
+        frequencies, slopes = session.implementations
+        with pytest.raises(CallFailedError) as failure:
+            session.request(slopes, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
+
+        assert any(words in str(failure.value.outcome) for words in SECOND)
+        assert session.late == {}
+        if place == "before":
+            assert session.request(frequencies, "float32", (), {"head_dim": 2, "base": 100.0}).values["result"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        ({"before": AGAIN}, "alibi.slopes/eight-heads: the program broke the protocol: the line must hold answers to calls, got a second"),
+        ({"after": AGAIN}, "rope.frequencies/two-pairs: after its answer: the program broke the protocol"),
+        ({"after": f"select.select([0], [], []); {AGAIN}"}, "rope.frequencies/two-pairs: after its answer: the program broke the protocol"),
+    ],
+    ids=["before an answer", "after an answer", "as the next request comes"],
+)
+def test_replay_tells_a_second_description_of_the_case_at_which_it_came(
+    command: Callable[..., str], capsys: pytest.CaptureFixture[str], places: dict[str, str], told: str
+) -> None:
+    cases = ["rope.frequencies/two-pairs", "alibi.slopes/eight-heads"]
+
+    assert main(["protocol", "replay", *cases, "--command", command(**places)]) == Status.WRONG_USAGE
+
+    out = " ".join(capsys.readouterr().out.split())
+    assert told in out
+    assert out.count("broke the protocol") == 1
+
+
+def test_replay_tells_a_second_description_that_came_before_any_case(
+    command: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    once = ONCE.format(AGAIN)
+
+    assert main(["protocol", "replay", "rope.frequencies/two-pairs", "--command", command(described=once)]) == Status.WRONG_USAGE
+
+    out = " ".join(capsys.readouterr().out.split())
+    assert any(words in out for words in SECOND)
+
+
+def test_a_description_is_read_as_one_and_nothing_else_is() -> None:
+    described = b'{"id":0,"protocol":1,"name":"x","implementations":[{"operation":"rope.rotate"}]}'
+
+    assert lines.describes(described + b"\nmore")
+    assert not any(lines.describes(other) for other in (b"", b"\n", b"loading\n" + described, described[:-1], b'{"id":0,"replies":[]}'))
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "words"),
+    [
+        ("describe_reply", '{"id":0,"replies":[{"error":"x"}]}', "the line must hold a description of the program, got answers to calls"),
+        ("call_reply", lines.line(lines.describe_request(0)).decode(), "the line must hold answers to calls, got a request"),
+    ],
+)
+def test_another_message_than_the_one_that_is_due_is_called_by_its_name(kind: str, line: str, words: str) -> None:
+    with pytest.raises(ProtocolError) as error:
+        lines.message(kind, line.encode())
+
+    assert str(error.value) == words

@@ -68,6 +68,8 @@ process is left.
 - A failure is repeated in a fresh worker before it counts. If it passes there, it depends on earlier calls. A time-out, a crash or an
   exceeded limit is called that only if an earlier call is found that causes it. Otherwise a time-out is not judged and the report says
   so; a crash or an exceeded limit stays a failure, and the report says that the same call passes in a fresh worker.
+- `posenc identify` makes its calls beside others that a careless cache takes for them, once after these and once without, each in a fresh
+  worker. If answers depend on more than the call, it calls nothing certain and prints no adapter.
 - Workers hash text with a fixed seed. Repeated calls use another seed: a result that changes then depends on hash order.
 - Changes made by a predicate of a declaration (`when=`) are reported as such. Processes and memory that pile up are charged to the
   implementation that left them: no other implementation is called beside them.

@@ -85,15 +85,15 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1,
         asked.look()
         yield from _after(names[-1:], asked.late(), wrong)
     if wrong:
-        message = f"every case must be answered once, got otherwise for {', '.join(wrong[:SHOWN])}{' ...' if wrong[SHOWN:] else ''}"
+        message = f"every request must be answered once, got otherwise for {', '.join(wrong[:SHOWN])}{' ...' if wrong[SHOWN:] else ''}"
         raise ProgramEndedError(message)
 
 
 def _after(last: Sequence[str], late: str, wrong: list[str]) -> Iterator[str]:
-    """Tell of the last case what the program did after its answer."""
+    """Tell of the last case, or of the description where that came last, what the program did after its answer."""
     if late:
-        yield from (f"{name}: after its answer: {late}" for name in last)
-        wrong += last
+        yield from [f"{name}: after its answer: {late}" for name in last] or [f"after its description: {late}"]
+        wrong += last or ["the description"]
 
 
 class _Conversation:
@@ -123,9 +123,10 @@ class _Conversation:
         program = self._started()
         try:
             return self._within(self.limits.call_seconds * len(calls), lambda: program.calls(calls))
-        except UnaskedError as error:  # the fault of the request before
+        except UnaskedError as error:  # the fault of the request before, unless a program that was asked nothing else does the same
+            answered = self.calls(calls)
             self.unasked = str(error)
-            return self.calls(calls)
+            return answered
 
     def look(self) -> None:
         """See whether the program said something, or ended, since its last answer."""

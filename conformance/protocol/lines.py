@@ -19,6 +19,14 @@ VERSION = 1
 LARGEST_LINE = 256 << 20
 WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1, "uint8": 1, "bool": 1}
 SHOWN = 60
+#: What a line says, by what it is, and where another is due: a program that is asked to compute has described itself before.
+SAID = {
+    "describe_reply": "a description of the program",
+    "call_reply": "answers to calls",
+    "describe_request": "a request",
+    "call_request": "a request",
+}
+OTHERWISE = {**SAID, "describe_reply": "a second description of the program"}
 
 
 @functools.cache
@@ -35,11 +43,24 @@ def message(kind: str, line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         why = f": {error}" if isinstance(error, strict_json.NumberError) else ""
         raise ProtocolError(f"a line must be one JSON object, got {_shown(line)}{why}") from error  # noqa: TRY003, EM102  the line is the reason
+    other = None if wrong is None else next((name for name in SAID if _schema(name).wrong(said) is None), None)
+    if other is not None:
+        reason = f"the line must hold {SAID[kind]}, got {OTHERWISE[other]}"
+        raise ProtocolError(reason)
     if wrong is not None:
         where = "/".join(map(str, wrong.absolute_path)) or "the line"
         reason = f"{' '.join(where.split())[:200]} must obey {kind} of the schema: {' '.join(wrong.message.split())[:200]}"
         raise ProtocolError(reason)
     return dict(said)
+
+
+def describes(held: bytes) -> bool:
+    """Whether what can be read begins with a line on which a program describes itself."""
+    try:
+        message("describe_reply", held.partition(b"\n")[0])
+    except ProtocolError:
+        return False
+    return True
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

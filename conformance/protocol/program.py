@@ -26,6 +26,7 @@ PATIENCE = 0.5
 #: Of the id of a request: an integer of any language holds it.
 ID_BITS = 31
 UNASKED = "sent an answer that nobody asked for"
+AGAIN = "described itself again, which nobody asked for"
 
 
 def split(command: str) -> list[str]:
@@ -67,8 +68,9 @@ class Program:
 
     def verify_quiet(self) -> None:
         """Raise where the program says something, or has ended, without being asked; what it does until the next request is such too."""
-        if self._held():
-            self._lost(f"it {UNASKED}", UnaskedError)
+        held = self._held()
+        if held:
+            self._lost(f"it {AGAIN if lines.describes(held) else UNASKED}", UnaskedError)
         if self.popen.poll() is not None:
             raise UnaskedError(self._end())
         self.unread = UnaskedError
@@ -96,10 +98,11 @@ class Program:
     def _ask(self, kind: str, request: Mapping[str, object]) -> dict[str, Any]:
         line = lines.line(request)
         self._write(line)
+        said = self._read(len(line))
         try:
-            reply = lines.message(kind, self._read(len(line)))
+            reply = lines.message(kind, said)
         except ProtocolError as error:
-            self._lost(str(error))
+            self._lost(str(error), self.unread if lines.describes(said) else ProgramEndedError)
         if reply["id"] != request["id"]:
             self._lost(f"a reply must carry the id of its request, got another: it {UNASKED}", self.unread)
         self.unread = ProgramEndedError

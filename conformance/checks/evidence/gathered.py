@@ -93,8 +93,8 @@ class Gathered:
             alike=tuple(name.split("/", 1)[-1] for name in self.open if name not in self.unnoticed),
             covered=covered(operations()[self.task.operation], [checked.vector for checked in golden]),
         )
-        if self.ended:
-            return replace(evidence, missing=(self.ended,))
+        if self.ended:  # nothing was looked for that shows the others
+            return replace(evidence, missing=(self.ended,), alike=())
         return missing(evidence, self.checked, self.level, first=self.task.first, exhausted=self.exhausted)
 
     def _exclude(self) -> None:

@@ -88,7 +88,8 @@ def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
     waived = sum(isinstance(result.outcome, Waived) for result in report.results)
     if waived:
         yield "waived", counted(waived, "check fails as the known deviations say", "checks fail as the known deviations say")
-    yield from _not_excluded(rows, several=several, verbose=verbose)
+    cut = {_of(each) for each in lacking if each.missing == (INTERRUPTED,)}  # nothing was looked for that shows other mistakes
+    yield from _not_excluded([row for row in rows if _of(row) not in cut], several=several, verbose=verbose)
 
 
 def _conforming(rows: Sequence[Coverage], *, several: bool, smoke: bool) -> Iterator[Said]:
