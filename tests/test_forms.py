@@ -20,6 +20,8 @@ from refimpl.schemes import mrope
 HALF = {"layout": "half", "direction": "positive"}
 COLUMN = {"call": "f(num_heads, key_tokens)", "positions": "from_zero", "slopes": "paper", "form": "column", "max_bias": 8.0}
 
+ONE_AXIS = {"axes": "(batch head) query key", "rows": "each", "slopes": "paper", "max_bias": 8.0}
+
 
 def turned(x: Any, cos: Any, sin: Any) -> Any:
     """Turn pairs (j, j + d/2) by tables with one column for each pair."""
@@ -128,6 +130,24 @@ def heads_and_keys(num_heads: int, keys: int) -> Any:
     return row_for_all_queries(num_heads, keys)[0, :, 0]
 
 
+def sequences_with_heads(queries: Any, keys: Any, num_heads: int) -> Any:
+    """Return a bias whose sequences and heads lie on one axis, as Bloom and Falcon add it to their logits."""
+    slopes = np.array(slope_list(num_heads))[None, :, None, None]
+    return (slopes * (keys[:, None, None, :] - queries[:, None, :, None])).reshape(-1, queries.shape[1], keys.shape[1])
+
+
+def rows_of_sequences(keys: Any, num_heads: int) -> Any:
+    return sequences_with_heads(np.zeros((len(keys), 1)), keys, num_heads)
+
+
+def of_a_mask(num_heads: int, keys: int) -> Any:
+    return rows_of_sequences(np.cumsum(np.ones((1, keys)), axis=-1) - 1, num_heads)
+
+
+def of_two_masks(num_heads: int, keys: int) -> Any:
+    return rows_of_sequences(np.cumsum(np.ones((2, keys)), axis=-1) - 1, num_heads)
+
+
 def offset_only(x: Any, start: int, base: float) -> Any:
     assert isinstance(start, int)
     return by_position(x, start + np.arange(x.shape[2]), base)
@@ -209,6 +229,11 @@ FORMS = {
     "a list": "'alibi.slopes', slope_list, slopes='paper', max_bias=8.0",
     "slopes to broadcast": "'alibi.slopes', slopes_to_broadcast, slopes='paper', max_bias=8.0",
     "a row to broadcast": "'alibi.bias', row_for_all_queries, **COLUMN",
+    "sequences with heads": "'alibi.bias', sequences_with_heads, **ONE_AXIS, form='row', "
+    "call='f(query_positions, key_positions, num_heads)'",
+    "rows of sequences with heads": "'alibi.bias', rows_of_sequences, **ONE_AXIS, call='f(key_positions, num_heads)', form='column', "
+    "queries='at_end'",
+    "one sequence with heads": "'alibi.bias', of_a_mask, **COLUMN",
     "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
     "a grid": "'axial_rope.rotate', on_grid, **HALF, call='f(x, height, width)', positions='grid', order='block', base=10_000.0, "
     "axes=equal_halves",
@@ -308,6 +333,30 @@ def test_code_that_is_right_but_for_its_axes_or_tables_is_told_what_to_declare(d
     assert fix.replace('"', "'") in diagnosis.fix.replace('"', "'")
 
 
+@pytest.mark.parametrize(
+    ("declared", "right"),
+    [
+        ("tiled, **HALF, tables='repeated', rows='shared'", "tiled"),
+        ("repeated, layout='interleaved', direction='positive', tables='tiled'", "repeated"),
+        ("lambda q, k, c, s: (tiled(q, c, s), tiled(k, c, s)), **HALF, tables='repeated', call='f(q, k, cos, sin)'", "tiled"),
+    ],
+)
+def test_tables_that_are_declared_the_other_way_round_are_told_beside_the_mistake(declared: str, right: str, tmp_path: Path) -> None:
+    diagnoses = judged(tmp_path, f"adapter.implements('rope.apply', {declared})").diagnoses.values()
+
+    assert diagnoses
+    assert all(each.fix.endswith(f'or, where it is meant so, add tables="{right}" to implements("rope.apply", ...)') for each in diagnoses)
+
+
+def test_sequences_and_heads_in_one_axis_are_told_to_be_declared(tmp_path: Path) -> None:
+    declared = "form='row', slopes='paper', max_bias=8.0, rows='each', call='f(query_positions, key_positions, num_heads)'"
+    report = judged(tmp_path, f"adapter.implements('alibi.bias', sequences_with_heads, {declared})")
+
+    wrong = [result.outcome for result in report.results if result.convicts]
+    assert wrong
+    assert all("declare axes='(batch head) query key' in implements" in str(outcome) for outcome in wrong)
+
+
 TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive')"
 
 
@@ -343,6 +392,8 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
     [
         ("'rope.tables', of_columns_once, tables='repeated'", "cos must have two columns for each pair, which tables='repeated'"),
         ("'rope.apply', turned, **HALF, tables='tiled'", "are there two columns for each pair, which tables='tiled'"),
+        ("'rope.tables', of_columns_twice, tables='repeated'", "got columns that are tiled: declare tables='tiled'"),
+        ("'alibi.bias', of_two_masks, **COLUMN", "that of one sequence where positions are one row, got 2 in shape ("),
         ("'alibi.bias', heads_and_keys, **COLUMN", "result must have axes ([batch] head query key), got shape ("),
     ],
 )
