@@ -10,7 +10,7 @@ import pytest
 import posenc
 from conformance import Adapter, assert_conforms
 from conformance.adapt.adapter import AdapterError
-from conformance.calls.outcomes import Passed, Report
+from conformance.calls.outcomes import Errored, Passed, Report, unanswered
 from conformance.calls.status import Status
 from conformance.isolate import targets
 from conformance.isolate.targets import TargetError
@@ -400,6 +400,21 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
 def test_tables_that_code_has_not_and_axes_that_it_lacks_are_faults_of_the_adapter(declared: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="can't be judged: .*" + re.escape(told)):
         judged(tmp_path, f"adapter.implements({declared})")
+
+
+@pytest.mark.parametrize(
+    ("message", "library"),
+    [
+        ("AttributeError: 'Tensor' object has no attribute 'astype' (mine.py:7 in f)", "numpy"),
+        ("TypeError: unsupported operand type(s) for *: 'Tensor' and 'jaxlib._jax.ArrayImpl' (mine.py:7 in f)", "jax"),
+        ("TypeError: 'ArrayImpl' object does not support item assignment (mine.py:7 in f)", "numpy"),
+    ],
+)
+def test_code_that_no_call_gets_past_for_arrays_of_another_library_is_told_which_to_declare(message: str, library: str) -> None:
+    fault = unanswered([Errored(message), Errored(message)])
+
+    assert fault is not None
+    assert fault.message.endswith(f'; if it takes arrays of {library}, declare Adapter(..., framework="{library}")')
 
 
 def test_a_name_that_is_not_defined_is_told_without_what_an_adapter_declares(tmp_path: Path) -> None:

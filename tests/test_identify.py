@@ -514,6 +514,48 @@ def test_a_library_that_only_the_function_imports_is_seen() -> None:
     assert inside.guessed(identify_functions.rope) == "numpy"
 
 
+NAMING = "import numpy as np\nimport torch\n\ndef own(x, positions):\n    {}\n\ndef helper(x):\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "helper", "library"),
+    [
+        ("return np.cos(x)", "torch.cos(x)", "numpy"),
+        ("return torch.cos(x)", "np.cos(x)", "torch"),
+        ("return torch.from_numpy(np.cos(x))", "x", "torch"),
+        ("return helper(x)", "np.cos(x)", "numpy"),
+        ("return [np.cos(each) for each in x]", "torch.cos(x)", "numpy"),
+        ("return x", "np.cos(x)", "torch"),
+    ],
+)
+def test_the_library_that_a_function_names_goes_before_those_of_its_file(body: str, helper: str, library: str) -> None:
+    pytest.importorskip("torch")
+    namespace: dict[str, Any] = {}
+    exec(NAMING.format(body, helper), namespace)  # noqa: S102  a function of another module
+
+    assert inside.guessed(namespace["own"]) == library
+
+
+@pytest.mark.parametrize(
+    ("body", "asked", "library"),
+    [
+        ("return x.astype(np.float32)", "torch", "numpy"),
+        ("raise TypeError(\"unsupported operand type(s) for *: 'Tensor' and 'jaxlib._jax.ArrayImpl'\")", "torch", "jax"),
+        ("return x.unsqueeze(0)", "numpy", "torch"),
+    ],
+)
+def test_code_that_gets_arrays_of_another_library_than_its_own_is_told_which_to_ask_for(
+    body: str, asked: str, library: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "mixed.py").write_text(f"import numpy as np\nimport torch\n\ndef rope(x, positions):\n    {body}\n")
+
+    status, _, err = command(capsys, f"{tmp_path / 'mixed.py'}:rope", "--framework", asked)
+
+    assert status == 2
+    assert err.endswith(f": arrays of {asked} were given; add --framework {library} if it takes those of {library}\n")
+
+
 def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = """
         from conformance import Adapter
