@@ -512,9 +512,9 @@ def test_a_function_is_told_its_own_arguments(operation: str, function: Any, dec
 
 def test_no_call_is_suggested_that_would_be_refused() -> None:
     adapter = Adapter("mine")
-    adapter.implements("rope.rotate", lambda x, cos, sin: (x, cos, sin), **HALF)
+    adapter.implements("rope.rotate", lambda x, cos: (x, cos), **HALF)
 
-    with pytest.raises(TargetError, match=r"or be called as it is, which call='f\(\.\.\.\)' declares, got x, cos, sin$"):
+    with pytest.raises(TargetError, match=r"or be called as it is, which call='f\(\.\.\.\)' declares, got x, cos$"):
         targets.verify(adapter)
 
 
@@ -537,6 +537,26 @@ def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any
 
     told = rf"\(test_forms.py:\d+\) must .*, or be called as it is, such as implements\(.*, call='{re.escape(call)}'{also}\)"
     with pytest.raises(TargetError, match=told):
+        targets.verify(adapter)
+
+
+@pytest.mark.parametrize(
+    ("operation", "function", "suggested"),
+    [
+        ("rope.rotate_query_key", lambda q, k, positions: (q, k, positions), "'rope.rotate', call='f(q, k, positions)'"),
+        ("rope.rotate_query_key", lambda q, k, positions=None: (q, k, positions), "'rope.rotate', call='f(q, k, positions)'"),
+        ("rope.rotate_query_key", lambda q, k, start=0: (q, k, start), "'rope.rotate', call='f(q, k, offset)', positions='consecutive'"),
+        ("rope.rotate_query_key", lambda q, k, cos, sin: (q, k, cos, sin), "'rope.apply', call='f(q, k, cos, sin)'"),
+        ("rope.rotate", lambda x, cos, sin: (x, cos, sin), "'rope.apply', call='f(x, cos, sin)'"),
+        ("rope.tables", lambda x, position_ids: (x, position_ids), "'rope.tables', call='f(like, positions)'"),
+        ("rope.frequencies", lambda dim, end: (dim, end), "'rope.tables', call='f(head_dim, tokens)', positions='from_zero'"),
+    ],
+)
+def test_a_call_is_suggested_that_narrows_nothing_of_the_operation_that_takes_it(operation: str, function: Any, suggested: str) -> None:
+    adapter = Adapter("mine")
+    adapter.implements(operation, function)
+
+    with pytest.raises(TargetError, match=re.escape(f"or be called as it is, such as implements({suggested})")):
         targets.verify(adapter)
 
 
