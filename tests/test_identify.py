@@ -36,7 +36,7 @@ FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores and a matrix are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
 #: Sums with bits, or with the rows of a table that is given: no call of these is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"binary.add", "learned.add", "none.rotate", "temperature.scale", "temperature.log_scale"}
+UNTRIED = {"binary.add", "learned.add", "none.rotate"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
@@ -219,6 +219,10 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("alibi_with_mask", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "code", "form": "row", "num_heads": 8}),
         ("of_the_paper", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "paper", "form": "row", "num_heads": 8}),
         ("of_the_code", {"operation": "alibi.slopes", "max_bias": 8.0, "slopes": "code", "num_heads": 8}),
+        ("steps_of_8192", {"operation": "temperature.scale", "floor_scale": 8_192, "attn_scale": 0.1, "shift": 1}),
+        ("steps_of_10000", {"operation": "temperature.scale", "floor_scale": 10_000, "attn_scale": 0.25, "shift": 0}),
+        ("beyond_training", {"operation": "temperature.log_scale", "original_length": 3_000}),
+        ("softer_and_softer", {"operation": None}),
         ("learned_power", {"operation": "kerple.bias", "form": "power"}),
         ("alibi_in_half_masked", {"operation": None, "max_bias": 8.0, "slopes": "code", "form": "row"}),
         (
@@ -359,7 +363,7 @@ PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
     "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
-    "alibi_with_mask", "first_rows", "short_table", "bias",
+    "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_8192", "steps_of_10000", "beyond_training",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.kinds import look
 from conformance.identify.plans import SPELLED
 from conformance.identify.probe import Exchange, Probe, others
+from conformance.spec.choices import candidates, obeys
 from conformance.spec.declarations import operations
 
 #: How many calls must be answered alike for a setting to change nothing.
@@ -97,7 +98,9 @@ class _Asking:
         if parameter.kind is bool:
             return (True, False)
         own = self.identity.parameters.get(name)
-        known = [value for value in others(role(name)) if value != self.probe.settings.get(role(name))]
+        usual = others(role(name))
+        taken = [value for value in usual if obeys(parameter, value)] or (candidates(parameter) if usual else ())
+        known = [value for value in taken if value != self.probe.settings.get(role(name))]
         return tuple(value for value in known if own is None or not own.holds(value))[:1]
 
     def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
