@@ -18,6 +18,8 @@ from conformance.run import check
 from refimpl.schemes import mrope
 
 HALF = {"layout": "half", "direction": "positive"}
+WAVES = {"layout": "interleaved", "direction": "positive"}
+PAPER = {"base": 10_000.0, "spacing": "paper", "scale": 1.0, "odd": "error"}
 COLUMN = {"call": "f(num_heads, key_tokens)", "positions": "from_zero", "slopes": "paper", "form": "column", "max_bias": 8.0}
 
 ONE_AXIS = {"axes": "(batch head) query key", "rows": "each", "slopes": "paper", "max_bias": 8.0}
@@ -148,6 +150,47 @@ def of_two_masks(num_heads: int, keys: int) -> Any:
     return rows_of_sequences(np.cumsum(np.ones((2, keys)), axis=-1) - 1, num_heads)
 
 
+def cached_twice(q: Any, k: Any, cos_cache: Any, sin_cache: Any, position_ids: Any) -> Any:
+    cos, sin = cos_cache[position_ids][:, None], sin_cache[position_ids][:, None]
+    return tiled(q, cos, sin), tiled(k, cos, sin)
+
+
+def both_by_waves(q: Any, k: Any, freqs_cis: Any) -> Any:
+    return waves(q, freqs_cis), waves(k, freqs_cis)
+
+
+def both_by_position(q: Any, k: Any, position_ids: Any, theta: float) -> Any:
+    return by_position(q, position_ids, theta), by_position(k, position_ids, theta)
+
+
+def sinusoids(length: int, d_model: int) -> Any:
+    """Return the table that the paper's code registers as a buffer."""
+    table = np.zeros((length, d_model))
+    table[:, ::2], table[:, 1::2] = np.sin(angles := angles_of(np.arange(length), d_model)), np.cos(angles)
+    return table.astype(np.float32)
+
+
+def angles_of(positions: Any, width: int) -> Any:
+    return positions[..., None] / 10_000.0 ** (np.arange(0, width, 2) / width)
+
+
+def timesteps(t: Any, channels: int) -> Any:
+    angles = angles_of(t, channels)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=-1).astype(np.float32)
+
+
+def with_sinusoids(x: Any) -> Any:
+    return (x + sinusoids(x.shape[1], x.shape[2])).astype(x.dtype)
+
+
+def looked_up(positions: Any, weight: Any) -> Any:
+    return weight[positions]
+
+
+def bits_of(positions: Any, bits: int) -> Any:
+    return positions[:, None] >> np.arange(bits) & 1
+
+
 def offset_only(x: Any, start: int, base: float) -> Any:
     assert isinstance(start, int)
     return by_position(x, start + np.arange(x.shape[2]), base)
@@ -214,6 +257,15 @@ FORMS = {
     "caches": "'rope.apply', cached, **HALF, call='f(x, cos_cache, sin_cache, position_ids, interleaved=0)'",
     "a cache for one row": "'rope.apply', cached_row, **HALF, call='f(x, cos_cache, sin_cache, position_ids)', rows='shared'",
     "one cache": "'rope.apply', one_cache, **HALF, call='f(x, cos_sin_cache, position_ids)'",
+    "caches of columns twice": "'rope.apply', cached_twice, **HALF, call='f(q, k, cos_cache, sin_cache, position_ids)', tables='tiled'",
+    "queries and keys by complex tables": "'rope.apply', both_by_waves, **WAVES, call='f(q, k, freqs_cis=waves)'",
+    "queries and keys by positions": "'rope.rotate', both_by_position, **HALF, call='f(q, k, positions, base)', rows='each'",
+    "a table of sinusoids": "'sinusoidal.encode', sinusoids, **PAPER, call='f(tokens, dim)', positions='from_zero', layout='interleaved'",
+    "time steps": "'sinusoidal.encode', timesteps, **PAPER, call='f(positions, channels=dim)', layout='halves'",
+    "a sum with sinusoids": "'sinusoidal.add', with_sinusoids, **PAPER, call='f(x)', positions='from_zero', layout='interleaved', "
+    "embedding_scale='none'",
+    "rows of a table": "'learned.encode', looked_up, call='f(positions, weight=table)', offset=0, outside='raise', lowest=0",
+    "bits": "'binary.encode', bits_of, call='f(positions, bits)', lowest=0",
     "queries and keys": "'rope.apply', both, **HALF, call='f(q, k, cos, sin)', tables='tiled', rows='each'",
     "heads last": "'rope.rotate', before_heads, **HALF, call='f(x, positions, theta=base)', axes='batch token head head_dim'",
     "tokens first": "'rope.rotate', tokens_first, **HALF, call='f(q, k, positions, base)', axes='token batch head head_dim'",
