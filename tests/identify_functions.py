@@ -330,6 +330,23 @@ def alibi_in_half_masked(seq_len):
     return np.where(np.tri(seq_len, dtype=bool), alibi(seq_len, seq_len), -65504.0)
 
 
+def steps_of_8192(cache_position):
+    """Return what Llama 4 multiplies queries by, as it is broadcast over them."""
+    return (np.log1p(np.floor((cache_position + 1.0) / 8192)) * 0.1 + 1.0).reshape(1, -1, 1, 1)
+
+
+def steps_of_10000(position_ids, floor_scale=10_000):
+    return 1 + 0.25 * np.log(1 + position_ids // floor_scale)
+
+
+def beyond_training(positions):
+    return np.maximum(1.0, np.log(np.maximum(positions, 0) + 1.0) / np.log(3000))
+
+
+def softer_and_softer(positions):
+    return 0.43 * np.log(positions + 2.0)
+
+
 def learned_power(q_pos, k_pos, r1, r2):
     distance = np.abs(q_pos[:, None] - k_pos).astype(float)
     return -r1[:, None, None] * distance ** r2[:, None, None]

@@ -10,7 +10,7 @@ import pytest
 import posenc
 from conformance import Adapter, assert_conforms
 from conformance.adapt.adapter import AdapterError
-from conformance.calls.outcomes import Passed, Report
+from conformance.calls.outcomes import Errored, Passed, Report, unanswered
 from conformance.calls.status import Status
 from conformance.isolate import targets
 from conformance.isolate.targets import TargetError
@@ -18,7 +18,11 @@ from conformance.run import check
 from refimpl.schemes import mrope
 
 HALF = {"layout": "half", "direction": "positive"}
+WAVES = {"layout": "interleaved", "direction": "positive"}
+PAPER = {"base": 10_000.0, "spacing": "paper", "scale": 1.0, "odd": "error"}
 COLUMN = {"call": "f(num_heads, key_tokens)", "positions": "from_zero", "slopes": "paper", "form": "column", "max_bias": 8.0}
+
+ONE_AXIS = {"axes": "(batch head) query key", "rows": "each", "slopes": "paper", "max_bias": 8.0}
 
 
 def turned(x: Any, cos: Any, sin: Any) -> Any:
@@ -128,6 +132,65 @@ def heads_and_keys(num_heads: int, keys: int) -> Any:
     return row_for_all_queries(num_heads, keys)[0, :, 0]
 
 
+def sequences_with_heads(queries: Any, keys: Any, num_heads: int) -> Any:
+    """Return a bias whose sequences and heads lie on one axis, as Bloom and Falcon add it to their logits."""
+    slopes = np.array(slope_list(num_heads))[None, :, None, None]
+    return (slopes * (keys[:, None, None, :] - queries[:, None, :, None])).reshape(-1, queries.shape[1], keys.shape[1])
+
+
+def rows_of_sequences(keys: Any, num_heads: int) -> Any:
+    return sequences_with_heads(np.zeros((len(keys), 1)), keys, num_heads)
+
+
+def of_a_mask(num_heads: int, keys: int) -> Any:
+    return rows_of_sequences(np.cumsum(np.ones((1, keys)), axis=-1) - 1, num_heads)
+
+
+def of_two_masks(num_heads: int, keys: int) -> Any:
+    return rows_of_sequences(np.cumsum(np.ones((2, keys)), axis=-1) - 1, num_heads)
+
+
+def cached_twice(q: Any, k: Any, cos_cache: Any, sin_cache: Any, position_ids: Any) -> Any:
+    cos, sin = cos_cache[position_ids][:, None], sin_cache[position_ids][:, None]
+    return tiled(q, cos, sin), tiled(k, cos, sin)
+
+
+def both_by_waves(q: Any, k: Any, freqs_cis: Any) -> Any:
+    return waves(q, freqs_cis), waves(k, freqs_cis)
+
+
+def both_by_position(q: Any, k: Any, position_ids: Any, theta: float) -> Any:
+    return by_position(q, position_ids, theta), by_position(k, position_ids, theta)
+
+
+def sinusoids(length: int, d_model: int) -> Any:
+    """Return the table that the paper's code registers as a buffer."""
+    table = np.zeros((length, d_model))
+    table[:, ::2], table[:, 1::2] = np.sin(angles := angles_of(np.arange(length), d_model)), np.cos(angles)
+    return table.astype(np.float32)
+
+
+def angles_of(positions: Any, width: int) -> Any:
+    return positions[..., None] / 10_000.0 ** (np.arange(0, width, 2) / width)
+
+
+def timesteps(t: Any, channels: int) -> Any:
+    angles = angles_of(t, channels)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=-1).astype(np.float32)
+
+
+def with_sinusoids(x: Any) -> Any:
+    return (x + sinusoids(x.shape[1], x.shape[2])).astype(x.dtype)
+
+
+def looked_up(positions: Any, weight: Any) -> Any:
+    return weight[positions]
+
+
+def bits_of(positions: Any, bits: int) -> Any:
+    return positions[:, None] >> np.arange(bits) & 1
+
+
 def offset_only(x: Any, start: int, base: float) -> Any:
     assert isinstance(start, int)
     return by_position(x, start + np.arange(x.shape[2]), base)
@@ -194,6 +257,15 @@ FORMS = {
     "caches": "'rope.apply', cached, **HALF, call='f(x, cos_cache, sin_cache, position_ids, interleaved=0)'",
     "a cache for one row": "'rope.apply', cached_row, **HALF, call='f(x, cos_cache, sin_cache, position_ids)', rows='shared'",
     "one cache": "'rope.apply', one_cache, **HALF, call='f(x, cos_sin_cache, position_ids)'",
+    "caches of columns twice": "'rope.apply', cached_twice, **HALF, call='f(q, k, cos_cache, sin_cache, position_ids)', tables='tiled'",
+    "queries and keys by complex tables": "'rope.apply', both_by_waves, **WAVES, call='f(q, k, freqs_cis=waves)'",
+    "queries and keys by positions": "'rope.rotate', both_by_position, **HALF, call='f(q, k, positions, base)', rows='each'",
+    "a table of sinusoids": "'sinusoidal.encode', sinusoids, **PAPER, call='f(tokens, dim)', positions='from_zero', layout='interleaved'",
+    "time steps": "'sinusoidal.encode', timesteps, **PAPER, call='f(positions, channels=dim)', layout='halves'",
+    "a sum with sinusoids": "'sinusoidal.add', with_sinusoids, **PAPER, call='f(x)', positions='from_zero', layout='interleaved', "
+    "embedding_scale='none'",
+    "rows of a table": "'learned.encode', looked_up, call='f(positions, weight=table)', offset=0, outside='raise', lowest=0",
+    "bits": "'binary.encode', bits_of, call='f(positions, bits)', lowest=0",
     "queries and keys": "'rope.apply', both, **HALF, call='f(q, k, cos, sin)', tables='tiled', rows='each'",
     "heads last": "'rope.rotate', before_heads, **HALF, call='f(x, positions, theta=base)', axes='batch token head head_dim'",
     "tokens first": "'rope.rotate', tokens_first, **HALF, call='f(q, k, positions, base)', axes='token batch head head_dim'",
@@ -209,6 +281,11 @@ FORMS = {
     "a list": "'alibi.slopes', slope_list, slopes='paper', max_bias=8.0",
     "slopes to broadcast": "'alibi.slopes', slopes_to_broadcast, slopes='paper', max_bias=8.0",
     "a row to broadcast": "'alibi.bias', row_for_all_queries, **COLUMN",
+    "sequences with heads": "'alibi.bias', sequences_with_heads, **ONE_AXIS, form='row', "
+    "call='f(query_positions, key_positions, num_heads)'",
+    "rows of sequences with heads": "'alibi.bias', rows_of_sequences, **ONE_AXIS, call='f(key_positions, num_heads)', form='column', "
+    "queries='at_end'",
+    "one sequence with heads": "'alibi.bias', of_a_mask, **COLUMN",
     "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
     "a grid": "'axial_rope.rotate', on_grid, **HALF, call='f(x, height, width)', positions='grid', order='block', base=10_000.0, "
     "axes=equal_halves",
@@ -308,6 +385,30 @@ def test_code_that_is_right_but_for_its_axes_or_tables_is_told_what_to_declare(d
     assert fix.replace('"', "'") in diagnosis.fix.replace('"', "'")
 
 
+@pytest.mark.parametrize(
+    ("declared", "right"),
+    [
+        ("tiled, **HALF, tables='repeated', rows='shared'", "tiled"),
+        ("repeated, layout='interleaved', direction='positive', tables='tiled'", "repeated"),
+        ("lambda q, k, c, s: (tiled(q, c, s), tiled(k, c, s)), **HALF, tables='repeated', call='f(q, k, cos, sin)'", "tiled"),
+    ],
+)
+def test_tables_that_are_declared_the_other_way_round_are_told_beside_the_mistake(declared: str, right: str, tmp_path: Path) -> None:
+    diagnoses = judged(tmp_path, f"adapter.implements('rope.apply', {declared})").diagnoses.values()
+
+    assert diagnoses
+    assert all(each.fix.endswith(f'or, where it is meant so, add tables="{right}" to implements("rope.apply", ...)') for each in diagnoses)
+
+
+def test_sequences_and_heads_in_one_axis_are_told_to_be_declared(tmp_path: Path) -> None:
+    declared = "form='row', slopes='paper', max_bias=8.0, rows='each', call='f(query_positions, key_positions, num_heads)'"
+    report = judged(tmp_path, f"adapter.implements('alibi.bias', sequences_with_heads, {declared})")
+
+    wrong = [result.outcome for result in report.results if result.convicts]
+    assert wrong
+    assert all("declare axes='(batch head) query key' in implements" in str(outcome) for outcome in wrong)
+
+
 TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive')"
 
 
@@ -343,12 +444,29 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
     [
         ("'rope.tables', of_columns_once, tables='repeated'", "cos must have two columns for each pair, which tables='repeated'"),
         ("'rope.apply', turned, **HALF, tables='tiled'", "are there two columns for each pair, which tables='tiled'"),
+        ("'rope.tables', of_columns_twice, tables='repeated'", "got columns that are tiled: declare tables='tiled'"),
+        ("'alibi.bias', of_two_masks, **COLUMN", "that of one sequence where positions are one row, got 2 in shape ("),
         ("'alibi.bias', heads_and_keys, **COLUMN", "result must have axes ([batch] head query key), got shape ("),
     ],
 )
 def test_tables_that_code_has_not_and_axes_that_it_lacks_are_faults_of_the_adapter(declared: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="can't be judged: .*" + re.escape(told)):
         judged(tmp_path, f"adapter.implements({declared})")
+
+
+@pytest.mark.parametrize(
+    ("message", "library"),
+    [
+        ("AttributeError: 'Tensor' object has no attribute 'astype' (mine.py:7 in f)", "numpy"),
+        ("TypeError: unsupported operand type(s) for *: 'Tensor' and 'jaxlib._jax.ArrayImpl' (mine.py:7 in f)", "jax"),
+        ("TypeError: 'ArrayImpl' object does not support item assignment (mine.py:7 in f)", "numpy"),
+    ],
+)
+def test_code_that_no_call_gets_past_for_arrays_of_another_library_is_told_which_to_declare(message: str, library: str) -> None:
+    fault = unanswered([Errored(message), Errored(message)])
+
+    assert fault is not None
+    assert fault.message.endswith(f'; if it takes arrays of {library}, declare Adapter(..., framework="{library}")')
 
 
 def test_a_name_that_is_not_defined_is_told_without_what_an_adapter_declares(tmp_path: Path) -> None:
@@ -446,9 +564,9 @@ def test_a_function_is_told_its_own_arguments(operation: str, function: Any, dec
 
 def test_no_call_is_suggested_that_would_be_refused() -> None:
     adapter = Adapter("mine")
-    adapter.implements("rope.rotate", lambda x, cos, sin: (x, cos, sin), **HALF)
+    adapter.implements("rope.rotate", lambda x, cos: (x, cos), **HALF)
 
-    with pytest.raises(TargetError, match=r"or be called as it is, which call='f\(\.\.\.\)' declares, got x, cos, sin$"):
+    with pytest.raises(TargetError, match=r"or be called as it is, which call='f\(\.\.\.\)' declares, got x, cos$"):
         targets.verify(adapter)
 
 
@@ -471,6 +589,26 @@ def test_a_function_that_is_called_otherwise_is_told_how_to_say_so(function: Any
 
     told = rf"\(test_forms.py:\d+\) must .*, or be called as it is, such as implements\(.*, call='{re.escape(call)}'{also}\)"
     with pytest.raises(TargetError, match=told):
+        targets.verify(adapter)
+
+
+@pytest.mark.parametrize(
+    ("operation", "function", "suggested"),
+    [
+        ("rope.rotate_query_key", lambda q, k, positions: (q, k, positions), "'rope.rotate', call='f(q, k, positions)'"),
+        ("rope.rotate_query_key", lambda q, k, positions=None: (q, k, positions), "'rope.rotate', call='f(q, k, positions)'"),
+        ("rope.rotate_query_key", lambda q, k, start=0: (q, k, start), "'rope.rotate', call='f(q, k, offset)', positions='consecutive'"),
+        ("rope.rotate_query_key", lambda q, k, cos, sin: (q, k, cos, sin), "'rope.apply', call='f(q, k, cos, sin)'"),
+        ("rope.rotate", lambda x, cos, sin: (x, cos, sin), "'rope.apply', call='f(x, cos, sin)'"),
+        ("rope.tables", lambda x, position_ids: (x, position_ids), "'rope.tables', call='f(like, positions)'"),
+        ("rope.frequencies", lambda dim, end: (dim, end), "'rope.tables', call='f(head_dim, tokens)', positions='from_zero'"),
+    ],
+)
+def test_a_call_is_suggested_that_narrows_nothing_of_the_operation_that_takes_it(operation: str, function: Any, suggested: str) -> None:
+    adapter = Adapter("mine")
+    adapter.implements(operation, function)
+
+    with pytest.raises(TargetError, match=re.escape(f"or be called as it is, such as implements({suggested})")):
         targets.verify(adapter)
 
 

@@ -36,7 +36,7 @@ FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores and a matrix are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
 #: Sums with bits, or with the rows of a table that is given: no call of these is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"binary.add", "learned.add", "mrope.positions", "none.rotate", "temperature.scale", "temperature.log_scale"}
+UNTRIED = {"binary.add", "learned.add", "mrope.positions", "none.rotate"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
@@ -219,6 +219,10 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("alibi_with_mask", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "code", "form": "row", "num_heads": 8}),
         ("of_the_paper", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "paper", "form": "row", "num_heads": 8}),
         ("of_the_code", {"operation": "alibi.slopes", "max_bias": 8.0, "slopes": "code", "num_heads": 8}),
+        ("steps_of_8192", {"operation": "temperature.scale", "floor_scale": 8_192, "attn_scale": 0.1, "shift": 1}),
+        ("steps_of_10000", {"operation": "temperature.scale", "floor_scale": 10_000, "attn_scale": 0.25, "shift": 0}),
+        ("beyond_training", {"operation": "temperature.log_scale", "original_length": 3_000}),
+        ("softer_and_softer", {"operation": None}),
         ("learned_power", {"operation": "kerple.bias", "form": "power"}),
         ("alibi_in_half_masked", {"operation": None, "max_bias": 8.0, "slopes": "code", "form": "row"}),
         (
@@ -359,7 +363,7 @@ PASTED = (
     "rope", "tokens_before_heads", "from_an_offset", "queries_and_keys", "some_channels", "last_channels", "counted_from_one",
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
     "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
-    "alibi_with_mask", "first_rows", "short_table", "bias",
+    "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_8192", "steps_of_10000", "beyond_training",
 )  # fmt: skip
 
 
@@ -512,6 +516,48 @@ def test_a_library_that_only_the_function_imports_is_seen() -> None:
 
     assert inside.guessed(namespace["rope"]) == "torch"
     assert inside.guessed(identify_functions.rope) == "numpy"
+
+
+NAMING = "import numpy as np\nimport torch\n\ndef own(x, positions):\n    {}\n\ndef helper(x):\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "helper", "library"),
+    [
+        ("return np.cos(x)", "torch.cos(x)", "numpy"),
+        ("return torch.cos(x)", "np.cos(x)", "torch"),
+        ("return torch.from_numpy(np.cos(x))", "x", "torch"),
+        ("return helper(x)", "np.cos(x)", "numpy"),
+        ("return [np.cos(each) for each in x]", "torch.cos(x)", "numpy"),
+        ("return x", "np.cos(x)", "torch"),
+    ],
+)
+def test_the_library_that_a_function_names_goes_before_those_of_its_file(body: str, helper: str, library: str) -> None:
+    pytest.importorskip("torch")
+    namespace: dict[str, Any] = {}
+    exec(NAMING.format(body, helper), namespace)  # noqa: S102  a function of another module
+
+    assert inside.guessed(namespace["own"]) == library
+
+
+@pytest.mark.parametrize(
+    ("body", "asked", "library"),
+    [
+        ("return x.astype(np.float32)", "torch", "numpy"),
+        ("raise TypeError(\"unsupported operand type(s) for *: 'Tensor' and 'jaxlib._jax.ArrayImpl'\")", "torch", "jax"),
+        ("return x.unsqueeze(0)", "numpy", "torch"),
+    ],
+)
+def test_code_that_gets_arrays_of_another_library_than_its_own_is_told_which_to_ask_for(
+    body: str, asked: str, library: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "mixed.py").write_text(f"import numpy as np\nimport torch\n\ndef rope(x, positions):\n    {body}\n")
+
+    status, _, err = command(capsys, f"{tmp_path / 'mixed.py'}:rope", "--framework", asked)
+
+    assert status == 2
+    assert err.endswith(f": arrays of {asked} were given; add --framework {library} if it takes those of {library}\n")
 
 
 def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

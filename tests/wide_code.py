@@ -37,6 +37,11 @@ def first_row(x: Array, positions: Array, **given: Any) -> Array:
     return plain.rotate(x, positions[0] if positions.ndim > 1 else positions, **given)
 
 
+def a_row_or_squares(x: Array, positions: Array, **given: Any) -> Array:
+    """Rotate by one row; sequences with rows of their own get every row, as where these are broadcast along the heads."""
+    return plain.rotate(x, positions, **given) if positions.ndim == 1 else np.concatenate([x, x], axis=1)
+
+
 def table(positions: Array, *, dim: int, **_: Any) -> Array:
     """Return rows of a table of 500 positions, as a module keeps it; negative ones are its last."""
     angles = np.arange(500)[:, None] * np.exp(np.arange(0, dim, 2) * (-np.log(10000.0) / dim))

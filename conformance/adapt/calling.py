@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ UNFIT = re.compile(r"\) (takes|got|missing) .*argument|\) expected at most \d+ a
 FOREIGN = "numpy.ndarray"
 #: Which tables the rows of a cache hold.
 CACHES = {"cos_cache": ("cos",), "sin_cache": ("sin",), "cos_sin_cache": ("cos", "sin")}
+
+#: How many axes a bias of one sequence has.
+BIASED = 3
 
 #: The axis along which channels of a head lie.
 HEAD_DIM = "head_dim"
@@ -102,13 +106,14 @@ class Calling:
     def result(self, name: str, value: np.ndarray, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> np.ndarray:
         """Return a result with the axes of the operation; one that has others is left for the judge."""
         axes = self.operation.results[name]
+        sizes = {"head": fixed_size("head", parameters) or 0, **sizes}
         value = self._narrowed(axes, self._straight(axes, value, sizes))
         if self.form.tables != "pair":
             self._tell_tables(name, value, sizes, parameters)
         if name in ("cos", "sin"):
             value = self._paired(name, value)
         single = self.takes.rows == "each" and "[batch]" in axes and "batch" not in sizes and value.ndim == len(axes.split())
-        return self._spread(name, value[0] if single and value.shape[0] == 1 else value, sizes, parameters)
+        return self._spread(name, value[0] if single and value.shape[0] == 1 else value, sizes)
 
     def feature(self, name: str, values: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return the gradient in an array with the axes that the operation has."""
@@ -146,7 +151,7 @@ class Calling:
         keywords = {str(each.arg): _value(each.value, known) for each in call.keywords}
         return [_value(each, known) for each in call.args], keywords
 
-    def _spread(self, name: str, value: np.ndarray, sizes: Mapping[str, int], parameters: Mapping[str, object]) -> np.ndarray:
+    def _spread(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> np.ndarray:
         """Return what attention broadcasts as it is added: without axes of length 1 that the operation lacks, with a row for each query."""
         axes = self.operation.results[name]
         names = re.sub(r"\[batch\]", "batch" if "batch" in sizes else "", axes).split()
@@ -159,9 +164,21 @@ class Calling:
         if axis_names(axes, value.ndim) is None:
             message = f"{name} must have axes ({axes}), got shape {value.shape}"
             raise MisfitError(message)
-        heads = sizes.get("head", fixed_size("head", parameters))
-        of_keys = value.shape[-3:] == (heads, 1, sizes["key"])
+        self._tell_sequences(name, value, sizes)
+        of_keys = value.shape[-3:] == (sizes["head"], 1, sizes["key"])
         return np.broadcast_to(value, (*value.shape[:-2], sizes["query"], sizes["key"])) if of_keys else value
+
+    def _tell_sequences(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> None:
+        """Refuse biases of several sequences where one is asked for, and those that lie in one axis with the heads, undeclared."""
+        heads, batch, lying = sizes["head"], sizes.get("batch", 1), math.prod(value.shape[:-2])
+        if "batch" not in sizes and lying > heads > 0 == lying % heads:
+            got = f"{lying // heads} in shape {value.shape}"
+            message = f"{name} must be that of one sequence where positions are one row, got {got}: return one"
+            raise MisfitError(message)
+        if "batch" in sizes and value.ndim == BIASED and lying == batch * heads:
+            declare = "declare axes='(batch head) query key' in implements"
+            message = f"{name} must have axes (batch head query key), got sequences and heads in one, shape {value.shape}: {declare}"
+            raise MisfitError(message)
 
     def _parts(self, returned: Any, given: Mapping[str, Any]) -> list[Any]:
         names = ["query", "key"] if self.form.side else list(self.operation.results)
@@ -197,11 +214,11 @@ class Calling:
     def _made(self, role: str, arrays: Named) -> np.ndarray:
         """Return one argument; a cache holds all rows of a table from the last to the first."""
         if role in CACHES:
-            tables = [self._columns(arrays[name]) for name in CACHES[role]]
+            tables = [self._columns(arrays[name], arrays) for name in CACHES[role]]
             return np.concatenate([table.reshape(-1, table.shape[-1])[::-1] for table in tables], axis=-1)
         if role in self.operation.arrays:
             value = self._laid(self.operation.arrays[role], self._widened(self.operation.arrays[role], arrays[role]))
-            return self._columns(value) if role in ("cos", "sin") else value
+            return self._columns(value, arrays) if role in ("cos", "sin") else value
         return self._derived(role, arrays)
 
     def _derived(self, role: str, arrays: Named) -> np.ndarray:
@@ -218,9 +235,9 @@ class Calling:
                 return np.ascontiguousarray(arrays["positions"][..., ("rows", "columns").index(role)])
         return np.zeros((1, 1))  # like
 
-    def _columns(self, table: np.ndarray) -> np.ndarray:
-        """Return a table with one column for each pair as the code wants it."""
-        if self.form.tables == "pair":
+    def _columns(self, table: np.ndarray, arrays: Named) -> np.ndarray:
+        """Return a table as the code wants it; one that has two columns for each pair comes of a diagnosis, which tries it so."""
+        if self.form.tables == "pair" or table.shape[-1] == arrays["x"].shape[-1]:
             return table
         return np.concatenate([table, table], axis=-1) if self.form.tables == "tiled" else np.repeat(table, 2, axis=-1)
 
@@ -239,11 +256,13 @@ class Calling:
         if self.form.tables == "pair" or table.ndim == 0 or table.shape[-1] % 2:
             return table
         half = table.shape[-1] // 2
-        once, again = (table[..., :half], table[..., half:]) if self.form.tables == "tiled" else (table[..., ::2], table[..., 1::2])
-        if not np.array_equal(once, again, equal_nan=True):
-            message = f"{name} must hold each column twice, {self.form.tables}, as its adapter declares, got columns that differ"
+        twice = {"tiled": (table[..., :half], table[..., half:]), "repeated": (table[..., ::2], table[..., 1::2])}
+        right = [tables for tables, (once, again) in twice.items() if np.array_equal(once, again, equal_nan=True)]
+        if self.form.tables not in right:
+            got = f"columns that are {right[0]}: declare tables={right[0]!r}" if right else "columns that differ"
+            message = f"{name} must hold each column twice, {self.form.tables}, as its adapter declares, got {got}"
             raise MisfitError(message)
-        return once
+        return twice[self.form.tables][0]
 
     def _widened(self, axes: str, values: np.ndarray, scale: float = 1.0) -> np.ndarray:
         """Return an array with the channels that don't turn beside those that do: unlike numbers that every dtype holds exactly."""
@@ -285,9 +304,13 @@ class Calling:
             if groups is None or values.ndim != len(groups):
                 continue
             flat = [index for group in groups for index in group]
+            if any(names[index] not in sizes for group in groups if group[1:] for index in group):
+                continue
+            known = zip(groups, values.shape, strict=True)
+            lengths = ([sizes[names[each]] for each in group] if group[1:] else [size] for group, size in known)
             try:
-                apart = values if len(flat) == values.ndim else values.reshape([sizes[names[index]] for index in flat])
-            except (KeyError, ValueError):
+                apart = values.reshape([*chain.from_iterable(lengths)])
+            except ValueError:
                 return values
             return np.transpose(apart, np.argsort(flat).tolist())
         return values

@@ -15,6 +15,8 @@ from refimpl.spec import Operation
 VARIADIC = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 #: Where modules and layers have the function that is called, behind a ``__call__`` which hands all on.
 INNER = ("forward", "call")
+#: Roles of cosines and sines, which stand for no other array.
+TABLES = ("cos", "sin", "waves")
 #: What counts how long an axis of another name is, or which rows a table has.
 COUNTS = {"num_heads": ("head", "query_head"), "max_distance": ("row",)}
 
@@ -81,40 +83,62 @@ def untold(operation: Operation, call: str, fixed: Collection[str]) -> list[str]
 
 
 def _is_another(argument: inspect.Parameter, array: str, others: Collection[str]) -> bool:
-    """Whether what stands in an array's place is a number, or by its name one of the others that a function gets."""
+    """Whether what stands in an array's place is a number, or by its name a table, or one of the others that a function gets."""
     from conformance.adapt.words import roles
 
     if isinstance(argument.default, int | float) or argument.annotation in (int, float, "int", "float"):
         return True
     found = {*roles(argument.name)}
-    return array not in found and not found.isdisjoint(others)
+    return array not in found and not found.isdisjoint({*others, *TABLES})
 
 
 def _as_it_is(operation: Operation, arguments: Collection[inspect.Parameter]) -> str:
-    """Return how to declare the call of such arguments, where their names say it and it says all that the operation needs."""
-    call = _written(operation, arguments)
-    if call is None:
-        return ", or be called as it is, which call='f(...)' declares"
-    counted = (COUNTED[role][0] for role in roles(call) if role in COUNTED and role not in operation.parameters)
-    known: tuple[Positions, ...] = ("any", next(counted, "from_zero"))
-    for positions in known:
-        if not any(nonsense(Form(call), operation, Takes(positions))):
-            also = "" if positions == "any" else f", positions={positions!r}"
-            return f", or be called as it is, such as implements({shown(operation.name)}, call={call!r}{also})"
-    return ""
+    """Return how to declare the call of such arguments, where their names say it and it says all that the operation needs.
+
+    Where that would narrow what is asked, another operation of the scheme that takes them as they are goes before.
+    """
+    from conformance.spec.declarations import operations
+
+    scheme, own = operation.name.partition(".")[0], _written(operation, arguments)
+    family = [operation, *(each for name, each in operations().items() if name.startswith(f"{scheme}.") and each.arrays)]
+    calls = [(each, call) for each in family if (call := _written(each, arguments, whole=True)) is not None]
+    calls = calls if own is None else [(operation, own), *calls, (operation, own)]
+    asked: list[tuple[Operation, str, Positions]] = [(each, call, "any") for each, call in calls]
+    asked += [(each, call, _counting(each, call)) for each, call in calls[own is not None :]]
+    unsaid = ", or be called as it is, which call='f(...)' declares" if own is None else ""
+    return next((_such_as(*one) for one in asked if _fits(*one)), unsaid)
 
 
-def _written(operation: Operation, arguments: Collection[inspect.Parameter]) -> str | None:
-    """Return a call of such arguments, as their names suggest it; those of unknown names take the arrays, or numbers, that are left."""
+def _counting(operation: Operation, call: str) -> Positions:
+    """Return which positions a call has that doesn't name them."""
+    return next((COUNTED[role][0] for role in roles(call) if role in COUNTED and role not in operation.parameters), "from_zero")
+
+
+def _fits(operation: Operation, call: str, positions: Positions) -> bool:
+    return not any(nonsense(Form(call), operation, Takes(positions)))
+
+
+def _such_as(operation: Operation, call: str, positions: Positions) -> str:
+    also = "" if positions == "any" else f", positions={positions!r}"
+    return f", or be called as it is, such as implements({shown(operation.name)}, call={call!r}{also})"
+
+
+def _written(operation: Operation, arguments: Collection[inspect.Parameter], *, whole: bool = False) -> str | None:
+    """Return a call of such arguments, as their names suggest it; those of unknown names take the arrays, or numbers, that are left.
+
+    The ``whole`` of it has a place for every name that means something, and for no unknown one.
+    """
     from conformance.adapt import words
 
     kinds, said, by_name = inspect.Parameter, list[str](), False
     named = known(operation)
     found = {each.name: each.name if each.name in named else _role(each.name, operation) for each in arguments}
-    left = [name for name in operation.arrays or operation.parameters if name not in found.values()]
+    if not whole and "x" not in operation.arrays and "cos" in operation.results:  # a maker of tables takes vectors for their dtype
+        found |= {name: "like" for name, role in found.items() if role is None and name in words.PROBED["x"].split()}
+    left = [] if whole else [name for name in operation.arrays or operation.parameters if name not in found.values()]
     for each in arguments:
-        role = found[each.name]
-        if role is None and each.default is kinds.empty and each.kind not in VARIADIC:
+        role, required = found[each.name], each.default is kinds.empty and each.kind not in VARIADIC
+        if role is None and (required or (whole and words.roles(each.name))):
             if not left or words.roles(each.name):  # it means what no call of this operation has
                 return None
             role = left.pop(0)
@@ -128,7 +152,8 @@ def _role(name: str, operation: Operation) -> str | None:
     """Return what of a call an argument is by its name."""
     from conformance.adapt.words import alike, roles
 
-    array = next((role for role in roles(name) if role in known(operation)), None)
+    named = known(operation)
+    array = next((role for role in roles(name) if role in named), None)
     return array or next((each for each in operation.parameters if alike(name, each)), None)
 
 

@@ -10,7 +10,7 @@ ARRAYS: Mapping[str, str] = {
     "q": "q query queries xq query_states q_embed query_layer",
     "k": "k key keys xk key_states key_layer",
     "v": "v value values xv value_states value_layer",
-    "positions": "positions position_ids pos position input_pos p t pid idx indices timesteps seq times",
+    "positions": "positions position_ids pos position input_pos cache_position p t pid idx indices timesteps seq times",
     "offset": "offset start_pos start past_length past_key_values_length input_offset start_index",
     "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
     "key_positions": "key_positions k_positions k_pos key_position positions_k memory_position kpos key_pos",

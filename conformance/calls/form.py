@@ -161,7 +161,7 @@ def order(declared: str, axes: str) -> list[list[int]] | None:
     names = axes.replace("[", "").replace("]", "").split()
     plain = names if {"query", "key"} <= set(names) else [_plain(name) for name in names]
     every = [(grouped or single).split() for grouped, single in GROUP.findall(declared)]
-    groups = every if "batch" in plain else [group for group in every if group != ["batch"]]
+    groups = every if "batch" in plain else [rest for group in every if (rest := [word for word in group if word != "batch"])]
     words = [word for group in groups for word in group]
     if "batch" in plain and "batch" not in words:
         groups, words = [["batch"], *groups], ["batch", *words]

@@ -137,6 +137,8 @@ UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|Impo
 #: What they say of code that can't run whatever it is given.
 UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
+#: What they say of arrays that code for another library is given.
+FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' object is not callable|ArrayImpl' object does not")
 
 
 def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
@@ -148,8 +150,14 @@ def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
         return None
     if faults:
         return faults[0]
-    hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {KNOBS}"
+    hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {_for_others(raised[0].message) or KNOBS}"
     return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{hint}")
+
+
+def _for_others(message: str) -> str:
+    """Return what to declare where code names arrays that it is given as none of its own; nothing where it doesn't."""
+    library = "jax" if "Tensor" in message and "jax" in message else "numpy"
+    return f'if it takes arrays of {library}, declare Adapter(..., framework="{library}")' if FOREIGN.search(message) else ""
 
 
 @dataclass(frozen=True)

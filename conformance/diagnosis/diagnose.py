@@ -106,7 +106,7 @@ def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | N
     declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
     if declared is None:
         return found
-    return replace(found, fix=f"{found.fix}; or, where it shall do no more, {declared.fix}")
+    return replace(found, fix=f"{found.fix}; or, where it is meant so, {declared.fix}")
 
 
 def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:

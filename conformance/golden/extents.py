@@ -159,7 +159,8 @@ def any_extent(operation: Operation, rng: Generator) -> Extent:
     groups = [count for count in range(1, sizes["heads"] + 1) if sizes["heads"] % count == 0]
     runs = ("counted", "shuffled", "late", "rows", "one side")[int(rng.integers(5))]
     width, group = int(rng.choice(WIDTHS)), int(rng.choice(groups))
-    return Extent(**{**sizes, "keys": max(sizes["keys"], 2)}, width=width, group=group, runs=runs, causal=bool(rng.integers(2)))
+    batch, heads, tokens, keys = (sizes[axis] for axis in UP_TO)
+    return Extent(batch, heads, tokens, max(keys, 2), width=width, group=group, runs=runs, causal=bool(rng.integers(2)))
 
 
 def _plans(operation: Operation) -> Plans:

@@ -82,7 +82,7 @@ def tuned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray]) -
 
 def _significand(values: np.ndarray) -> np.ndarray:
     """Return numbers between 1 and 2 in magnitude, with all their bits."""
-    return 2.0 * np.frexp(values)[0]
+    return np.asarray(2.0 * np.frexp(values)[0])
 
 
 def _live(width: int, rng: Generator) -> int:

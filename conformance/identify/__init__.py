@@ -28,7 +28,7 @@ FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What an exception names where arrays of NumPy, or of another library, came to code for others.
-OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object")}
+OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object", "Tensor' and '", "ArrayImpl")}
 #: Where an exception came from, whose file may have the name of a library.
 PLACE = re.compile(r" \([^()]*:\d+ in [^()]*\)")
 NONE = ", got None"
@@ -163,7 +163,8 @@ def _other_arrays(found: Found) -> str:
     reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
     if not any(words in reason for reason in reasons for words in OTHERS[library == "numpy"]):
         return ""
-    other = "torch" if library == "numpy" else "numpy"
+    jax = library != "jax" and any("jax" in reason for reason in reasons)
+    other = "jax" if jax else "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"
 
 

@@ -15,6 +15,7 @@ from conformance.identify.following import role
 from conformance.identify.grids import Grid
 from conformance.identify.plans import Plan
 from conformance.identify.probe import Probe
+from conformance.identify.scales import Scale
 from conformance.identify.turns import Turns
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
@@ -80,6 +81,8 @@ def _laid(identity: Identity, operation: Operation) -> Words | None:
         return _words(axes=AXES[view.order], rows="each" if view.rows else "")
     if isinstance(view, Encoding):
         return _encoding(view, identity)
+    if isinstance(view, Scale):
+        return {} if view.shaped else None
     return _bias(view) if isinstance(view, Bias) else {}
 
 

@@ -13,10 +13,11 @@ from conformance.identify.asking import Refused
 from conformance.identify.biases import Bias, table_of
 from conformance.identify.findings import Identity
 from conformance.identify.grids import Grid
+from conformance.identify.scales import Scale
 from conformance.identify.turns import Turns
 from conformance.spec.declarations import operations
 
-View = Turns | Encoding | Bias | Grid
+View = Turns | Encoding | Bias | Grid | Scale
 #: The last token of a square bias that is built: a million pairs of a query and a key.
 SQUARE = 1_023
 #: What answers may differ by where sums go in another order; where numbers are read as others, they differ by quarters.
@@ -40,12 +41,14 @@ def takes(identity: Identity) -> Takes:
 def _positions(view: View) -> Positions:
     if isinstance(view, Turns):
         return "any" if view.positions == "only_zero" else view.positions
+    if isinstance(view, Scale) and view.consecutive:
+        return "consecutive"
     return "from_zero" if not isinstance(view, Grid) and view.counted else "any"
 
 
 def _takes_rows(view: View) -> bool:
     """Whether each sequence of a batch may have positions of its own: rows that are alike are answered as one is."""
-    if isinstance(view, Bias | Grid):
+    if isinstance(view, Bias | Grid | Scale):
         return view.takes_rows()
     if not isinstance(view, Turns) or view.probe.plan.given_tables or view.order == "token dim":
         return False

@@ -13,6 +13,7 @@ from conformance.identify.findings import LISTED, Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.grids import Grid
 from conformance.identify.probe import Probe
+from conformance.identify.scales import Scale
 from conformance.identify.turns import Turns
 from conformance.judge.reproduction import wrapped
 from conformance.spec.declarations import operations
@@ -152,6 +153,8 @@ class Declaration:
             places = "xp.broadcast_to(positions, (x.shape[0], *positions.shape[-2:]))" if view.rows else "positions"
             given = {"x": BEFORE.get(view.order, "{}").format("x"), "positions": places}
             return [f"return {AFTER.get(view.order, '{}').format(self.call(given), x='x')}"]
+        if isinstance(view, Scale):
+            return [f"return {self.call({})}.reshape(positions.shape)"]
         if view == LISTED:
             return [f"return xp.asarray({self.call({})})"]
         return self._bias(view) if isinstance(view, Bias) else [f"return {self.call({})}"]

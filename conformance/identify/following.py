@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.identify import grids
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.kinds import look
 from conformance.identify.plans import SPELLED
 from conformance.identify.probe import Exchange, Probe, others
+from conformance.spec.choices import candidates, obeys
 from conformance.spec.declarations import operations
 
 #: How many calls must be answered alike for a setting to change nothing.
@@ -30,10 +32,15 @@ def settings(identity: Identity, probe: Probe) -> tuple[Setting, ...]:
     exchanges: list[Exchange] = []
     traced = Probe(probe.strangers, probe.signature, probe.plan, probe.settings, probe.dtype, exchanges)
     try:
-        look(traced)
+        _look(identity, traced)
     except Refused:  # it answered before: nothing can be said of what it follows
         return ()
     return tuple(_Asking(identity, probe, exchanges[-REPLAYED:]).setting(name) for name in _parameters(identity))
+
+
+def _look(identity: Identity, probe: Probe) -> Identity:
+    """Return what a function is with other settings; of positions on several axes it is known how it is called."""
+    return grids.again(identity.view, probe) if isinstance(identity.view, grids.Grid) else look(probe)
 
 
 def restrictions(found: Sequence[Setting]) -> dict[str, object]:
@@ -97,7 +104,9 @@ class _Asking:
         if parameter.kind is bool:
             return (True, False)
         own = self.identity.parameters.get(name)
-        known = [value for value in others(role(name)) if value != self.probe.settings.get(role(name))]
+        usual = others(role(name))
+        taken = [value for value in usual if obeys(parameter, value)] or (candidates(parameter) if usual else ())
+        known = [value for value in taken if value != self.probe.settings.get(role(name))]
         return tuple(value for value in known if own is None or not own.holds(value))[:1]
 
     def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
@@ -109,7 +118,7 @@ class _Asking:
 
     def _looked(self, probe: Probe, name: str) -> Seen | None:
         try:
-            found = look(probe)
+            found = _look(self.identity, probe)
         except Refused:
             return None
         return found.parameters.get(name) if found.operation == self.identity.operation else None

@@ -2,9 +2,10 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -141,13 +142,30 @@ def _kind(value: object) -> str:
 
 
 def guessed(function: object) -> str:
-    """Return the library that the function's module, or the function itself, has imported, by whatever name."""
+    """Return the library that a function, or what it calls in its module, names by whatever name; else one that the module has imported."""
     inner = inspect.unwrap(function) if callable(function) else function
     names = getattr(inner, "__globals__", None) or vars(sys.modules.get(getattr(inner, "__module__", None) or type(inner).__module__, sys))
-    tops = {getattr(value, "__name__", "").split(".")[0] for value in list(names.values()) if inspect.ismodule(value)}
-    tops |= {(getattr(value, "__module__", None) or "").split(".")[0] for value in list(names.values()) if callable(value)}
-    tops |= {*getattr(getattr(inner, "__code__", None), "co_names", ())}
-    return next((framework for name, framework in IMPORTED.items() if name in tops), "numpy")
+    for used in (_used(getattr(inner, "__code__", None), names, set()), _tops(names.values())):
+        found = next((framework for name, framework in IMPORTED.items() if name in used), "numpy" if "numpy" in used else None)
+        if found is not None:
+            return found
+    return "numpy"
+
+
+def _used(code: object, names: Mapping[str, Any], known: set[object]) -> set[str]:
+    """Return the top modules of what code names, and what it imports itself."""
+    if not isinstance(code, CodeType) or code in known:
+        return set()
+    known.add(code)
+    values = [names[name] for name in code.co_names if name in names]
+    inner = [*code.co_consts, *(getattr(value, "__code__", None) for value in values if getattr(value, "__globals__", None) is names)]
+    return _tops(values).union(code.co_names, *(_used(each, names, known) for each in inner))
+
+
+def _tops(values: Iterable[Any]) -> set[str]:
+    """Return the top modules of values: of themselves, or where they were made."""
+    places = (getattr(value, "__name__" if inspect.ismodule(value) else "__module__", None) for value in [*values])
+    return {place.split(".")[0] for place in places if isinstance(place, str)}
 
 
 def _signature(function: Callable[..., Any]) -> dict[str, object]:

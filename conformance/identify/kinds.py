@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.adapt.words import roles
-from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, turns
+from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, scales, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.probe import FAR, FIRST, Probe
@@ -240,6 +240,9 @@ def _apply(probe: Probe) -> Identity:
 
 
 def _encode(probe: Probe) -> Identity:
+    scale = scales.identify(probe) if probe.plan.probed == ("positions",) and not probe.takes("width") else None
+    if scale is not None:
+        return scale
     try:
         encoding = additive.opened(probe)
     except Refused:

@@ -1,0 +1,93 @@
+"""Recover one number for each position, as what queries are multiplied by."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from conformance.identify.asking import Refused
+from conformance.identify.findings import Identity, Seen
+from conformance.identify.probe import Probe
+from conformance.identify.rules import giving, taking
+
+TOLERANCE = 4e-6
+FEW, APART = np.arange(5), np.array([0, 300_000])
+#: Where a step may begin, or a length may end, and the position before it.
+PLACES = np.unique([[0, end - 1, end] for power in range(20) for end in (1 << power, 3 << power)])
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A function as ``scale(positions)``, which is one number for each; ``shaped`` as the positions are.
+
+    ``consecutive`` says that it counts from the first position of a call, so that each is asked for alone.
+    """
+
+    probe: Probe
+    shaped: bool = True
+    counted: bool = False
+    consecutive: bool = False
+
+    def __call__(self, positions: np.ndarray) -> np.ndarray:
+        """Return the numbers, or raise ``Refused``."""
+        if self.consecutive and positions.size > 1:
+            return np.array([self(position[None])[0] for position in positions])
+        values = self.probe(positions=positions)
+        if len(values) != 1 or values[0].size != positions.size or (self.shaped and values[0].shape != positions.shape):
+            message = "it gives no number for each position"
+            raise Refused(message)
+        return values[0].reshape(positions.shape)
+
+    def reach(self, position: int) -> list[np.ndarray]:
+        """Return what a call gives that reaches a position."""
+        return [self(np.array([position]))]
+
+    def takes_rows(self) -> bool:
+        """Whether each sequence of a batch may have positions of its own."""
+        try:
+            return np.array_equal(self(np.stack([FEW, FEW + 3])), np.stack([self(FEW), self(FEW + 3)]))
+        except Refused:
+            return False
+
+
+def identify(probe: Probe) -> Identity | None:
+    """Return what gives one number for each position, nothing where it gives more."""
+    scale = _opened(probe)
+    if scale is None:
+        return None
+    value, candidates = scale(PLACES), taking("positions", axes=["[batch] token"])
+    if np.all(value == value[0]):
+        return Identity(None, f"the same number for each position: {value[0]:.6g}", view=scale)
+    end = _first_end(scale, value)
+    places = np.unique([*PLACES, *(count * size - 1 + step for count in (2, 3, 5) for size in (end, end + 1) for step in (0, 1))])
+    seen = scale(places)
+    for told in ({"floor_scale": end + shift, "shift": shift, "original_length": end} for shift in (0, 1)):
+        found = giving(candidates, {"positions": places}, seen, TOLERANCE * np.abs(seen), probe.settings, told)
+        if found is not None:
+            shown = {name: Seen(number) for name, number in told.items() if name in found.operation.parameters}
+            what = ", ".join(filter(None, [*(f"{name} {seen.value}" for name, seen in shown.items()), found.words]))
+            return Identity(found.operation.name, what, {**shown, **found.parameters}, (), found.notes, scale)
+    chosen = [0, 1, *np.searchsorted(PLACES, [4_096, 65_536, 524_288])]
+    listed = ", ".join(f"{value[index]:.6g} at {PLACES[index]}" for index in chosen)
+    return Identity(None, f"one number for each position, which queries may be multiplied by: {listed}", view=scale)
+
+
+def _first_end(scale: Scale, value: np.ndarray) -> int:
+    """Return the first position whose number is another than that of position 0."""
+    after = int(np.argmax(value != value[0]))
+    low, high = int(PLACES[after - 1]), int(PLACES[after])
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if scale(np.array([0, middle]))[1] != value[0] else (middle, high)
+    return high
+
+
+def _opened(probe: Probe) -> Scale | None:
+    for scale in (Scale(probe), Scale(probe, shaped=False)):
+        try:
+            numbers = scale(FEW)
+        except Refused:
+            continue
+        alone = replace(scale, consecutive=True)
+        counts = not np.allclose(scale(APART), alone(APART))
+        return None if not np.all(np.isfinite(numbers)) else alone if counts else scale
+    return None
