@@ -139,7 +139,7 @@ def picked(values: Sequence[int], at: Array) -> Array:
     """Return some of the integers, by their indices, in the shape and dtype of these."""
     xp = array_namespace(at)
     every = xp.asarray(list(values), dtype=at.dtype, device=device(at))
-    return xp.reshape(xp.take(every, xp.reshape(at, (-1,)), axis=0), at.shape)
+    return xp.reshape(xp.take(every, xp.reshape(at, (-1,))), at.shape)
 
 
 def outer(positions: Array, frequencies: Array) -> Array:

@@ -109,6 +109,17 @@ def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(
     assert isinstance(bloom[name].outcome, Passed)
 
 
+def test_transformers_begins_text_after_a_long_video_among_its_frames() -> None:
+    """A video of three steps in time, 50 positions apart, of two rows and columns: text stands at 101, 102 and so on (docs/findings.md)."""
+    torch, models = (pytest.importorskip(name) for name in ("torch", "conformance.adapters.transformers_mrope_positions"))
+    clip = {"text": (0,), "times": (3,), "heights": (2,), "widths": (2,), "tokens_per_second": 25, "seconds": 2.0}
+
+    places = models.by_qwen2_5_vl(torch.arange(14), **clip).tolist()
+
+    assert places[8:12] == [[100, row, column] for row in range(2) for column in range(2)]
+    assert places[12:] == [[2, 2, 2], [101, 101, 101]]
+
+
 def turned_by_equinox(session: Session, base: float) -> np.ndarray:
     parameters = {"head_dim": 8, "base": base, "layout": "half", "direction": "positive"}
     subject = session.subject(only(session, "rope.rotate", "equinox"), "float32", "float32")

@@ -153,7 +153,7 @@ def test_positions_may_have_a_batch() -> None:
 
 
 def test_a_layer_without_rotation_leaves_all_as_it_is() -> None:
-    whole, x = {**LLAMA, "no_rope_layers": [1, 0]}, features(16)
+    whole, x = {**LLAMA, "model_type": "smollm3", "no_rope_layers": [1, 0]}, features(16)
 
     assert config.rotate(whole, x, POSITIONS, layer=1) is x
     assert config.frequencies(whole, layer=1, like=LIKE).shape == (0,)

@@ -1,6 +1,7 @@
 """Reading a published configuration: what each kind of layers does, every decision with its key, and what is wrong."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from refimpl.configuration import scalings, spellings, temperatures
@@ -39,7 +40,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     rope = mapping(section, notes)
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
-    found = listed(section, count(section, notes), own, notes)
+    found = listed(read_by(section, model_type, own, notes), count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
     kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
@@ -47,6 +48,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     return Reading(model_type, kinds, tuple(notes.findings), longest)
 
 
+#: Keys that say which layers turn.
+UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
 ROTARY = (*spellings.BASE, *spellings.ROPE, *spellings.FRACTION, *spellings.ROTARY_DIM, "rope_ratio", "qk_rope_head_dim")
 
@@ -82,6 +85,17 @@ def verify_sections(rope: Section | None, model_type: str, own: Family, notes: N
         for key, value in rope.given(("mrope_section",)):
             rule = f"be left out: transformers reads it for model types with images only, not for {model_type}"
             notes.find("warning", "unread-sections", key, value, rule)
+
+
+def read_by(section: Section, model_type: str, own: Family, notes: Notes) -> Section:
+    """Return the section without what says which layers turn, where the code of a model type doesn't read it."""
+    if not is_known(model_type) or own.without_every is not None:
+        return section
+    for key, value in section.given(UNTURNED):
+        if value != []:
+            rule = f"be left out: transformers reads it for llama4 and smollm3, not for {model_type}"
+            notes.find("warning", "unread-layers", key, value, rule)
+    return replace(section, values={key: value for key, value in section.values.items() if key not in UNTURNED})
 
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
@@ -303,6 +317,9 @@ def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Note
     if switch is not None and type(switch) is not bool:
         notes.find("error", "bad-value", rope.name("mrope_interleaved"), switch, "be true or false")
         return (), ""
+    for other, beside in rope.given(("interleaved",)):
+        if switch is not None and beside != switch:
+            notes.find("warning", "two-orders", other, beside, f"be what mrope_interleaved is, beside it ({switch})")
     order = own.axes_order or ("interleaved" if switch else "contiguous")
     if switch is not None and switch != (order == "interleaved"):
         rule = f"be left out: transformers doesn't read it for this model type, whose pairs follow the axes {ORDERS[order]}"

@@ -137,6 +137,8 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
         elif rule is not None:
             reads = ", ".join(sorted(rule.reads())) or "none"
             notes.find("warning", "ignored-key", rope.name(key), value, f"be a key that {name} reads ({reads})")
+    if name == "ntk_alpha" and rope.get("factor") not in (None, 1):
+        notes.find("warning", "ignored-key", rope.name("factor"), rope.get("factor"), "be 1 beside alpha, which alone counts")
 
 
 def with_factor(name: str, section: Section, rope: Section, notes: Notes) -> Section:

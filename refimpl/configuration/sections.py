@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from refimpl.configuration import spellings
-from refimpl.configuration.findings import Notes
+from refimpl.configuration.findings import Notes, shown
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,30 @@ def language(configuration: Mapping[str, Any], notes: Notes) -> Section:
     for key in dict.fromkeys(path[0] for path in spellings.SECTIONS):
         if top.get(key) is not None and not isinstance(top.get(key), Mapping):
             notes.find("error", "no-mapping", key, top.get(key), "be a mapping")
-    for path in spellings.SECTIONS:
-        section: Section | None = top
-        for key in path:
-            section = section.below(key) if section else None
-        if section is not None:
-            _verify_outside(top, section, notes)
-            return section
-    return top
+    found = [section for path in spellings.SECTIONS if (section := _within(top, path)) is not None]
+    for other in found[1:]:
+        _verify_other(other, found[0], notes)
+    if not found:
+        return top
+    _verify_outside(top, found[0], notes)
+    return found[0]
+
+
+def _within(top: Section, path: tuple[str, ...]) -> Section | None:
+    """Return the section at the end of a way."""
+    section: Section | None = top
+    for key in path:
+        section = section.below(key) if section else None
+    return section
+
+
+def _verify_other(other: Section, section: Section, notes: Notes) -> None:
+    """Warn of what another section for a language model says otherwise than the one that counts."""
+    for key in sorted(spellings.READ & other.values.keys() & section.values.keys()):
+        value, counts = other.get(key), section.get(key)
+        if None not in (value, counts) and value != counts:
+            rule = f"be what {section.name(key)} is, which counts ({shown(counts)})"
+            notes.find("warning", "two-languages", other.name(key), value, rule)
 
 
 def _verify_outside(top: Section, section: Section, notes: Notes) -> None:
