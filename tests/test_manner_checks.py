@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from test_worker_manners import session, turning
 
+from conformance.calls.manner import swappable
 from conformance.calls.outcomes import Advisory, Errored, Failed, Passed
 from conformance.checks import golden_checks, manner_checks
 from conformance.in_process import InProcess
@@ -73,6 +74,84 @@ def test_the_right_gradient_passes_and_one_that_turns_the_wrong_way_fails() -> N
     assert rights
     assert all(isinstance(outcome, Passed) for outcome in rights)
     assert any(isinstance(outcome, Failed) for outcome in wrongs)
+
+
+def with_tables(torch: Any, backward: Callable[[Any, Any], Any], shared: dict[Any, Any] | None = None) -> Callable[..., Any]:
+    """Return a rotation whose backward pass gets the tables that the forward pass kept; ``shared`` ones are written into one buffer."""
+
+    class Forward(torch.autograd.Function):  # type: ignore[misc,name-defined]  # torch is imported when the test runs
+        @staticmethod
+        def forward(ctx: Any, x: Any, tables: Any) -> Any:
+            ctx.tables = tables if shared is None else shared.setdefault(tables.shape, torch.empty_like(tables)).copy_(tables)
+            return turned(x, *ctx.tables)
+
+        @staticmethod
+        def backward(ctx: Any, cotangent: Any) -> Any:
+            return backward(cotangent, ctx.tables), None
+
+    def turned(x: Any, cos: Any, sin: Any) -> Any:
+        first, second = x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
+        return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+    def rotate(x: Any, positions: Any, *, head_dim: int, base: float, direction: str, **_: Any) -> Any:
+        angles = positions.double()[..., None] * base ** (-2.0 * torch.arange(head_dim // 2).double() / head_dim)
+        angles = (angles[:, None] if positions.ndim > 1 else angles) * (1 if direction == "positive" else -1)
+        return Forward.apply(x, torch.stack([angles.cos(), angles.sin()]).to(x.dtype))
+
+    rotate.turned = turned  # type: ignore[attr-defined]
+    return rotate
+
+
+def test_gradients_that_another_call_or_pass_overwrites_are_convicted_and_others_are_not() -> None:
+    torch = pytest.importorskip("torch")
+    kept: dict[Any, Any] = {}
+    turned = with_tables(torch, lambda cotangent, _: cotangent).turned  # type: ignore[attr-defined]
+
+    def back(cotangent: Any, tables: Any) -> Any:
+        return turned(cotangent, tables[0], -tables[1])
+
+    def in_place(cotangent: Any, tables: Any) -> Any:
+        return turned(cotangent, tables[0], tables[1].neg_())
+
+    def into_one(cotangent: Any, tables: Any) -> Any:
+        return kept.setdefault(cotangent.shape, torch.empty_like(cotangent)).copy_(back(cotangent, tables))
+
+    right = gradients(with_tables(torch, back))
+    assert right
+    assert all(isinstance(outcome, Passed) for outcome in right)
+    for wrong in (with_tables(torch, back, {}), with_tables(torch, in_place), with_tables(torch, into_one)):
+        assert any(isinstance(outcome, Failed) for outcome in gradients(wrong))
+
+
+def test_an_exception_where_nothing_could_be_transposed_is_told_and_convicts_nobody() -> None:
+    torch = pytest.importorskip("torch")
+
+    def in_complex(x: Any, positions: Any, *, head_dim: int, base: float, direction: str, **_: Any) -> Any:
+        angles = positions.double()[..., None] * base ** (-2.0 * torch.arange(head_dim // 2).double() / head_dim)
+        angles = (angles[:, None] if positions.ndim > 1 else angles) * (1 if direction == "positive" else -1)
+        turned = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2)) * torch.polar(torch.ones_like(angles), angles)
+        return torch.view_as_real(turned).flatten(-2).to(x.dtype)
+
+    put, task, checked = drawn(session(in_complex, "torch", head_dim=8, layout="interleaved"))
+    alone = [each for each in checked if not any(map(swappable, each.vector.inputs.values()))]
+    told = [each.judgement.outcome for each in manner_checks.strided(put, task, alone)]
+    assert not [outcome for outcome in told if isinstance(outcome, Errored | Failed)]
+    assert any(isinstance(each, Advisory) and "every second element of larger ones (not contiguous)" in each.message for each in told)
+
+
+def test_one_token_s_result_that_the_next_call_overwrites_is_convicted() -> None:
+    kept: dict[Any, np.ndarray] = {}
+
+    def decoding(x: np.ndarray, positions: np.ndarray, **parameters: Any) -> np.ndarray:
+        turned = right.rotate(x, positions, **parameters)
+        if x.shape[2] > 1:
+            return turned
+        kept.setdefault((turned.shape, turned.dtype), np.empty_like(turned))[...] = turned
+        return kept[turned.shape, turned.dtype]
+
+    put, task, checked = drawn(session(decoding, **HALF))
+    told = [each.judgement.outcome for each in manner_checks.refilled(put, task, checked)]
+    assert any(isinstance(outcome, Failed) and "result changed" in outcome.message for outcome in told)
 
 
 def tracked(function: Callable[..., Any]) -> list[Any]:

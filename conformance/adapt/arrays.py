@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt.adapter import Unsupported
-from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED
+from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED, swappable
 
 #: Libraries whose arrays are places in memory, which a program lays out and shares.
 IN_MEMORY = ("numpy", "torch", "cupy")
@@ -119,7 +119,7 @@ class NumPy:
 
     def strided(self, array: Any) -> Any:
         """Return the same numbers as a view: as heads and tokens that were swapped have, else every second element of a larger array."""
-        if array.ndim > 2 and min(array.shape[-3:-1]) > 1:
+        if swappable(array):
             return array.swapaxes(-3, -2).copy().swapaxes(-3, -2)
         return self.library.repeat(array, 2, axis=-1)[..., ::2] if array.ndim else array
 

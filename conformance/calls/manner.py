@@ -62,6 +62,8 @@ class Manner:
         return cls(request.get("views", ""), request.get("repeats", 0), request.get("seconds", math.inf), **named)
 
 
+#: Heads and tokens are swapped before the channels.
+SWAPPED_AXES = 2
 #: How arrays are views: with heads and tokens swapped, or every second element; from the end to the start; of numbers that
 #: are there once; every second row, head and token, and the first channels, of a larger array; of what a gradient is asked for.
 SWAPPED, REVERSED, EXPANDED, PARTS, TRACKED = "swapped", "reversed", "expanded", "parts", "tracked"
@@ -72,8 +74,17 @@ WAYS = {
     PARTS: "its arrays were parts of larger ones (not contiguous)",
     TRACKED: "its arrays require a gradient, as in training",
 }
+#: What arrays are that can't be swapped, where others would be.
+STEPPED = "its arrays were every second element of larger ones (not contiguous)"
 #: What follows a way where only every second array is a view, the first or the second one: then no array has the strides of the next.
 TURNS = ("1", "2")
+
+
+def swappable(array: Any) -> bool:
+    """Whether an array has heads and tokens that can be swapped: else a view of it is every second element of a larger one."""
+    return bool(array.ndim > SWAPPED_AXES and min(array.shape[-3:-1]) > 1)
+
+
 PLAIN = Manner()
 TWICE = Manner(repeats=1)
 #: Often enough to meet one wrong answer in a thousand, for as long as a run can spare.

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle
+from itertools import chain, cycle
 
 import numpy as np
 
 from conformance.adapt.embedding import natural
-from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED, TURNS, Manner
+from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED, TURNS, Manner, swappable
 from conformance.calls.outcomes import Advisory, Passed, Result
 from conformance.calls.subject import Subject
 from conformance.calls.takes import Takes
@@ -79,7 +79,9 @@ def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterat
         return
     operation, takes = operations()[task.operation], task.takes
     natural_ones = _passed([each for each in checked if _as_it_is(operation, _call(each), takes)], len(checked))
-    for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _others(operation, call, takes)), start=1):
+    decoding = [each for each in natural_ones if _tokens(operation, each) == 1]
+    telling = (_telling(task, some, lambda call: _others(operation, call, takes)) for some in (natural_ones, decoding))
+    for number, (each, other) in enumerate(chain.from_iterable(telling), start=1):
         vector = replace(each.vector, id=f"{each.vector.id}-refilled-{number}")
         yield check(subject, task, vector, Manner(before=tuple(other.arrays.values())))
     for number, (each, other) in enumerate(_telling(task, natural_ones, lambda call: _between_ends(operation, call)), start=1):
@@ -87,6 +89,12 @@ def refilled(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterat
         golden_one = _golden(task, task.operation, other, identity, exposes)
         if golden_one is not None:
             yield check(subject, task, golden_one, Manner(before=tuple(each.vector.inputs.values())))
+
+
+def _tokens(operation: Operation, each: Checked) -> int:
+    """Return how many tokens a call has that are turned, encoded or asked with."""
+    names = ((operation.arrays[name], array) for name, array in each.vector.inputs.items() if is_position(name))
+    return min((array.shape[-2 if axes.endswith(" axis") else -1] for axes, array in names if array.ndim), default=0)
 
 
 def _telling(
@@ -245,7 +253,8 @@ def _passed(checked: Sequence[Checked], least: int = 1) -> list[Checked]:
     First come those with several heads, tokens and rows, then the largest. Where these are fewer than that, others follow.
     """
     plain = [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn and not each.vector.at]
-    plain.sort(key=lambda each: (_swappable(each), _axes(each), sum(array.size for array in each.vector.inputs.values())), reverse=True)
+    arrays = {each: each.vector.inputs.values() for each in plain}
+    plain.sort(key=lambda each: (sum(map(swappable, arrays[each])), _axes(each), sum(array.size for array in arrays[each])), reverse=True)
     kinds: dict[str, Checked] = {}
     for each in plain:
         kinds.setdefault(str([value for value in each.vector.parameters.values() if isinstance(value, str | bool)]), each)
@@ -267,8 +276,3 @@ def _unlike_rows(each: Checked) -> bool:
     """Whether rows of the batch have positions of their own."""
     every, placed = operations()[each.vector.operation].arrays, ((n, a) for n, a in each.vector.inputs.items() if is_position(n))
     return any(rows_of_their_own(every[name], array) and len(array) > 1 for name, array in placed)
-
-
-def _swappable(each: Checked) -> int:
-    """Return how many arrays have heads and tokens that can be swapped: some code reads other views rightly."""
-    return sum(array.ndim > 2 and min(array.shape[-3:-1]) > 1 for array in each.vector.inputs.values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from conformance.calls.manner import PLAIN, SWAPPED, Manner
+from conformance.calls.manner import PLAIN, STEPPED, SWAPPED, WAYS, Manner, swappable
 from conformance.calls.outcomes import (
     CONVICTIONS,
     FATAL,
@@ -131,10 +131,10 @@ def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, ma
     if isinstance(came, Unsupported):
         return Checked(task, vector, Judgement(came), manner=manner)
     if not isinstance(came, Reply):
-        return Checked(task, vector, _told(_failed(vector, came), manner), seconds=seconds, manner=manner)
+        return Checked(task, vector, _told(_failed(vector, came), manner, vector), seconds=seconds, manner=manner)
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
-    judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.takes.masked), manner)
+    judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.takes.masked), manner, vector)
     if (manner.unlike_plain or manner.repeats or vector.at) and not isinstance(judgement.outcome, Failed):
         judgement = _universal(judgement, task, came)
     return Checked(task, vector, judgement, came, seconds, manner)
@@ -151,15 +151,17 @@ def _universal(judgement: Judgement, task: Task, reply: Reply) -> Judgement:
     return Judgement(Failed(Reason.NOT_DETERMINISTIC, reply.unlike)) if reply.unlike else judgement
 
 
-def _told(judgement: Judgement, manner: Manner) -> Judgement:
+def _told(judgement: Judgement, manner: Manner, vector: Vector) -> Judgement:
     """Say of a failure how the call was made; an exception where arrays are views that few pass convicts nobody."""
     outcome = judgement.outcome
     if not manner.words or not isinstance(outcome, Failed | Errored):
         return judgement
-    if isinstance(outcome, Errored) and manner.views and not manner.views.startswith(SWAPPED):
-        return Judgement(Advisory(f"{outcome.message}; {manner.words}"))
+    transposed = manner.views.startswith(SWAPPED) and any(map(swappable, vector.inputs.values()))
+    words = manner.words if transposed else manner.words.replace(WAYS[SWAPPED], STEPPED)
+    if isinstance(outcome, Errored) and manner.views and not transposed:
+        return Judgement(Advisory(f"{outcome.message}; {words}"))
     declared = " (contiguous=True declares that it takes contiguous arrays only)" if isinstance(outcome, Errored) and manner.views else ""
-    return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; {manner.words}{declared}"))
+    return replace(judgement, outcome=replace(outcome, message=f"{outcome.message}; {words}{declared}"))
 
 
 def _failed(vector: Vector, outcome: Outcome) -> Judgement:
