@@ -125,6 +125,14 @@ def by_tokens(x, positions, base=10000.0):
     Grown.length = max(Grown.length, x.shape[-2])
     return rope(x, np.minimum(positions, Grown.length - 1), base)
 
+def by_farthest(x, positions, base=10000.0):
+    Grown.length = max(Grown.length, int(positions.max()))
+    return rope(x, positions / 4 if Grown.length >= 4096 else positions, base)
+
+def by_widest(x, positions, base=10000.0):
+    Grown.length = max(Grown.length, x.shape[-1])
+    return rope(x, positions, base ** (x.shape[-1] / Grown.length))
+
 def refusing(x, positions, base=10000.0):
     CALLS.append(1)
     if len(CALLS) > LIMIT:
@@ -146,7 +154,16 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str], name: str, *arguments
     return identified(folder, capsys, body, *arguments, signature="x, positions, base=10000.0", beside=f"{KEEPING}\nLIMIT = {limit}\n")
 
 
-@pytest.mark.parametrize(("name", "argument"), [("by_shape", " other positions,"), ("by_width", " other base,"), ("by_tokens", "")])
+KEPT_SHOWS = {
+    "by_shape": " other positions,",
+    "by_width": " other base,",
+    "by_tokens": "",
+    "by_farthest": " other positions,",
+    "by_widest": " other ",
+}
+
+
+@pytest.mark.parametrize(("name", "argument"), KEPT_SHOWS.items())
 def test_code_that_answers_with_what_it_kept_is_told_and_gets_no_adapter(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, argument: str
 ) -> None:

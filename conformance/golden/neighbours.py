@@ -27,6 +27,8 @@ KEPT: Mapping[str, Callable[[float], object]] = {"in four digits": "{:.4g}".form
 HALVES = range(8, 24)
 #: What a key that is sorted, or a sum, keeps of a list.
 REORDERED = "in another order"
+#: What a key that is made of the first entry doesn't hold.
+AT_END = "at its end"
 #: How many other values of a parameter are tried.
 TRIED = 3
 #: How many orders of a list of integers are looked at.
@@ -336,7 +338,7 @@ def _of_parameters(
     """Yield the call with every parameter that isn't declared in turn changed, and nearly the same where it is any number."""
     admits = restrictions.get(WHEN)
     for name, parameter in operation.parameters.items():
-        left = {f"{name} {words}": 1 for words in (*KEPT, REORDERED)} | {name: TRIED}
+        left = {f"{name} {words}": 1 for words in (*KEPT, REORDERED, AT_END)} | {name: TRIED}
         for told, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
             changed = {**call.parameters, name: value}
             if left[told] and not settled(told) and agree(changed) and (not callable(admits) or admits(changed)):
@@ -351,6 +353,7 @@ def _others(parameter: Parameter, value: object, restriction: object) -> Iterato
     if isinstance(value, tuple) and restriction is ...:
         orders = islice(permutations(value), ORDERS)
         yield from ((f"{parameter.name} {REORDERED}", order) for order in dict.fromkeys(orders) if order != value)
+        yield from ((f"{parameter.name} {AT_END}", (*value[:-1], last + 1)) for last in value[1:][-1:])
     if isinstance(value, float) and restriction is ...:
         for words, kept in KEPT.items():
             yield from ((f"{parameter.name} {words}", near) for near in nearly(value, kept) if obeys(parameter, near))

@@ -20,7 +20,7 @@ from conformance.identify.following import settings
 from conformance.identify.pasted import Checked, checked
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told
-from conformance.identify.steady import FROM_CALL_TO_CALL, HISTORY, unsteady
+from conformance.identify.steady import FROM_CALL_TO_CALL, HISTORY, Unsteady, unsteady
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
 
@@ -100,6 +100,8 @@ def _steadied(strangers: Strangers, told: Told) -> Told:
     """Return it with what changes the answers besides the calls."""
     found, checked = told.found, told.checked is not None and told.checked.conforms
     changing = unsteady(strangers, found.asked, found.before, checked=checked)
+    if changing is None and told.checked is not None and told.checked.remembers:
+        changing = Unsteady(HISTORY, "see what the check found")
     if changing is None:
         return told
     known = found.identity is not None and (found.identity.operation or found.identity.values_of)

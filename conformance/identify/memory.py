@@ -53,7 +53,29 @@ def neighbours(seen: Sequence[Exchange]) -> list[Neighbour]:
     answered = [each for each in seen if each.answered and not before_zero(each)]
     answered = [each for each in answered if _way(each) == _way(answered[-1])]
     wanted = itertools.chain(_of_settings(answered), _of_places(answered), _of_numbers(answered)) if answered else ()
-    return [each for index, (base, beside) in enumerate(wanted) for each in beside(_own(base, index))]
+    return [*_of_extremes(answered), *(each for index, (base, beside) in enumerate(wanted) for each in beside(_own(base, index)))]
+
+
+def _of_extremes(answered: Sequence[Exchange]) -> Iterator[Neighbour]:
+    """Yield the nearest call beside the farthest, the widest, the longest and the largest one: some code keeps the most that it has met.
+
+    They come first, so that the nearest one, asked for alone, has met none of them.
+    """
+    if answered:
+        nearest = min(answered, key=lambda each: (_farthest(each), _size(each)))
+        for what, most in {"positions": _farthest, "width": _width, "lengths": _tokens, "batches": _rows}.items():
+            beside = max(answered, key=most)
+            if most(beside) > most(nearest):
+                yield Neighbour(nearest, beside, what)
+
+
+def _farthest(exchange: Exchange) -> float:
+    return max((float(np.abs(value).max(initial=0)) for name, value in _given(exchange).items() if _placed(name, value)), default=0.0)
+
+
+def _width(exchange: Exchange) -> int:
+    width = max((value.shape[-1] for name, value in _given(exchange).items() if np.ndim(value) > 1 and not is_position(name)), default=0)
+    return max(width, int(exchange.probe.settings.get("width", 0)))
 
 
 def before_zero(exchange: Exchange) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Report
+from conformance.calls.outcomes import Failed, Reason, Report
 from conformance.calls.status import Status
 from conformance.isolate.targets import TargetError
 from conformance.run import check
@@ -17,11 +17,15 @@ LEVEL = "smoke"
 
 @dataclass(frozen=True)
 class Checked:
-    """Whether the adapter conforms, and the first thing that is wrong where it doesn't; ``refuted`` where that is what the check says."""
+    """Whether the adapter conforms, and the first thing that is wrong where it doesn't.
+
+    ``refuted`` where that is what the check says; ``remembers`` where answers are wrong after other calls.
+    """
 
     conforms: bool
     words: str
     refuted: bool = False
+    remembers: bool = False
 
 
 def checked(text: str, folder: Path, limits: Limits | None = None, *, late: Callable[[], bool] = lambda: False) -> Checked:
@@ -46,7 +50,8 @@ def checked(text: str, folder: Path, limits: Limits | None = None, *, late: Call
         return Checked(conforms=True, words=f"checked at level {LEVEL}: it conforms")
     if report.status not in (Status.NOT_JUDGED, Status.NOTHING_RAN):
         words = f"checked at level {LEVEL}: the function doesn't conform as that: {_first(report)}"
-        return Checked(conforms=False, words=words, refuted=True)
+        remembers = any(isinstance(each.outcome, Failed) and each.outcome.reason is Reason.HISTORY for each in report.results)
+        return Checked(conforms=False, words=words, refuted=True, remembers=remembers)
     return Checked(conforms=False, words=f"checked at level {LEVEL}: {report.status.words}")
 
 

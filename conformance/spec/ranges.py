@@ -92,7 +92,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
     "floor_scale": (8_192, 16_384, 49, 16, 4_096, 41, 1, 100, 65_536),
     "head_dim": WIDTHS,
-    "heights": ((2,), (3, 2), (30,), (1, 4), (2, 1, 3), (9, 2), (1, 36, 2)),
+    "heights": ((2,), (3, 2), (30,), (1, 4), (2, 1, 3), (9, 2), (1, 36, 2), (2, 2), (2, 2, 2), (1, 2, 2, 1, 3)),
     "high_freq_factor": (4.0, 1.25, 8.0, 32.0, 2.25),
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
     "low_freq_factor": (1.0, 2.0, 0.5, 3.5),
@@ -108,20 +108,21 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "original_length": (4_096, 512, 8_192, 32_768, 2_048, 16_384, 65_536, 131_072),
     "rotary_dim": ROTARY_WIDTHS,
     "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
-    "seconds": (1.0, 0.5, 2.0, 1.5, 0.625, 3.25, 0.0625),
+    "seconds": (1.0, 0.5, 2.0, 1.5, 0.625, 3.25, 0.0625, 1 / 3, 0.7, 1.4, 2 / 24),
     "sections": SECTIONS,
     "start_tokens": (0, 4, 256, 1, 2_048),
-    "text": ((4,), (15, 4), (201,), (0, 3), (1, 1, 1), (2_047, 9), (9, 257, 4)),
-    "times": ((1,), (1, 1), (4,), (3, 1), (1, 2, 1), (1, 4), (1, 1, 1)),
+    "text": ((4,), (15, 4), (201,), (0, 3), (1, 1, 1), (2_047, 9), (9, 257, 4), (0, 0), (2, 0, 0), (1, 0, 3, 0, 2)),
+    "times": ((1,), (1, 1), (4,), (3, 1), (1, 2, 1), (1, 4), (1, 1, 1), (120,), (2, 2), (2, 2, 2), (1, 3, 1, 2, 4)),
     "tokens_per_second": (1, 2, 25, 13),
     "turned_pairs": TURNED_PAIRS,
-    "widths": ((3,), (2, 5), (40,), (4, 1), (2, 3, 1), (3, 9), (36, 2, 1)),
+    "widths": ((3,), (2, 5), (40,), (4, 1), (2, 3, 1), (3, 9), (36, 2, 1), (3, 3), (2, 2, 2), (2, 1, 1, 4, 2)),
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
 #: Qwen3-Next, GPT-NeoX-20B; a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are
 #: more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
-#: diffusion; two frames of Qwen3-VL with their times as text, and a video and an image of Qwen2.5-Omni.
+#: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
+#: videos, or three images, side by side, five grids, and videos of 120 steps whose seconds no half precision holds.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {"head_dim": 128, "original_length": 4_096, "alpha": 1.0, "beta": 1.5, "low_freq_factor": 1.0, "high_freq_factor": 1.5, "factor": 16.0},
@@ -152,6 +153,11 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"dim": 256, "base": 10_000.0, "scale": 1_000.0},
     {"text": (9, 8), "times": (1, 1), "heights": (2, 2), "widths": (3, 3)},
     {"text": (15, 2), "times": (4, 1), "heights": (1, 2), "widths": (2, 3), "tokens_per_second": 25, "seconds": 0.5},
+    {"text": (4, 0), "times": (2, 2), "heights": (2, 2), "widths": (2, 2), "tokens_per_second": 1, "seconds": 1.0},
+    {"text": (3,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 2, "seconds": 2 / 24},
+    {"text": (1, 0, 3, 0, 2), "times": (1, 3, 1, 2, 4), "heights": (1, 2, 2, 1, 3), "widths": (2, 1, 1, 4, 2)},
+    {"text": (2, 0, 0), "times": (1, 1, 1), "heights": (2, 2, 2), "widths": (3, 3, 3)},
+    {"text": (5,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 1, "seconds": 1 / 3},
 )
 
 #: Sizes of axes that no parameter fixes: batches, heads, groups of query heads per key head, and tokens on both sides of vector widths,
