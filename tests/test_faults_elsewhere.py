@@ -221,8 +221,8 @@ def test_identify_says_that_calls_before_are_why_a_call_is_refused(tmp_path: Pat
 
     told = identified(tmp_path, capsys, source, status=1)
 
-    assert "answers depend on what was called before: f(x, positions) in float32 gave RuntimeError: once is enough" in told
-    assert "and then an answer" in told
+    assert "answers depend on what was called before: f(" in told
+    assert "RuntimeError: once is enough" in told
 
 
 def test_identify_tells_of_an_exception_that_comes_at_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,10 @@ from conformance.spec.declarations import operations
 #: Operations of which no call is tried as these declare them.
 UNTRIED = ("learned.encode", "attend")
 #: What no call that is made shows: positions below 0, numbers that count beside other settings only, far positions of a bias, rows of
-#: far distances.
+#: far distances, lists of integers in another order.
 UNSEEN = {
+    ("axial_rope.rotate", "axes known by its numbers sorted"),
+    ("mrope.rotate", "sections known by its numbers sorted"),
     ("rope.rotate", "argument 1 known by absolute values"),
     ("yarn.rotate", "mscale known by nothing"),
     ("longrope.rotate", "argument 3 known by its shape"),

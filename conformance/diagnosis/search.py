@@ -105,7 +105,8 @@ def _slopes(differences: Differences, values: np.ndarray, steps: np.ndarray) -> 
         above, below = differences(*(values + apart)), differences(*(values - apart))
         if above is None or below is None or above.shape != below.shape:
             return None
-        columns.append((above - below) / (2 * step))
+        with np.errstate(invalid="ignore"):  # what is infinite on both sides
+            columns.append((above - below) / (2 * step))
     slopes = np.stack(columns, axis=1)
     return slopes if np.isfinite(slopes).all() else None
 

@@ -150,7 +150,9 @@ def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[s
 def _exact(rows: np.ndarray) -> Identity | None:
     """Return the operation that gives whole numbers as wide as these."""
     for candidate in (known for known in taking("positions") if known.results.keys() & known.integers):
-        width = {candidate.results["result"].split()[1]: rows.shape[1]}
+        width = {axis: rows.shape[1] for axis in candidate.results["result"].split()[-1:] if axis in candidate.parameters}
+        if not width:
+            continue
         found = giving([candidate], {"positions": FIRST}, rows, WHOLE, {}, width)
         if found is not None:
             shown = {name: Seen(size) for name, size in width.items()}

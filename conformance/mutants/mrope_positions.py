@@ -21,7 +21,7 @@ INHERITED = (
 #: What befalls all positions, where it was met with several axes.
 MET = {
     "positions-ignored": ("https://github.com/Blaizzy/mlx-vlm/pull/1621",),
-    "first-row-for-all": ("https://github.com/PaddlePaddle/PaddleFleet/pull/351",),
+    "first-row-for-all": ("https://github.com/PaddlePaddle/PaddleFleet/pull/351", "https://github.com/unslothai/unsloth/issues/3699"),
 }
 Sides = tuple[int, int, int]
 
