@@ -62,11 +62,11 @@ def _of_extremes(answered: Sequence[Exchange]) -> Iterator[Neighbour]:
     They come first, so that the nearest one, asked for alone, has met none of them.
     """
     if answered:
-        nearest = min(answered, key=lambda each: (_farthest(each), _size(each)))
+        nearest = min(answered, key=lambda each: (_farthest(each) == 0, _farthest(each), _size(each)))  # at 0 nothing turns
         for what, most in {"positions": _farthest, "width": _width, "lengths": _tokens, "batches": _rows}.items():
             beside = max(answered, key=most)
             if most(beside) > most(nearest):
-                yield Neighbour(nearest, beside, what)
+                yield Neighbour(_filled(nearest, 0), beside, what)
 
 
 def _farthest(exchange: Exchange) -> float:
@@ -122,17 +122,21 @@ def _small(answered: Sequence[Exchange], key: Callable[[Exchange], int]) -> Exch
 
 
 def _own(exchange: Exchange, index: int) -> Exchange:
-    """Return the call with a number of tokens of its own, unless it has very many, and numbers of its own that differ from each other."""
+    """Return the call with a number of tokens of its own, unless it has very many, and numbers of its own."""
+    sized = exchange if _tokens(exchange) == MANY else _sized(exchange, max(TOKENS - index, FEWEST))
+    counts = {name: max(value - index, 1) for name, value in _given(sized).items() if name.endswith("tokens")}
+    return _filled(_with(sized, counts), index)
 
-    def owned(name: str, value: Any, start: int) -> Any:
-        if name.endswith("tokens"):
-            return max(value - index, 1)
+
+def _filled(exchange: Exchange, index: int) -> Exchange:
+    """Return the call with numbers of its own that differ from each other."""
+
+    def filled(name: str, value: Any, start: int) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or is_position(name):
             return value
         return ((1 + (start + np.arange(value.size)) % 7 / 4) * (1 + index / 16)).reshape(value.shape)
 
-    sized = exchange if _tokens(exchange) == MANY else _sized(exchange, max(TOKENS - index, FEWEST))
-    return _with(sized, {name: owned(name, value, start) for start, (name, value) in enumerate(_given(sized).items())})
+    return _with(exchange, {name: filled(name, value, start) for start, (name, value) in enumerate(_given(exchange).items())})
 
 
 def _sized(exchange: Exchange, tokens: int) -> Exchange:
