@@ -2,16 +2,21 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 python; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
+# What samples begin at: as many days in a row as there are parts take everything, and DAY=N repeats one.
+DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-legacy reliability soak soak-tenth accuracy accuracy-tenth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released mutation mutation-sixth narrow narrow-twentieth peers wheel-check clean help
+.PHONY: browser languages check check-third check-legacy reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released mutation mutation-tenth narrow narrow-twentieth peers wheel-check clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
 
 check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter whose library is installed
 	$(RUN) examples/run.py
+
+check-third: $(VENV)/.runtime ## a third of what the targets with many operations offer, and all of the others
+	$(RUN) examples/run.py --every 3 --sample-seed $(DAY)
 
 check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
 	.venvs/transformers4/bin/python examples/run.py transformers4
@@ -20,7 +25,7 @@ check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transfo
 test test-whole: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/.test ## pass the tests; of some a sample, which they print first
-	$(RUN) -m pytest -n 2 --dist loadfile
+	$(RUN) -m pytest -n 2 --dist loadfile --sample-seed $(DAY)
 
 test-whole: $(VENV)/.test ## pass all tests
 	$(RUN) -m pytest -n 2 --dist loadfile --whole
@@ -35,7 +40,7 @@ soak: $(VENV)/.test ## fuzz what is read, kill what writes, and write the record
 	$(RUN) -m tools.soak --record docs/soak.md
 
 soak-tenth: $(VENV)/.test ## a tenth of it, without a record
-	$(RUN) -m tools.soak --scale 0.1
+	$(RUN) -m tools.soak --scale 0.1 --seed $(DAY)
 
 site: .venvs/site/.site ## write the documents as a site into build/site, to be opened without a network
 	rm -rf build/api build/doctrees build/site
@@ -65,13 +70,13 @@ narrow: $(VENV)/.test ## put every known mistake in the place of code that decla
 	$(RUN) -m tools.narrow --jobs 2 --record docs/narrow.md
 
 narrow-twentieth: $(VENV)/.test ## a twentieth of it, without a record
-	$(RUN) -m tools.narrow --jobs 2 --sample 1/20
+	$(RUN) -m tools.narrow --jobs 2 --sample 1/20 --sample-seed $(DAY)
 
 mutation: $(VENV)/.test ## change the reference everywhere, see that the suite convicts every change, and write the record of it
 	$(RUN) -m tools.mutation --record docs/mutation.md
 
-mutation-sixth: $(VENV)/.test ## a sixth of it, without a record
-	$(RUN) -m tools.mutation --sample 1/6
+mutation-tenth: $(VENV)/.test ## a tenth of it, without a record
+	$(RUN) -m tools.mutation --sample 1/10 --sample-seed $(DAY)
 
 pages: $(VENV)/.test ## write the pages, pictures and tables that are made from the declarations
 	$(RUN) -m tools.pages
@@ -94,8 +99,8 @@ bench: $(VENV)/.test ## print what the harness costs on this machine
 accuracy: $(VENV)/.test ## hide every known mistake, count how often it is named, and write the record of it
 	$(RUN) -m tools.accuracy --jobs 2 --held-out 1/4 --record docs/accuracy.md
 
-accuracy-tenth: $(VENV)/.test ## a tenth of it, without a record
-	$(RUN) -m tools.accuracy --jobs 2 --sample 1/10 --held-out 1/4
+accuracy-twentieth: $(VENV)/.test ## a twentieth of it, without a record
+	$(RUN) -m tools.accuracy --jobs 2 --sample 1/20 --sample-seed $(DAY) --held-out 1/4
 
 seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters under 50 Hypothesis seeds and list every conviction
 	$(RUN) -m tools.seeds --count 50 numpy array_api_strict ggml equinox transformers

@@ -1,5 +1,6 @@
 """Judge the examples and every bundled adapter whose library is installed, and say whether each verdict is the documented one."""
 
+import argparse
 import os
 import sys
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from conformance import run
 from conformance.calls.outcomes import Failed, Reason, Report
 from conformance.calls.status import Status
+from conformance.isolate.session import Session
 from conformance.isolate.targets import LibraryMissing
 from conformance.show import report as screen
 from conformance.show import terminal
@@ -28,6 +30,8 @@ class Example:
     target: str
     states: str
     holds: Callable[[Report], bool]
+    many: bool = False
+    """Whether it offers so many operations that a run may take a part of them."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,11 @@ def named_as_repeated_tables(report: Report) -> bool:
 
 
 def only_falcon(report: Report) -> bool:
-    """Return whether Falcon alone is wrong, and all three of its roundings are told."""
+    """Return whether Falcon alone is wrong, and all three of its roundings are told where its bias was judged."""
     found = convictions(report)
-    return (
-        bool(found)
-        and all(conviction.implementation == "falcon" for conviction in found)
-        and any(_tells(conviction, *FALCON) for conviction in found)
-    )
+    judged = any(result.implementation == "falcon" and result.operation == "alibi.bias" for result in report.results)
+    told = any(_tells(conviction, *FALCON) for conviction in found)
+    return told is judged and all(conviction.implementation == "falcon" for conviction in found)
 
 
 def only_history(report: Report) -> bool:
@@ -77,21 +79,36 @@ EXAMPLES = (
     Example(str(HERE / "numpy_right.py"), "conforms", conforms),
     Example(str(HERE / "numpy_wrong.py"), "pairs neighbours in its tables and halves in its rotation", named_as_repeated_tables),
     Example(f"config:{HERE / 'llama-3.1-8b.json'}:{HERE / 'numpy_configured.py'}", "conforms", conforms),
-    Example("numpy", "conforms", conforms),
-    Example("array_api_strict", "conforms", conforms),
+    Example("numpy", "conforms", conforms, many=True),
+    Example("array_api_strict", "conforms", conforms, many=True),
     Example("ggml", "conforms", conforms),
-    Example("transformers", "conforms but for Falcon: slopes, key index and product in bfloat16", only_falcon),
+    Example("transformers", "conforms but for Falcon: slopes, key index and product in bfloat16", only_falcon, many=True),
     Example("transformers4", "conforms", conforms),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )
 
 
-def judge(example: Example) -> Row:
+@dataclass(frozen=True)
+class Sample:
+    """Which of many operations are judged: one in so many, from a seed on."""
+
+    of: int
+    seed: int
+
+    def operations(self, target: str) -> list[str]:
+        """Return those of what a target offers."""
+        with Session(target) as session:
+            offered = sorted({each.operation for each in session.implementations})
+        return offered[self.seed % self.of :: self.of]
+
+
+def judge(example: Example, sample: Sample) -> Row:
     """Print one screen and return what came out."""
     started = time.perf_counter()
     progress = terminal.Progress(example.target)
     try:
-        report = run.check(example.target, progress=progress, jobs=JOBS)
+        names = sample.operations(example.target) if example.many and sample.of > 1 else None
+        report = run.check(example.target, operations=names, progress=progress, jobs=JOBS)
     except LibraryMissing as reason:
         return Row(example.target, f"skipped: {reason}", None, 0.0)
     finally:
@@ -126,10 +143,15 @@ def chosen(targets: list[str]) -> list[Example]:
 
 def main() -> int:
     """Return 0 when every verdict is the stated one; what must be judged is what was named, else the examples that need NumPy only."""
-    examples = chosen(sys.argv[1:])
-    rows = [judge(example) for example in examples]
+    parser = argparse.ArgumentParser(prog="python examples/run.py", description=__doc__)
+    parser.add_argument("targets", nargs="*", help="which examples (default: all)")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of targets that offer many operations, judge every N-th")
+    parser.add_argument("--sample-seed", type=int, default=0, metavar="N", help="which operation to begin at")
+    options = parser.parse_args()
+    examples, sample = chosen(options.targets), Sample(options.every, options.sample_seed)
+    rows = [judge(example, sample) for example in examples]
     terminal.write(table(rows, examples), sys.stdout)
-    needed = rows if sys.argv[1:] else rows[:4]
+    needed = rows if options.targets else rows[:4]
     return 0 if all(row.as_stated is not False for row in rows) and all(row.as_stated for row in needed) else 1
 
 

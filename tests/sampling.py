@@ -1,4 +1,4 @@
-"""Tests of which a run takes every second to sixth, beginning at a seed: as many runs in a row as there are parts take them all."""
+"""Tests and files of which a run takes every second to sixth test, beginning at a seed: as many runs in a row as there are parts take all."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -50,8 +50,9 @@ def taken(names: Sequence[str], seed: int) -> Iterator[bool]:
     met: Counter[str] = Counter()
     for name in names:
         function = name.split("[", 1)[0]
-        yield (met[function] + seed) % PARTS.get(function, 1) == 0
-        met[function] += 1
+        counted = function if function in PARTS else function.split("::", 1)[0]
+        yield (met[counted] + seed) % PARTS.get(counted, 1) == 0
+        met[counted] += 1
 
 
 def header(seed: int) -> list[str]:

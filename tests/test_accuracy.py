@@ -167,11 +167,12 @@ def test_every_mistake_is_put_in_four_dtypes_and_under_every_declaration_that_it
 
 def test_a_sample_is_the_same_share_whatever_else_is_asked() -> None:
     words = [f"trial {number}" for number in range(1000)]
-    halves = [sampled(each, Fraction(1, 2)) for each in words]
+    halves = [sampled(each, Fraction(1, 2), 0) for each in words]
 
-    assert all(sampled(each, Fraction(1)) for each in words)
+    assert all(sampled(each, Fraction(1), 3) for each in words)
     assert 400 < sum(halves) < 600
-    assert halves == [sampled(each, Fraction(1, 2)) for each in words]
+    assert halves == [sampled(each, Fraction(1, 2), 2) for each in words]
+    assert halves == [not sampled(each, Fraction(1, 2), 1) for each in words]
 
 
 @pytest.mark.parametrize("operation", operations())

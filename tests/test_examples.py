@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from conformance.calls.outcomes import Diagnosis, Failed, Passed, Reason, Report, Result
+from conformance.isolate.session import Session
 from conformance.run import check
 from conformance.show import report as screen
 from tools import readme
@@ -70,6 +71,24 @@ def test_only_falcon_may_be_wrong_and_all_three_roundings_are_told(
     told = Report("transformers", {}, (failed,), {f"{implementation}:alibi.bias:bfloat16": Diagnosis(("m",), does, "", "")})
 
     assert driver.only_falcon(told) is stated
+
+
+def test_where_the_bias_of_falcon_is_not_judged_nothing_may_be_wrong(driver: ModuleType) -> None:
+    right = Result("falcon", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", Passed())
+    bias = Result("falcon", "alibi.bias", "alibi.bias/x", "vector", "float32", "float32", Passed())
+    wrong = Result("llama", "rope.rotate", "rope.rotate/x", "vector", "float32", "float32", Failed(Reason.VALUE, ""))
+
+    assert driver.only_falcon(Report("transformers", {}, (right,)))
+    assert not driver.only_falcon(Report("transformers", {}, (right, bias)))
+    assert not driver.only_falcon(Report("transformers", {}, (right, wrong)))
+
+
+def test_a_sample_is_of_what_a_target_offers_and_as_many_in_a_row_take_all(driver: ModuleType) -> None:
+    target = str(EXAMPLES / "numpy_right.py")
+    with Session(target) as session:
+        offered = {each.operation for each in session.implementations}
+
+    assert sorted(name for seed in (5, 6, 7) for name in driver.Sample(3, seed).operations(target)) == sorted(offered)
 
 
 def test_only_history_may_be_wrong_with_equinox(driver: ModuleType) -> None:

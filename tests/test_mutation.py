@@ -2,6 +2,7 @@ import functools
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -206,6 +207,13 @@ def test_a_sample_is_even_and_the_same_every_time() -> None:
 
     assert len(chosen) == len(everything()) // 10
     assert {m.scheme for m in chosen} == {*SCHEMES, EVERYTHING}
+
+
+@pytest.mark.parametrize(("share", "runs"), [(Fraction(1, 7), 7), (Fraction(2, 7), 7), (Fraction(1, 2), 2)])
+def test_as_many_samples_in_a_row_as_there_are_shares_take_each_equally_often(share: Fraction, runs: int) -> None:
+    taken = [each for seed in range(20_782, 20_782 + runs) for each in evenly(range(100), share, seed)]
+
+    assert Counter(taken) == dict.fromkeys(range(100), share * runs)
 
 
 def test_every_mistake_of_a_sample_is_convicted_or_explained() -> None:

@@ -100,9 +100,9 @@ def test_the_record_counts_every_outcome_and_says_what_was_missed_and_why_there_
     outcomes = {**conventions, OWN: Outcome.ALIKE, INHERITED: Outcome.MISSED}
     found = [Judged(DECLARED, outcomes, [], []), Judged(replace(DECLARED, takes=Takes(lowest=0)), outcomes, [], ["2 of 9 show: x"])]
 
-    text = record.page(found, 1, Fraction(1, 20))
+    text = record.page(found, 1, Fraction(1, 20), 7)
 
-    assert "--seed 1 --sample 1/20`" in text
+    assert "--seed 1 --sample 1/20 --sample-seed 7`" in text
     assert "| `alibi.slopes` | 4 | 1 | 2 | 6 | 2 | 2 | 0 | 2 | 0 | 1 | 0 |" in text
     assert f"- {INHERITED}: float32 num_heads=40; float32 num_heads=40 lowest=0" in text
     assert "- 1 times: N of N show (such as alibi.slopes float32 num_heads=40 lowest=0: 2 of 9 show: x)" in text

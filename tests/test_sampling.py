@@ -13,13 +13,14 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize("function", sampling.PARTS)
 def test_what_is_sampled_is_a_test(function: str) -> None:
-    path, name = function.split("::")
-    assert name in {node.name for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+    path, _, name = function.partition("::")
+    tests = {node.name for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+    assert name in tests or (not name and tests)
 
 
 @pytest.mark.parametrize(("function", "parts"), sampling.PARTS.items())
 def test_runs_in_a_row_take_everything_once(function: str, parts: int) -> None:
-    names = [f"{function}[{number}]" for number in range(100)]
+    names = [f"{function}{'' if '::' in function else '::test_x'}[{number}]" for number in range(100)]
     runs = [list(sampling.taken(names, seed)) for seed in range(739_942, 739_942 + parts)]
 
     assert [sum(taken) for taken in zip(*runs, strict=True)] == [1] * 100

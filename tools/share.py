@@ -39,9 +39,17 @@ def share_of_all(text: str) -> Fraction:
     return found
 
 
-def evenly(every: Sequence[C], share: Fraction) -> list[C]:
-    """Return that share of all, evenly spread, the same ones every time."""
-    return [each for index, each in enumerate(every) if int((index + 1) * share) > int(index * share)]
+def add_options(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the options by which a share of what would be asked is chosen."""
+    parser.add_argument("--sample", type=share_of_all, default=Fraction(1), metavar="1/20", help=f"a share of the {of} (default: all)")
+    parser.add_argument(
+        "--sample-seed", type=int, default=0, metavar="N", help="where the share begins; as many in a row as there are shares take all"
+    )
+
+
+def evenly(every: Sequence[C], share: Fraction, seed: int = 0) -> list[C]:
+    """Return that share of all, evenly spread from a seed on, the same ones every time."""
+    return [each for index, each in enumerate(every, seed) if int((index + 1) * share) > int(index * share)]
 
 
 def spread(name: str, ask: Callable[[A], B], wanted: Sequence[A], jobs: int) -> Iterator[B]:

@@ -16,7 +16,7 @@ from tools.accuracy.answers import Answer, Answered
 from tools.accuracy.held_out import held_out
 from tools.accuracy.record import WRONG, record
 from tools.accuracy.trials import Trial, sampled, trials
-from tools.share import share_of_all, spread
+from tools.share import add_options, share_of_all, spread
 
 #: Of the mistakes that a vector shows by enough, how many must be named right first.
 AIM = 0.97
@@ -27,15 +27,15 @@ def chosen(scheme: str | None) -> list[str]:
     return [name for name in operations() if scheme in (None, name.split(".", 1)[0])]
 
 
-def known(names: Sequence[str], share: Fraction) -> list[Trial]:
+def known(names: Sequence[str], share: Fraction, seed: int = 0) -> list[Trial]:
     """Return the trials of known mistakes."""
-    return [trial for name in names for trial in trials(name) if sampled(trial.words, share)]
+    return [trial for name in names for trial in trials(name) if sampled(trial.words, share, seed)]
 
 
-def unknown(names: Sequence[str], share: Fraction) -> list[Trial]:
+def unknown(names: Sequence[str], share: Fraction, seed: int = 0) -> list[Trial]:
     """Return the trials of mistakes that no table knows."""
     every = (Trial(words, name, beside.DTYPE) for name in names for words in held_out(name))
-    return [trial for trial in every if sampled(trial.words, share)]
+    return [trial for trial in every if sampled(trial.words, share, seed)]
 
 
 def equals(names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -57,17 +57,17 @@ def shortcomings(found: Sequence[Answered], between: Sequence[Answered], new: Se
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the score; return 1 where it isn't as it must be."""
     options = _parser().parse_args(arguments)
-    started, names = time.perf_counter(), chosen(options.scheme)
-    found = list(spread("accuracy", answers.answered, known(names, options.sample), options.jobs))
+    started, names, seed = time.perf_counter(), chosen(options.scheme), options.sample_seed
+    found = list(spread("accuracy", answers.answered, known(names, options.sample, seed), options.jobs))
     for kind in score.KINDS:
         _show(f"mistakes of {kind}", score.of_kind(found, kind), *WRONG, Answer.NOT_NAMED)
         print(score.verdict(score.of_kind(found, kind)), end="\n\n")
-    between = between_calls.answered([trial for trial in between_calls.trials(names) if sampled(trial.words, options.sample)])
+    between = between_calls.answered([trial for trial in between_calls.trials(names) if sampled(trial.words, options.sample, seed)])
     _show("mistakes between calls", between, *WRONG, Answer.NOT_NAMED)
-    new = list(spread("accuracy", beside.answered, unknown(names, options.sample * options.held_out), options.jobs))
+    new = list(spread("accuracy", beside.answered, unknown(names, options.sample * options.held_out, seed), options.jobs))
     _show("mistakes that no table knows (not to be named is no error)", new, *WRONG)
     if options.record is not None:
-        asked = {"scheme": options.scheme, "sample": options.sample, "held-out": options.held_out}
+        asked = {"scheme": options.scheme, "sample": options.sample, "sample-seed": seed or None, "held-out": options.held_out}
         write(options.record, record(found, between, new, equals(names), asked))
     wrong = list(shortcomings(found, between, new))
     print("\n".join([score.LEGEND, *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
     parser.add_argument("--scheme", type=_scheme, help="one scheme (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes (default: 1)")
-    parser.add_argument("--sample", type=share_of_all, default=Fraction(1), metavar="1/20", help="a share of the trials (default: all)")
+    add_options(parser, "trials")
     parser.add_argument(
         "--held-out", type=share_of_all, default=Fraction(1), metavar="1/4", help="a share of the mistakes that no table knows"
     )

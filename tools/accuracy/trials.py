@@ -59,6 +59,6 @@ def conforms(mutant: Mutant, declared: Mapping[str, object]) -> bool:
     return bool(mutant.forces) and mutant.forces.items() <= declared.items()
 
 
-def sampled(words: str, share: Fraction) -> bool:
+def sampled(words: str, share: Fraction, seed: int) -> bool:
     """Whether one trial belongs to a share of all, whatever the others are."""
-    return zlib.crc32(words.encode()) % share.denominator < share.numerator
+    return (zlib.crc32(words.encode()) + seed) % share.denominator < share.numerator

@@ -4,7 +4,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 from conformance.show.terminal import Progress
@@ -18,7 +17,7 @@ from tools.mutation.plan import EVERYTHING, Reach, reach
 from tools.mutation.running import Court, verdicts
 from tools.mutation.score import Trial, trials
 from tools.mutation.specimen import copied
-from tools.share import evenly, share_of_all
+from tools.share import add_options, evenly
 
 EVERY = (*SCHEMES, EVERYTHING)
 
@@ -28,7 +27,7 @@ def main() -> int:
     options = _options()
     court = Court(copied(), vectors_by_operation(), equivalents.load())
     whole = reach(court.specimen, court.vectors)
-    mutants = evenly(whole.plan(options.scheme or EVERY), options.sample)
+    mutants = evenly(whole.plan(options.scheme or EVERY), options.sample, options.sample_seed)
     found = trials(mutants, shown(verdicts(court, mutants, jobs=options.jobs), len(mutants)), court.known)
     complaints = [*record.survivors(found), *_disproved(found), *_stale(court.known, whole)]
     if options.record:
@@ -69,7 +68,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutation", description=__doc__)
     parser.add_argument("--scheme", action="append", choices=EVERY, help="only this one; may be given more than once")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many mutants are judged side by side")
-    parser.add_argument("--sample", type=share_of_all, default=Fraction(1), help="judge only this share of the mutants, such as 1/10")
+    add_options(parser, "mutants")
     parser.add_argument("--record", type=Path, help="write the page here")
     options = parser.parse_args()
     if options.record and (options.scheme or options.sample != 1):

@@ -4,7 +4,6 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 from conformance.spec.declarations import operations
@@ -12,16 +11,15 @@ from conformance.spec.files import write
 from tools.narrow import record
 from tools.narrow.declaring import Declaration, declarations
 from tools.narrow.judging import Judged, Outcome, judge
-from tools.share import evenly, share_of_all, spread
+from tools.share import add_options, evenly, spread
 
 #: How many declarations are drawn for every operation.
 COUNT = 30
 
 
-def chosen(only: Sequence[str], count: int, seed: int, share: Fraction) -> list[Declaration]:
-    """Return that share of the declarations, evenly spread, the same ones every time."""
-    every = [each for name in only or operations() for each in declarations(name, count, seed)]
-    return evenly(every, share)
+def chosen(only: Sequence[str], count: int, seed: int) -> list[Declaration]:
+    """Return as many declarations of every operation as are asked for."""
+    return [each for name in only or operations() for each in declarations(name, count, seed)]
 
 
 def shortcomings(found: Sequence[Judged]) -> Iterator[str]:
@@ -36,11 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where a mistake passes silently, or where right code is convicted."""
     options = _parser().parse_args(arguments)
     started = time.perf_counter()
-    wanted = chosen(options.operation, COUNT, options.seed, options.sample)
+    wanted = evenly(chosen(options.operation, COUNT, options.seed), options.sample, options.sample_seed)
     found = list(spread("narrow", judge, wanted, options.jobs))
     wrong = list(shortcomings(found))
     if options.record is not None:
-        write(options.record, record.page(found, options.seed, options.sample))
+        write(options.record, record.page(found, options.seed, options.sample, options.sample_seed))
     print("\n".join([*record.told(found), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
     return 1 if wrong else 0
 
@@ -50,9 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--operation", action="append", choices=list(operations()), metavar="NAME", help="only this one; may come again")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="what declarations and calls are drawn by (default: 1)")
-    parser.add_argument(
-        "--sample", type=share_of_all, default=Fraction(1), metavar="1/20", help="a share of the declarations (default: all)"
-    )
+    add_options(parser, "declarations")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
     return parser
 

@@ -37,9 +37,9 @@ COLUMNS = ("operation", "mistakes", "inherited", "declarations", "trials", "conv
 VERDICTS = ("conforms", "alarms")
 
 
-def page(found: Sequence[Judged], seed: int, share: Fraction) -> str:
+def page(found: Sequence[Judged], seed: int, share: Fraction, begin: int = 0) -> str:
     """Return the record of all declarations, or of a share of them, as Markdown."""
-    sampled = "" if share == 1 else f" --sample {share}"
+    sampled = "" if share == 1 else f" --sample {share} --sample-seed {begin}"
     parts = [
         HEAD.replace("FURTHER", str(FURTHER)),
         f"Written by `python -m tools.narrow --seed {seed}{sampled}`: posenc {__version__}, numpy {version('numpy')}.\n",
