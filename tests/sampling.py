@@ -1,4 +1,4 @@
-"""Tests and files of which a run takes every second to sixth test, beginning at a seed: as many runs in a row as there are parts take all."""
+"""Tests of which a run takes every second to sixth, beginning at a seed: as many runs in a row as there are parts take them all."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

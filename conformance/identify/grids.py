@@ -71,7 +71,11 @@ def rotate(probe: Probe) -> Identity:
 
 def found(probe: Probe) -> Identity | None:
     """Return what a function is that takes a position on each of several axes, if it takes such."""
+    unknown = set[tuple[str, int, str, bool]]()
     for grid in _ways(probe):
+        apart = grid.probe.dtype, grid.count, grid.order, grid.rows
+        if apart in unknown:  # no other width makes it known
+            continue
         for places in (FAR, NEAR, FEW):
             try:
                 axes = _widths(grid, places)
@@ -84,6 +88,8 @@ def found(probe: Probe) -> Identity | None:
                 equal = len(set(axes)) == 1 and _shares(grid, places)
                 width = {} if equal or probe.takes("width") else {"head_dim": Seen(grid.width)}
                 return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **width})
+            if identity is not None:
+                unknown.add(apart)
     return None
 
 
@@ -112,6 +118,8 @@ def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     x = 1 + np.arange(2 * 2 * places.size * grid.width).reshape(2, 2, places.size, grid.width) % 7 / 4
     start = np.zeros((places.size, grid.count), dtype=int)
     here, followed = grid(x, start), []
+    if not np.array_equal(grid(x, start), here, equal_nan=True):
+        return ()
     for axis in range(grid.count):
         moved = start.copy()
         moved[:, axis] = places

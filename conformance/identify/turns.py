@@ -131,20 +131,21 @@ class Turns:
 def opened(probe: Probe) -> Turns:
     """Return the first way in which the function takes vectors and positions and returns one vector for each, or raise ``Refused``."""
     refusals: list[str] = []
-    for turns in _ways(probe):
+    ways = list(_ways(probe))
+    for turns in ways:
         try:
             positions = _counted(turns)
         except Refused as refusal:
             refusals.append(str(refusal))
             if refusal.hopeless:
                 raise
-            if _settled(refusals, len([*_ways(probe)]) // len(DTYPES)):
+            if _settled(refusals, len(ways) // len(DTYPES)):
                 break
             continue
         if positions is not None:
             return replace(turns, positions=positions)
     placed = {"positions", "query_positions", "offset"} & set(probe.plan.probed)
-    first = itertools.islice(_ways(probe), PATIENCE * len(_widths(probe)))
+    first = ways[: PATIENCE * len(_widths(probe))]
     at_start = next((turns for turns in first if _starts(turns)), None) if placed else None
     if at_start is not None:
         return replace(at_start, positions="only_zero")
