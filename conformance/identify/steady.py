@@ -92,16 +92,19 @@ def _remembered(
     calls = [each.call for each in beside[: len(after)]]
     with strangers.fresh() as session:
         alone = _until(session, calls)
-    which = next((i for i, one in enumerate(alone) if _apart(one, after[i], calls[i].probe.dtype)), None)
-    if which is None:
+    apart = [i for i, one in enumerate(alone) if _apart(one, after[i], calls[i].probe.dtype)]
+    for i in sorted({beside[i].what: i for i in reversed(apart)}.values()):  # the first of each kind
+        call, what = calls[i], beside[i].what
+        repeats = _repeats(strangers, [beside[i].beside, call], {id(call): after[i]})
+        if repeats and _repeats(strangers, [call], {id(call): alone[i]}):
+            then = f"and, after a call with other {what}," if what else "and then"
+            return Unsteady(HISTORY, f"{_called(call)} gave {_change(alone[i], after[i], then)}")
+    if not apart:
         return None
-    call, answer, then = calls[which], {id(calls[which]): after[which]}, "and then"
-    repeats = _repeats(strangers, calls[: which + 1], {id(call): alone[which]})
-    if repeats and _repeats(strangers, [beside[which].beside, call], answer):
-        then = f"and, after a call with other {beside[which].what},"
-    elif repeats:
-        repeats = _repeats(strangers, [*asked, *_after(beside[: which + 1])], answer)
-    return Unsteady(HISTORY if repeats else DIFFERS, f"{_called(call)} gave {_change(alone[which], after[which], then)}")
+    first, call = apart[0], calls[apart[0]]
+    repeats = _repeats(strangers, calls[: first + 1], {id(call): alone[first]})
+    repeats = repeats and _repeats(strangers, [*asked, *_after(beside[: first + 1])], {id(call): after[first]})
+    return Unsteady(HISTORY if repeats else DIFFERS, f"{_called(call)} gave {_change(alone[first], after[first])}")
 
 
 def _after(beside: Sequence[Neighbour]) -> list[Exchange]:
