@@ -106,6 +106,9 @@ def by_all(x, positions, base=10000.0):
 def by_width(x, positions, base=10000.0):
     return rope(x, positions, SEEN.setdefault(x.shape[-1], base))
 
+def by_heads(x, positions, base=10000.0):
+    return rope(x, positions, SEEN.setdefault(x.shape[1:-2], base))
+
 def by_width_and_base(x, positions, base=10000.0):
     return rope(x, positions, SEEN.setdefault((x.shape[-1], base), base))
 
@@ -198,6 +201,7 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str], name: str, *arguments
 KEPT_SHOWS = {
     "by_shape": " other positions,",
     "by_width": " other base,",
+    "by_heads": " other base,",
     "by_tokens": "",
     "by_farthest": " other positions,",
     "by_widest": " other ",

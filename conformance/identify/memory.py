@@ -48,8 +48,8 @@ class Neighbour:
 Beside = Callable[[Exchange], Iterator[Neighbour]]
 
 
-def neighbours(seen: Sequence[Exchange]) -> list[Neighbour]:
-    """Return neighbours of calls as they were made last and answered, each kind beside a call of its own length and numbers.
+def neighbours(seen: Sequence[Exchange]) -> tuple[list[Neighbour], list[Neighbour]]:
+    """Return neighbours of calls as they were made last and answered; of the second ones each kind beside a call of its own length.
 
     So a cache that leaves out what one kind differs in hasn't met the call itself where the neighbours alone are asked for. Settings come
     first: what is made of them alone is kept whatever the length.
@@ -59,7 +59,7 @@ def neighbours(seen: Sequence[Exchange]) -> list[Neighbour]:
     kinds = _of_settings, _of_places, _of_numbers, _of_dtypes, _of_crowds
     wanted = itertools.chain.from_iterable(kind(answered) for kind in kinds) if answered else ()
     each = (each for index, (base, beside) in enumerate(wanted) for each in beside(_own(base, index)))
-    return [*_of_extremes(answered), *_of_restarts(answered), *each]
+    return [*_of_extremes(answered), *_of_restarts(answered)], [*each]
 
 
 def _of_restarts(answered: Sequence[Exchange]) -> Iterator[Neighbour]:
