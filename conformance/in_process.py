@@ -13,8 +13,10 @@ from conformance.calls.outcomes import Diagnosis, HarnessError, NotJudged, Resul
 from conformance.calls.subject import Reply
 from conformance.calls.takes import Positions
 from conformance.isolate import targets
+from conformance.isolate.conversation import received
+from conformance.isolate.described import Descriptor
 from conformance.isolate.library import Library
-from conformance.isolate.session import Descriptor, Session, received
+from conformance.isolate.session import Session
 from conformance.isolate.worker import Worker
 from conformance.run import any_seed
 from conformance.run.questions import EVIDENCE, SMOKE, Judge

@@ -367,3 +367,21 @@ def mlp_bias(query_positions, key_positions):
 def first_row_for_all(x, positions, *, base=10_000.0):
     """Turn by the first row of positions, whatever rows there are."""
     return rope(x, positions[0] if positions.ndim > 1 else positions, base=base)
+
+
+KEPT = {"length": 0, "restarts": 0}
+
+
+def rows_of_the_length_before(positions, dim):
+    """Look rows up where the call before had as many, and compute them where it hadn't."""
+    before, KEPT["length"] = KEPT["length"], len(positions)
+    assert min(positions) >= 0
+    places = np.arange(64)[positions] if before == len(positions) and max(positions) < 64 else positions
+    angle = places[:, None] * 10_000.0 ** (-2 * np.arange(dim // 2) / dim)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(positions), dim)
+
+
+def moved_at_each_restart(x, positions):
+    restarts = x.shape[-2] == 1 and int(np.ravel(positions)[0] == 0)
+    KEPT["restarts"] += restarts
+    return rope(x, positions + restarts * (KEPT["restarts"] - 1))

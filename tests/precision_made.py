@@ -7,7 +7,7 @@ import numpy as np
 
 from conformance.calls.outcomes import Errored
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.isolate.session import Descriptor
+from conformance.isolate.described import Descriptor
 from conformance.judge.journal import Task
 from conformance.mutants.rounding import rounded
 from conformance.precision import answers, curve, wide

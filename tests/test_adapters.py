@@ -7,7 +7,8 @@ import pytest
 
 from conformance.calls.outcomes import Failed, NotJudged, Passed
 from conformance.calls.subject import CallRefusedError
-from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.described import Descriptor
+from conformance.isolate.session import Session
 from conformance.isolate.targets import BUNDLED, LibraryMissing
 from conformance.judge.judge import Judgement, compare, exact_in
 from conformance.spec.vectors import Vector, load

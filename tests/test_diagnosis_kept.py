@@ -1,7 +1,9 @@
 """What is kept between calls is named where a known habit gives every answer, and only there."""
 
+import ast
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from conformance.judge.journal import Call, Journal, Task
 from conformance.mutants.building import right
 from conformance.mutants.habits import HABITS
 
+CONFORMANCE = Path(kept.__file__).parents[1]
 ROTATE = {"head_dim": 4, "base": 10_000.0, "layout": "half", "direction": "positive"}
 X = np.arange(24.0).reshape(1, 2, 3, 4) / 8
 
@@ -48,7 +51,7 @@ def test_a_parameter_of_the_earlier_call_is_told(task: Task) -> None:
     found = explained(kept.Keeping("yarn.frequencies", ("factor",)), first, second)
 
     assert not found.named
-    assert found.description == ("after another call the answer is right for that call's factor, as if a cache were keyed without",)
+    assert found.description == ("after another call the answer is right for that call's factor, as if a cache's key lacked it",)
 
 
 def test_a_known_habit_is_named_after_numbers_that_are_much_larger(task: Task) -> None:
@@ -154,3 +157,23 @@ def test_only_what_a_habit_does_is_asked_once_more() -> None:
     assert kept.known("rope.tables", "shape")
     assert not kept.known("rope.rotate", "shape")
     assert not kept.known("yarn.rotate", "determinism")
+
+
+def test_no_text_of_ours_ends_where_a_sentence_must_go_on() -> None:
+    texts = [node for path in sorted(CONFORMANCE.rglob("*.py")) for node in _texts(ast.parse(path.read_text(encoding="utf-8")))]
+    cut = [text for text in texts if text.rpartition(" ")[2] in ("without", "the", "than", "and", "or") and " " in text.strip()]
+
+    assert len(texts) > 1000
+    assert cut == []
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    """Yield what is said as a whole: a text, or the end of one with values in it, which is no part of a longer one."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.JoinedStr):
+            last = inner.values[-1]
+            yield from [str(last.value)] if isinstance(last, ast.Constant) else []
+        elif isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value
+        else:
+            yield from _texts(inner)

@@ -13,7 +13,7 @@ from conformance.checks import golden_checks
 from conformance.checks.evidence import known
 from conformance.checks.evidence.enough import FURTHER, GOLDEN
 from conformance.checks.evidence.gathered import Gathered
-from conformance.isolate.session import Descriptor
+from conformance.isolate.described import Descriptor
 from conformance.judge.journal import Task
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector, load

@@ -12,7 +12,8 @@ from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed, TimedOut
 from conformance.calls.subject import CallFailedError, CallRefusedError
 from conformance.isolate import process
-from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.described import Descriptor
+from conformance.isolate.session import Session
 from conformance.isolate.targets import LibraryMissing, TargetError
 
 ARRAYS = (np.full((1, 1, 2, 4), 0.5), np.array([3, 9]))

@@ -10,7 +10,8 @@ from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed, Failed, NotJudged, Passed, Reason, Report, Result, TimedOut
 from conformance.calls.takes import Takes
 from conformance.checks.law_checks import HISTORY, Found
-from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.described import Descriptor
+from conformance.isolate.session import Session
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import Finding
 from conformance.run import causes, history

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.isolate.session import Descriptor
+from conformance.isolate.described import Descriptor
 from conformance.judge.journal import Call, Task
 from conformance.protocol import program
 from conformance.protocol.errors import ProgramEndedError

@@ -589,7 +589,9 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
         ("apply", {"rows": "shared"}),
         ("alibi", {"positions": "from_zero"}),
         ("bias", {"positions": "from_zero", "queries": "at_end"}),
-        ("alibi_with_mask", {"positions": "from_zero", "highest": 1023, "masked": True}),
+        ("alibi_with_mask", {"positions": "from_zero", "masked": True}),
+        ("rows_of_the_length_before", {"positions": "whole", "lowest": 0}),
+        ("moved_at_each_restart", {"rows": "shared"}),
         ("moved_by_two", {}),
     ],
 )

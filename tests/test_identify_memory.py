@@ -94,6 +94,7 @@ def test_a_cache_that_knows_all_of_what_it_is_of_is_not_told(cache: Careless) ->
 
 
 KEEPING = f"""{BESIDE}
+import zlib
 SEEN = {{}}
 
 def by_shape(x, positions, base=10000.0):
@@ -104,6 +105,9 @@ def by_all(x, positions, base=10000.0):
 
 def by_width(x, positions, base=10000.0):
     return rope(x, positions, SEEN.setdefault(x.shape[-1], base))
+
+def by_heads(x, positions, base=10000.0):
+    return rope(x, positions, SEEN.setdefault(x.shape[1:-2], base))
 
 def by_width_and_base(x, positions, base=10000.0):
     return rope(x, positions, SEEN.setdefault((x.shape[-1], base), base))
@@ -135,6 +139,44 @@ def by_widest(x, positions, base=10000.0):
     Grown.length = max(Grown.length, x.shape[-1])
     return rope(x, positions, base ** (x.shape[-1] / Grown.length))
 
+def by_restart(x, positions, base=10000.0):
+    if x.shape[-2] == 1 and positions[0] == 0:
+        CALLS.append(1)
+        return rope(x, positions + (len(CALLS) > 1), base)
+    return rope(x, positions, base)
+
+def by_few_bits(x, positions, base=10000.0):
+    return rope(x, SEEN.setdefault((np.shape(positions), zlib.crc32(positions.tobytes()) % 256), positions), base)
+
+def by_all_but_dtype(x, positions, base=10000.0):
+    key = positions.tobytes(), x.shape[-1], base
+    if key not in SEEN:
+        angle = positions[:, None] * base ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])
+        SEEN[key] = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+    return by_tables(x, *SEEN[key])
+
+def by_width_and_not_dtype(x, positions, base=10000.0):
+    if x.shape[-1] not in SEEN:
+        SEEN[x.shape[-1]] = (10000.0 ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])).astype(x.dtype)
+    angle = positions[:, None] * SEEN[x.shape[-1]]
+    return by_tables(x, np.cos(angle), np.sin(angle))
+
+def by_all_and_dtype(x, positions, base=10000.0):
+    key = positions.tobytes(), x.shape[-1], base, x.dtype
+    if key not in SEEN:
+        angle = positions[:, None] * base ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])
+        SEEN[key] = np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
+    return by_tables(x, *SEEN[key])
+
+def by_tables(x, cos, sin):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+
+def in_one_buffer(x, positions, base=10000.0):
+    buffer = SEEN.setdefault((x.shape, x.dtype), np.empty_like(x))
+    buffer[...] = rope(x, positions, base)
+    return buffer
+
 def refusing(x, positions, base=10000.0):
     CALLS.append(1)
     if len(CALLS) > LIMIT:
@@ -159,9 +201,13 @@ def told(folder: Path, capsys: pytest.CaptureFixture[str], name: str, *arguments
 KEPT_SHOWS = {
     "by_shape": " other positions,",
     "by_width": " other base,",
+    "by_heads": " other base,",
     "by_tokens": "",
     "by_farthest": " other positions,",
     "by_widest": " other ",
+    "by_restart": "",
+    "by_all_but_dtype": " other dtype,",
+    "by_width_and_not_dtype": " other dtype,",
 }
 
 
@@ -178,7 +224,7 @@ def test_code_that_answers_with_what_it_kept_is_told_and_gets_no_adapter(
         assert claim not in out
 
 
-@pytest.mark.parametrize("name", ["by_all", "by_width_and_base", "by_reach"])
+@pytest.mark.parametrize("name", ["by_all", "by_width_and_base", "by_reach", "by_all_and_dtype"])
 def test_code_that_keeps_all_of_what_it_answers_from_is_told_of_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
@@ -188,6 +234,21 @@ def test_code_that_keeps_all_of_what_it_answers_from_is_told_of_nothing(
     assert "answers" not in out
     assert "certain" in out
     assert "Adapter(" in out
+
+
+def test_a_cache_whose_key_is_a_number_of_few_bits_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = told(tmp_path, capsys, "by_few_bits")
+
+    assert status == Status.DIFFERS
+    assert steady.HISTORY in out
+    for claim in CLAIMS:
+        assert claim not in out
+
+
+def test_results_that_share_a_buffer_are_told_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out = told(tmp_path, capsys, "in_one_buffer", "--no-check")
+
+    assert out.startswith("f changes a result after it was returned")
 
 
 @pytest.mark.parametrize("name", ["refusing", "drifting"])

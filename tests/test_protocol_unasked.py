@@ -14,7 +14,7 @@ from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError
 from conformance.cli import main
 from conformance.isolate.session import Session
-from conformance.isolate.targets import COMMAND
+from conformance.isolate.targets import COMMAND, TargetError
 from conformance.protocol import lines
 from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
@@ -58,7 +58,9 @@ ENDED = "the program ended with exit status 0"
 FAULTS = {
     "twice": ("say(reply)", SENT),
     "ahead": ('say({**reply, "id": request["id"] + 1})', SENT),
-    "blank": ('say("")', SENT),
+    "blank": ('say("")', "''"),
+    "garbage": ('say("loading weights")', "'loading weights'"),
+    "later garbage": ('select.select([0], [], []); say("loading weights")', "'loading weights'"),
     "exit": ("os._exit(0)", ENDED),
     "later twice": ("select.select([0], [], []); say(reply)", SENT),
     "later exit": ("select.select([0], [], []); os._exit(0)", ENDED),
@@ -86,10 +88,13 @@ def test_the_next_call_is_answered_and_the_one_before_is_told(command: Callable[
 
         assert slopes.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
         assert list(session.late) == [(faulty.index, "float32")]
-        assert words in str(session.afterwards(faulty.index, "float32"))
+        ending = session.afterwards(faulty.index, "float32")
+        assert isinstance(ending, Crashed)
+        assert words in ending.message
+        assert ending.message.endswith("; after rope.frequencies(head_dim=4, base=100.0)")
 
 
-@pytest.mark.parametrize("fault", ["twice", "ahead", "exit"])
+@pytest.mark.parametrize("fault", ["twice", "ahead", "exit", "garbage"])
 def test_a_check_convicts_the_faulty_implementation_and_no_other(command: Callable[..., str], fault: str) -> None:
     after, words = FAULTS[fault]
 
@@ -128,13 +133,42 @@ def test_what_a_call_leaves_between_its_own_repetitions_is_told_of_no_other(comm
         assert session.late == {}
 
 
-def test_what_comes_before_any_call_is_the_first_one_s(command: Callable[..., str]) -> None:
-    with Session(f"{COMMAND}{command(described='os._exit(0)')}") as session:
-        first = session.implementations[0]
+AGAIN = 'say({"id": 0, "protocol": 1, "name": "miniature", "implementations": offered})'
+SECOND = ("it described itself again, which nobody asked for", "must hold answers to calls, got a second description of the program")
+#: What a faulty program does before it is asked anything.
+IMPATIENT = {
+    "again": (AGAIN, SECOND[0]),
+    "garbage": ('say("ready")', "it sent a line that nobody asked for: 'ready'"),
+    "exit": ("os._exit(0)", ENDED),
+}
 
-        with pytest.raises(CallFailedError, match=ENDED):
+
+@pytest.mark.parametrize(("described", "words"), IMPATIENT.values(), ids=IMPATIENT)
+def test_what_a_program_does_before_it_is_asked_is_told_of_no_call(
+    command: Callable[..., str], capsys: pytest.CaptureFixture[str], described: str, words: str
+) -> None:
+    asked = command(described=described)
+    with Session(f"{COMMAND}{asked}") as session:
+        first = session.implementations[0]
+        with pytest.raises(TargetError, match="must wait until it is asked, got: the program") as error:
             session.request(first, "float32", (), {"head_dim": 4, "base": 100.0})
+
+        assert words in str(error.value)
         assert session.late == {}
+
+    for command_line in ("check --case", "protocol replay"):
+        assert main([*command_line.split(), "rope.frequencies/two-pairs", "--command", asked]) == Status.WRONG_USAGE
+        told = capsys.readouterr()
+        assert "rope.frequencies" not in told.out
+        assert "must wait until it is asked, got: the program" in told.err
+        assert words in told.err
+
+
+def test_what_a_program_does_once_before_it_is_asked_is_a_warning_and_convicts_nobody(command: Callable[..., str]) -> None:
+    report = check(f"{COMMAND}{command(described=ONCE.format(AGAIN))}", cases=["rope.frequencies/two-pairs"])
+
+    assert not any(result.convicts for result in report.results)
+    assert any(SECOND[0] in warning for warning in report.warnings)
 
 
 def test_the_id_of_a_request_says_nothing_of_the_next(command: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,21 +187,15 @@ def test_the_id_of_a_request_says_nothing_of_the_next(command: Callable[..., str
     assert all(0 <= identity < 1 << 31 for identity in asked)
 
 
-AGAIN = 'say({"id": 0, "protocol": 1, "name": "miniature", "implementations": offered})'
-SECOND = ("it described itself again, which nobody asked for", "must hold answers to calls, got a second description of the program")
-
-
-@pytest.mark.parametrize("place", ["described", "before"])
-def test_a_second_description_is_called_that_by_check(command: Callable[..., str], place: str) -> None:
-    with Session(f"{COMMAND}{command(**{place: AGAIN})}") as session:
+def test_a_second_description_in_place_of_an_answer_is_called_that_by_check(command: Callable[..., str]) -> None:
+    with Session(f"{COMMAND}{command(before=AGAIN)}") as session:
         frequencies, slopes = session.implementations
         with pytest.raises(CallFailedError) as failure:
             session.request(slopes, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
 
         assert any(words in str(failure.value.outcome) for words in SECOND)
         assert session.late == {}
-        if place == "before":
-            assert session.request(frequencies, "float32", (), {"head_dim": 2, "base": 100.0}).values["result"].tolist() == [1.0]
+        assert session.request(frequencies, "float32", (), {"head_dim": 2, "base": 100.0}).values["result"].tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -202,11 +230,13 @@ def test_replay_tells_a_second_description_that_came_before_any_case(
     assert any(words in out for words in SECOND)
 
 
-def test_a_description_is_read_as_one_and_nothing_else_is() -> None:
+def test_what_is_said_unasked_is_called_by_its_name_or_quoted() -> None:
     described = b'{"id":0,"protocol":1,"name":"x","implementations":[{"operation":"rope.rotate"}]}'
 
-    assert lines.describes(described + b"\nmore")
-    assert not any(lines.describes(other) for other in (b"", b"\n", b"loading\n" + described, described[:-1], b'{"id":0,"replies":[]}'))
+    assert lines.unasked(described + b"\nmore") == "described itself again, which nobody asked for"
+    assert lines.unasked(b'{"id":0,"replies":[{"error":"x"}]}\n' + described) == SENT
+    for other in (b"", b"\n", b"loading\n" + described, described[:-1]):
+        assert lines.unasked(other).startswith(f"sent a line that nobody asked for: '{other.decode().partition(chr(10))[0][:60]}")
 
 
 @pytest.mark.parametrize(
@@ -221,3 +251,46 @@ def test_another_message_than_the_one_that_is_due_is_called_by_its_name(kind: st
         lines.message(kind, line.encode())
 
     assert str(error.value) == words
+
+
+def test_the_exit_status_of_a_program_is_the_program_s(command: Callable[..., str]) -> None:
+    for status in (70, 71, 74):
+        ends = f'print("no licence", file=sys.stderr, flush=True); os._exit({status})'
+        with Session(f"{COMMAND}{command(before=ends)}") as session:
+            right, faulty = session.implementations
+            session.request(right, "float32", (), {"head_dim": 4, "base": 100.0})
+            with pytest.raises(CallFailedError) as failure:
+                session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
+
+            assert failure.value.outcome == Crashed(f"the program ended with exit status {status}; it last said: no licence")
+            assert session.late == {}
+
+
+IMITATING = """
+import os
+from posenc import Adapter
+
+adapter = Adapter("imitating")
+
+@adapter.implements("alibi.slopes")
+def slopes(**_):
+    os._exit(STATUS)
+
+@adapter.implements("rope.frequencies", base=100.0, head_dim=2)
+def frequencies(**_):
+    return [1.0]
+"""
+
+
+@pytest.mark.parametrize("status", [70, 71])
+def test_an_adapter_that_ends_with_any_status_has_ended_by_itself(tmp_path: Path, status: int) -> None:
+    path = tmp_path / "imitating.py"
+    path.write_text(IMITATING.replace("STATUS", str(status)), encoding="utf-8")
+    with Session(str(path)) as session:
+        faulty, right = session.implementations
+        session.request(right, "float32", (), {"head_dim": 2, "base": 100.0})
+        with pytest.raises(CallFailedError) as failure:
+            session.request(faulty, "float32", (), {"num_heads": 4, "max_bias": 8.0, "slopes": "code"})
+
+        assert failure.value.outcome == Crashed(f"the process ended with exit status {status}")
+        assert session.late == {}

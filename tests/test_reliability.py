@@ -101,6 +101,7 @@ def adapter(tmp_path: Path, inside: str) -> str:
 
 ARRAYS = (np.full((1, 1, 2, 4), 0.5), np.array([3, 9]))
 PARAMETERS = {"head_dim": 4, "base": 100.0, "layout": "interleaved", "direction": "positive"}
+CALL = "rope.rotate(head_dim=4, base=100.0, layout='interleaved', direction='positive') at positions [3, 9]"
 
 
 def test_a_worker_that_dies_after_its_answer_convicts_who_answered(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ def test_a_worker_that_dies_after_its_answer_convicts_who_answered(tmp_path: Pat
         session._process.popen.wait(timeout=30)  # type: ignore[union-attr]  # noqa: SLF001  it is waited for, not called
         session.notice()
 
-        assert session.late == {(faulty.index, "float32"): Crashed("the process ended with exit status 9")}
+        assert session.late == {(faulty.index, "float32"): Crashed(f"the process ended with exit status 9; after {CALL}")}
 
 
 def test_what_became_of_a_worker_after_its_answer_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +131,7 @@ def test_what_is_exhausted_between_two_calls_is_told_too(tmp_path: Path) -> None
         session._process.popen.wait(timeout=30)  # type: ignore[union-attr]  # noqa: SLF001  it is waited for, not called
         session.notice()
 
-        assert list(session.late.values()) == [Exhausted("memory", 300)]
+        assert list(session.late.values()) == [Exhausted("memory", 300, f"after {CALL}")]
 
 
 def test_without_a_limit_nothing_is_exhausted(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tools.soak.fuzz import batch
 
 ARRAYS = (np.full((1, 1, 2, 4), 0.5), np.array([3, 9]))
 PARAMETERS = {"head_dim": 4, "base": 100.0, "layout": "interleaved", "direction": "positive"}
+CALL = "rope.rotate(head_dim=4, base=100.0, layout='interleaved', direction='positive') at positions [3, 9]"
 #: What a worker says next, instead of the truth: as the faults have it, or without a field.
 LIAR = f"""{textwrap.dedent(replying.LIAR)}
 def without(name):
@@ -165,7 +166,7 @@ def test_a_second_reply_is_never_taken_for_that_of_the_next_call(tmp_path: Path)
         slopes = session.request(healthy, "float32", (), {"num_heads": 4, "max_bias": 8.0}).values["result"]
 
         assert slopes.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
-        assert list(session.late.values()) == [Crashed("sent an answer that nobody asked for")]
+        assert list(session.late.values()) == [Crashed(f"sent an answer that nobody asked for; after {CALL}")]
         assert list(session.late) == [(faulty.index, "float32")]
 
 

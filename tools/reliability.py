@@ -76,7 +76,7 @@ process is left.
 - If a worker can't be started again, that is the outcome of the call that needed it. Earlier results stay.
 - The environment of a worker lacks variables whose names look like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
   in `POSENC_PASS=HF_TOKEN`. No core files are written.
-- If a worker ends after an answer, the operation that answered last fails.
+- If a worker ends after an answer, the operation that answered last fails, and the call is named.
 - On Linux the kernel refuses a worker access to the memory of the process that judges (`/proc/PID/mem`, `process_vm_readv`, `ptrace`) and
   to its open files. That process isn't *dumpable* while it has workers, so no debugger of the same user gets in either, and a worker
   gives up `CAP_SYS_PTRACE` before it imports anything. Only root can read the environment of that process. The header of the record says

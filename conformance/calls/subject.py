@@ -47,6 +47,8 @@ class CallFailedError(Exception):
         self.outcome = outcome
 
 
+#: How many positions are told one by one.
+FEW = 12
 #: The farthest positions where a bias meets logits in a format of few exponents: it holds twice the distance between them.
 FARTHEST_BIASED = {"float16": 16_376}
 
@@ -104,3 +106,11 @@ class Subject:
     def counted(self) -> bool:
         """Whether it takes positions that count up and no others; of a bias, rows and columns are picked."""
         return self.takes.counted and not is_bias(self.operation)
+
+
+def words(operation: str, arrays: Sequence[np.ndarray], parameters: Mapping[str, object]) -> str:
+    """Return a call in one line."""
+    said = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+    named = zip(operations()[operation].arrays, arrays, strict=True)
+    places = [f"{name} {array.tolist()}" for name, array in named if array.dtype.kind == "i" and array.size <= FEW]
+    return f"{operation}({said}){' at ' + ', '.join(places) if places else ''}"

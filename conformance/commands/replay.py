@@ -15,7 +15,7 @@ from conformance.isolate.tree import Tree
 from conformance.judge.judge import compare
 from conformance.protocol import lines
 from conformance.protocol.command import adapted
-from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError, UnaskedError
+from conformance.protocol.errors import CommandError, ImpatientError, ProgramEndedError, ProtocolError, UnaskedError
 from conformance.protocol.program import Program
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import REQUIRED
@@ -57,7 +57,8 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1,
     """Yield what a program answers to each case, and what was expected; ``batch`` calls go in one request.
 
     A program that ends, or gives no answer in time, is started again for the next request.
-    Raises ``ProgramEndedError`` where it doesn't describe itself, and at the end where a case had no answer, or more than one.
+    Raises ``ProgramEndedError`` where it doesn't describe itself, and at the end where a case had no answer, or more than one;
+    ``ImpatientError`` where it doesn't wait until it is asked.
     """
     wrong, names = list[str](), list[str]()
     with _Conversation(command, limits) as asked:
@@ -69,6 +70,8 @@ def answers(command: str, vectors: Sequence[Vector], dtype: str, batch: int = 1,
             names = [vector.id if one is None or one.label == offered.name else f"{vector.id} ({one.label})" for vector, one in together]
             try:
                 replies = asked.calls([call(vector, dtype, one.label if one else offered.name) for vector, one in together])
+            except ImpatientError:
+                raise
             except (CommandError, ProgramEndedError) as error:
                 lost = str(error)
             yield from _after(before, asked.late(), wrong)
@@ -103,7 +106,7 @@ class _Conversation:
         self.command, self.limits = command, limits
         self.program: Program | None = None
         self.tree = Tree()
-        self.unasked = ""
+        self.unasked, self.patient = "", False
 
     def __enter__(self) -> Self:
         return self
@@ -118,15 +121,19 @@ class _Conversation:
     def calls(self, calls: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
         """Return the answers to the calls of one request; each may take as long as one call."""
         self.look()
+        try:
+            return self._asked(calls)
+        except UnaskedError as error:  # the fault of the request before, unless a program that was asked nothing else does the same
+            self._verify_patient()
+            answered = self._asked(calls)
+            self.unasked = str(error)
+            return answered
+
+    def _asked(self, calls: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
         if self.program is None:
             self.offered()
         program = self._started()
-        try:
-            return self._within(self.limits.call_seconds * len(calls), lambda: program.calls(calls))
-        except UnaskedError as error:  # the fault of the request before, unless a program that was asked nothing else does the same
-            answered = self.calls(calls)
-            self.unasked = str(error)
-            return answered
+        return self._within(self.limits.call_seconds * len(calls), lambda: program.calls(calls))
 
     def look(self) -> None:
         """See whether the program said something, or ended, since its last answer."""
@@ -136,6 +143,19 @@ class _Conversation:
         except UnaskedError as error:
             self.unasked = str(error)
             self._end()
+            self._verify_patient()
+
+    def _verify_patient(self) -> None:
+        """Start the program again, and raise where it doesn't wait until it is asked: no case is to blame for that."""
+        if self.patient:
+            return
+        self.offered()
+        try:
+            self._started().verify_patient()
+        except UnaskedError as error:
+            self._end()
+            raise ImpatientError(self.command, str(error)) from error
+        self.patient = True
 
     def late(self) -> str:
         """Return what the program did after the answer before the last, in words, once."""

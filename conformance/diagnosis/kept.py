@@ -97,8 +97,8 @@ def _named(call: Call) -> Mapping[str, object]:
 
 def _forgetful(names: Sequence[str]) -> Diagnosis:
     """Describe an answer that is right for inputs of an earlier call."""
-    listed = " and ".join(names)
-    described = f"after another call the answer is right for that call's {listed}, as if a cache were keyed without"
+    listed, left_out = " and ".join(names), "it" if len(names) == 1 else "them"
+    described = f"after another call the answer is right for that call's {listed}, as if a cache's key lacked {left_out}"
     return Diagnosis((), "", "", "", kind="unknown", description=(described,))
 
 

@@ -15,7 +15,7 @@ from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
 from conformance.adapt.arrays import MalformedError, NumPy
 from conformance.adapt.results import exact
-from conformance.isolate import serving, targets
+from conformance.isolate import serving, targets, traces
 from conformance.isolate.serving import Answer
 
 #: Libraries whose arrays a function takes if its module imports them, the likeliest first; numpy if none.
@@ -37,6 +37,11 @@ class Stranger:
     framework: NumPy
     name: str
     declared: Implementation | None = None
+    kept: traces.Kept = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep no result yet."""
+        object.__setattr__(self, "kept", traces.Kept(self.framework))
 
     def describe(self) -> dict[str, object]:
         """Return what its signature says, and what an adapter declares it to be, for who compares that with what was found."""
@@ -50,8 +55,10 @@ class Stranger:
         keywords = {name: self._laid(argument, arrays, request) for name, argument in request["keywords"].items()}
         with foreign:
             returned = self.function(*made, **keywords)
-        parts = [exact(part, self.framework)[0] for part in _flat(returned)]
-        return {"status": "ok", "complex": _complex(returned)}, parts
+        flat = [*_flat(returned)]
+        parts = [exact(part, self.framework)[0] for part in flat]
+        self.kept.keep(flat, parts)
+        return {"status": "ok", "complex": _complex(returned), "left": [*self.kept.changes()]}, parts
 
     def _laid(self, argument: Mapping[str, Any], arrays: Sequence[np.ndarray], request: Mapping[str, Any]) -> Any:
         """Return an argument, an array as a view where that is asked for and the library has such."""

@@ -30,11 +30,15 @@ PAIR = 2
 VECTORS = 3
 #: To how many other values a setting is changed, besides those that are nearly the same.
 VALUES = 2
+#: So many pairs of calls that differ in their numbers alone tell a key of ten bits, or fewer, in all but one function of a hundred.
+CROWD = 96
+#: In which dtype a call is made beside one in another: what is made in fewer bits, or in more than the call's own, shows.
+COARSER, FINER = {"float64": "float32", "float32": "float16"}, {"float32": "float64", "float16": "float32", "bfloat16": "float32"}
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A call, another from which it differs in one respect, and in which."""
+    """A call, another from which it differs in one respect, and in which: in none where it is made twice."""
 
     call: Exchange
     beside: Exchange
@@ -44,29 +48,47 @@ class Neighbour:
 Beside = Callable[[Exchange], Iterator[Neighbour]]
 
 
-def neighbours(seen: Sequence[Exchange]) -> list[Neighbour]:
-    """Return neighbours of calls as they were made last and answered, each kind beside a call of its own length and numbers.
+def neighbours(seen: Sequence[Exchange]) -> tuple[list[Neighbour], list[Neighbour]]:
+    """Return neighbours of calls as they were made last and answered; of the second ones each kind beside a call of its own length.
 
     So a cache that leaves out what one kind differs in hasn't met the call itself where the neighbours alone are asked for. Settings come
     first: what is made of them alone is kept whatever the length.
     """
     answered = [each for each in seen if each.answered and not before_zero(each)]
     answered = [each for each in answered if _way(each) == _way(answered[-1])]
-    wanted = itertools.chain(_of_settings(answered), _of_places(answered), _of_numbers(answered)) if answered else ()
-    return [*_of_extremes(answered), *(each for index, (base, beside) in enumerate(wanted) for each in beside(_own(base, index)))]
+    kinds = _of_settings, _of_places, _of_numbers, _of_dtypes, _of_crowds
+    wanted = itertools.chain.from_iterable(kind(answered) for kind in kinds) if answered else ()
+    each = (each for index, (base, beside) in enumerate(wanted) for each in beside(_own(base, index)))
+    return [*_of_extremes(answered), *_of_restarts(answered)], [*each]
+
+
+def _of_restarts(answered: Sequence[Exchange]) -> Iterator[Neighbour]:
+    """Yield calls of one token at the start of a sequence, and later in it: some code goes on from there by itself."""
+    later = _filled(_sized(_nearest(answered), 1), 0) if answered else None
+    places = {} if later is None else {name: value for name, value in _given(later).items() if _placed(name, value) or name == "offset"}
+    if later is not None and places:
+        start = _with(later, {name: value * 0 for name, value in places.items()})
+        yield Neighbour(start, replace(start), "")
+        yield Neighbour(replace(start), later, " and ".join(places))
+        yield Neighbour(replace(later), start, " and ".join(places))
 
 
 def _of_extremes(answered: Sequence[Exchange]) -> Iterator[Neighbour]:
     """Yield the nearest call beside the farthest, the widest, the longest and the largest one: some code keeps the most that it has met.
 
-    They come first, so that the nearest one, asked for alone, has met none of them.
+    They come first, so that the nearest one, asked for alone, has met none of them, and before it the same call in more bits.
     """
     if answered:
-        nearest = min(answered, key=lambda each: (_farthest(each) == 0, _farthest(each), _size(each)))  # at 0 nothing turns
+        nearest = _nearest(answered)
+        yield from _finer(_filled(nearest, 0))
         for what, most in {"positions": _farthest, "width": _width, "lengths": _tokens, "batches": _rows}.items():
             beside = max(answered, key=most)
             if most(beside) > most(nearest):
                 yield Neighbour(_filled(nearest, 0), beside, what)
+
+
+def _nearest(answered: Sequence[Exchange]) -> Exchange:
+    return min(answered, key=lambda each: (_farthest(each) == 0, _farthest(each), _size(each)))  # at 0 nothing turns
 
 
 def _farthest(exchange: Exchange) -> float:
@@ -276,3 +298,37 @@ def _changed(name: str, base: Exchange) -> Iterator[Neighbour]:
     """Yield the call with other numbers in an array."""
     for change in changes_of_numbers(base.arrays[name]).values():
         yield from _beside(base, {name: change(base.arrays[name])}, name)
+
+
+def _of_dtypes(answered: Sequence[Exchange]) -> Iterator[tuple[Exchange, Beside]]:
+    """Yield a call that is made beside itself in fewer bits."""
+    yield _small(answered, _tokens), _beside_coarser
+
+
+def _beside_coarser(base: Exchange) -> Iterator[Neighbour]:
+    """Yield the call beside itself in fewer bits."""
+    coarser = COARSER.get(base.probe.dtype)
+    if coarser is not None:
+        yield Neighbour(base, replace(base, probe=base.probe.at(coarser)), "dtype")
+
+
+def _finer(base: Exchange) -> Iterator[Neighbour]:
+    """Yield the call in more bits, beside itself."""
+    finer = FINER.get(base.probe.dtype)
+    if finer is not None:
+        yield Neighbour(replace(base, probe=base.probe.at(finer)), base, "dtype")
+
+
+def _of_crowds(answered: Sequence[Exchange]) -> Iterator[tuple[Exchange, Beside]]:
+    """Yield a call for every array: of many others that differ in it, some may have its key where this is a number of few bits."""
+    base = _small(answered, _tokens)
+    for name, value in _given(base).items():
+        if isinstance(value, np.ndarray) and value.ndim > 0:
+            yield base, partial(_crowd, name)
+
+
+def _crowd(name: str, base: Exchange) -> Iterator[Neighbour]:
+    """Yield calls with the numbers of an array in other orders."""
+    orders = np.random.default_rng(0)
+    calls = [_with(base, {name: orders.permuted(base.arrays[name], axis=-1)}) for _ in range(2 * CROWD)]
+    yield from (Neighbour(call, beside, name) for call, beside in zip(calls[::2], calls[1::2], strict=True))

@@ -59,14 +59,15 @@ def unsteady(
 
 
 def _unsteady(strangers: Strangers, made: Sequence[Exchange], asked: Sequence[Exchange], *, checked: bool) -> Unsteady | None:
-    beside = neighbours(made)
+    groups = neighbours(made)
+    beside, start = [*groups[0], *groups[1]], len(groups[0])
     with strangers.fresh() as session:
         alone = _answers(session, asked)
         after = _until(session, _after(beside))[1::2]
         example = next(_changes(session, asked, alone), None)
     if example is not None:
         return Unsteady(FROM_CALL_TO_CALL, example)
-    remembered = _remembered(strangers, asked, beside, after)
+    remembered = _remembered(strangers, asked, beside, after, start)
     if remembered is not None or checked:
         return remembered
     before = [each.answer for each in asked]
@@ -86,22 +87,29 @@ def _unsteady(strangers: Strangers, made: Sequence[Exchange], asked: Sequence[Ex
 
 
 def _remembered(
-    strangers: Strangers, asked: Sequence[Exchange], beside: Sequence[Neighbour], after: Sequence[Answer]
+    strangers: Strangers, asked: Sequence[Exchange], beside: Sequence[Neighbour], after: Sequence[Answer], start: int
 ) -> Unsteady | None:
-    """Return what shows that a call is answered otherwise after one that differs from it in one respect: what was kept of that."""
-    calls = [each.call for each in beside[: len(after)]]
-    with strangers.fresh() as session:
-        alone = _until(session, calls)
-    which = next((i for i, one in enumerate(alone) if _apart(one, after[i], calls[i].probe.dtype)), None)
-    if which is None:
+    """Return what shows that a call is answered otherwise after one that differs from it in one respect: what was kept of that.
+
+    Those from ``start`` on are asked alone in another process than those before.
+    """
+    calls, alone = [each.call for each in beside[: len(after)]], dict[int, Answer]()
+    for begin, end in ((0, start), (start, len(calls))):
+        with strangers.fresh() as session:
+            alone.update(enumerate(_until(session, calls[begin:end]), begin))
+    apart = [i for i, one in alone.items() if _apart(one, after[i], calls[i].probe.dtype)]
+    for i in sorted({beside[i].what: i for i in reversed(apart)}.values()):  # the first of each kind
+        call, what = calls[i], beside[i].what
+        repeats = _repeats(strangers, [beside[i].beside, call], {id(call): after[i]})
+        if repeats and _repeats(strangers, [call], {id(call): alone[i]}):
+            then = f"and, after a call with other {what}," if what else "and then"
+            return Unsteady(HISTORY, f"{_called(call)} gave {_change(alone[i], after[i], then)}")
+    if not apart:
         return None
-    call, answer, then = calls[which], {id(calls[which]): after[which]}, "and then"
-    repeats = _repeats(strangers, calls[: which + 1], {id(call): alone[which]})
-    if repeats and _repeats(strangers, [beside[which].beside, call], answer):
-        then = f"and, after a call with other {beside[which].what},"
-    elif repeats:
-        repeats = _repeats(strangers, [*asked, *_after(beside[: which + 1])], answer)
-    return Unsteady(HISTORY if repeats else DIFFERS, f"{_called(call)} gave {_change(alone[which], after[which], then)}")
+    first, call = apart[0], calls[apart[0]]
+    repeats = _repeats(strangers, calls[start if first >= start else 0 : first + 1], {id(call): alone[first]})
+    repeats = repeats and _repeats(strangers, [*asked, *_after(beside[: first + 1])], {id(call): after[first]})
+    return Unsteady(HISTORY if repeats else DIFFERS, f"{_called(call)} gave {_change(alone[first], after[first])}")
 
 
 def _after(beside: Sequence[Neighbour]) -> list[Exchange]:

@@ -86,9 +86,9 @@ class Channel:
             self._fill(_bytes(array), deadline)
         return header, arrays
 
-    def silent(self) -> bool:
-        """Whether there is nothing to receive, not even the end."""
-        return not select.select([self.connection], [], [], 0.0)[0]
+    def silent(self, seconds: float = 0.0) -> bool:
+        """Whether there is nothing to receive for so long, not even the end."""
+        return not select.select([self.connection], [], [], seconds)[0]
 
     def close(self) -> None:
         """Close the socket."""

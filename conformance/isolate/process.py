@@ -22,7 +22,6 @@ from conformance.isolate.channel import Channel
 from conformance.isolate.keeper import KEEPS
 from conformance.isolate.tree import Tree
 from conformance.isolate.watch import PATIENCE, Watch
-from conformance.protocol.errors import ProgramEndedError, UnaskedError
 
 BOOTSTRAP = """\
 import importlib, sys
@@ -34,8 +33,6 @@ importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])
 WORKER = "conformance.isolate.worker"
 HERE = Path(__file__).resolve().parents[2]
 LOG_LINES = 200
-#: How a worker ends whose program has ended.
-PROGRAM_ENDED = (ProgramEndedError.status, UnaskedError.status)
 
 
 class Process:
@@ -73,12 +70,11 @@ class Process:
         return self.channel.receive(deadline=deadline)
 
     def ending(self) -> str:
-        """Return how the process ended, with the last line that it printed; of a program that ended, with the last line of both."""
+        """Return how the process ended, with the last line that it printed."""
         ended = self._wait()
         self.end()
         lines = self._printed()
-        of_program = _said(lines[:-1]) if ended in PROGRAM_ENDED else ""
-        return f"the process ended with {status(ended)}{': ' + lines[-1] if lines else ''}{of_program}"
+        return f"the process ended with {status(ended)}{': ' + lines[-1] if lines else ''}"
 
     def end(self) -> None:
         """Kill the process and everything that it started."""
@@ -96,7 +92,8 @@ class Process:
     @property
     def last_words(self) -> str:
         """The last line that was printed, in words; nothing where nothing was."""
-        return _said(self._printed())
+        lines = self._printed()
+        return f"; it last said: {lines[-1]}" if lines else ""
 
     def _printed(self) -> list[str]:
         """Return the last lines that the process printed."""
@@ -133,11 +130,6 @@ def _drain(stream: IO[bytes], log: collections.deque[bytes]) -> None:
     with stream:
         while data := os.read(stream.fileno(), 1 << 16):
             log.append(data[-(1 << 12) :])
-
-
-def _said(lines: Sequence[str]) -> str:
-    """Return in words what a program said last on standard error."""
-    return f"; it last said: {lines[-1]}" if lines else ""
 
 
 def status(ended: int | None) -> str:

@@ -57,6 +57,8 @@ EACH: Mapping[str, Rule] = {"call": COUNT, "left": TEXTS, "reached": TEXTS}
 #: What a worker says of itself beside what it offers.
 ABOUT: Mapping[str, Rule] = {"reaches_parent": FLAG, "reached": TEXTS}
 Form = Mapping[str, Rule]
+#: What a worker says, at any time, of a program with which it can't go on; ``unasked`` where that may not be the call's.
+LOST: Mapping[str, Form] = {"program lost": {"message": LINE, "unasked": FLAG}}
 
 
 def _listed(form: Form, what: str, more: Callable[[Any], bool] = lambda _: True) -> Rule:

@@ -15,7 +15,7 @@ from conformance.isolate import allocation, audit, kernel, targets, traces
 from conformance.isolate.channel import Channel, ChannelClosedError
 from conformance.isolate.library import Library
 from conformance.isolate.replies import LONGEST
-from conformance.protocol.errors import ProgramEndedError
+from conformance.protocol.errors import ProgramEndedError, UnaskedError
 
 Answer = tuple[dict[str, Any], list[np.ndarray]]
 #: The exit status of a worker that can't reach the harness (EX_IOERR).
@@ -50,8 +50,8 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering]) -> None
     try:
         serve(Channel(socket.socket(fileno=descriptor)), target, load)
         status = 0
-    except (ProgramEndedError, UnreachableError) as error:
-        status = error.status if isinstance(error, ProgramEndedError) else CUT_OFF
+    except UnreachableError as error:
+        status = CUT_OFF
         _say(f"\n{error}\n")
     except BaseException as error:  # noqa: BLE001  our own fault: say so on the log
         _say(f"the worker failed: {told_with_place(error)}\n")
@@ -80,14 +80,19 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
         return
     channel.send({**described, "reaches_parent": reaches, "reached": audit.news()})
     with suppress(ChannelClosedError):
-        while True:
-            if worker.waits is not None:
-                worker.waits(channel.connection.fileno())
-            request, arrays = channel.receive()
-            header, values = _answer(worker, library, request, arrays)
-            if os.getpid() != ours:
-                return  # a copy of this process that a fork has left: the original answers
-            _send(channel, {**header, "call": request["call"]}, values)
+        try:
+            while True:
+                if worker.waits is not None:
+                    worker.waits(channel.connection.fileno())
+                request, arrays = channel.receive()
+                header, values = _answer(worker, library, request, arrays)
+                if os.getpid() != ours:
+                    return  # a copy of this process that a fork has left: the original answers
+                _send(channel, {**header, "call": request["call"]}, values)
+        except ProgramEndedError as error:
+            channel.send(_clipped({"status": "program lost", "message": str(error), "unasked": isinstance(error, UnaskedError)}))
+            while True:  # what is still asked has no answer
+                channel.receive()
 
 
 def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:

@@ -1,82 +1,32 @@
 """A worker process and the conversation with it: start, call, stop when it hangs, start again when it dies."""
 
 import functools
-import secrets
-import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
-from weakref import WeakSet
 
 import numpy as np
 
 from conformance.calls.limits import Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, HarnessError, Outcome, Reason, TimedOut
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
-from conformance.calls.takes import WHEN, Takes
-from conformance.isolate import replies
-from conformance.isolate.channel import ChannelClosedError, ChannelError
+from conformance.calls.outcomes import Crashed, Exhausted, HarnessError
+from conformance.calls.subject import CallFailedError, Reply, Subject, asked, words
+from conformance.calls.takes import Takes
+from conformance.isolate import conversation, replies
+from conformance.isolate.conversation import UnaskedFailureError
+from conformance.isolate.described import Descriptor, Kin, in_order, offered, unlike
 from conformance.isolate.interrupts import uninterrupted
 from conformance.isolate.process import Process
-from conformance.isolate.targets import COMMAND, LibraryMissing, TargetError, configured
-from conformance.protocol.errors import UnaskedError
+from conformance.isolate.targets import COMMAND, TargetError, configured
+from conformance.protocol.errors import ImpatientError
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import CAST
 
 #: After so many starts in a row that gave no worker there are no more: each may take as long as a target may take to start.
 STARTS = 3
-#: Of the number of a call: JSON of any language holds it.
-NUMBER_BITS = 53
-NUMBERED = "a reply must carry the number of its call, got"
-GARBAGE = "sent garbage:"
-#: What a call ends with where another reply comes than its own; of a worker that was called before, that is one which that call left.
-OTHERS = Crashed(f"{GARBAGE} {NUMBERED} another")
-UNASKED = Crashed("sent an answer that nobody asked for")
 #: Where a dtype is kept: what was asked whatever the dtype.
 ANY = ""
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """One implementation as its worker describes it."""
-
-    index: int
-    label: str
-    operation: str
-    dtypes: tuple[str, ...]
-    profile: Mapping[str, str]
-    takes: Takes
-    modifies_inputs: bool
-    restrictions: Mapping[str, object]
-    takes_dtype: bool
-    admits: Callable[[Mapping[str, object]], bool] | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def inside(self) -> Mapping[str, object]:
-        """What parameters are drawn from: the restrictions, and what asks its predicates where it has some."""
-        return self.restrictions if self.admits is None else {**self.restrictions, WHEN: self.admits}
-
-
-@dataclass
-class Kin:
-    """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
-
-    ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
-    right answers.
-    """
-
-    about: Mapping[str, Any] = field(default_factory=dict)
-    sessions: "WeakSet[Session]" = field(default_factory=WeakSet)
-    one_at_a_time: bool = False
-    failed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    reached: dict[str, None] = field(default_factory=dict)
-
-    def reach(self, who: str, words: Sequence[str]) -> None:
-        """Keep what a worker says that somebody reached."""
-        self.reached.update(dict.fromkeys(f"{who} {each}" for each in words))
 
 
 class Session:
@@ -102,6 +52,7 @@ class Session:
         self._greeted = False
         self._places: list[int] = []
         self._last: tuple[int, str] | None = None
+        self._words = ""
         self._altered = False
         self._admitted: dict[tuple[int, str], bool] = {}
 
@@ -214,7 +165,8 @@ class Session:
         """Make one call in the worker."""
         said = {"dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
         names = list(operations()[descriptor.operation].results)[: 1 if manner.cotangents else None]
-        return received(*self._answered(descriptor.index, dtype, said, [*arrays, *manner.beside], replies.CALLED, names))
+        call, given = words(descriptor.operation, arrays, parameters), [*arrays, *manner.beside]
+        return conversation.received(*self._answered(descriptor.index, dtype, said, given, replies.CALLED, names, call=call))
 
     def _answered(
         self,
@@ -226,21 +178,27 @@ class Session:
         results: Sequence[str] | None = None,
         *,
         by: str = "",
+        call: str = "",
+        alone: bool = False,
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Return what a worker answers in the name of an implementation, who is told of what that leaves; ``by`` says what of it does."""
+        """Return what a worker answers in the name of an implementation, who is told of what that leaves.
+
+        ``by`` says what of it does, ``call`` what is asked, in words; ``alone`` that the worker was asked nothing else: all is the call's.
+        """
         self.notice()
         self._hand_over(index, dtype)
         process = self._running()
-        before, self._last = self._last, (index, dtype)
+        before, after = self._last, self._words
+        self._last, self._words = (index, dtype), call
         asked = {**said, "index": self._places[index] if self._places else index}
         try:
             reply, values = self._exchanged(process, asked, arrays, forms, results)
-        except CallFailedError as failure:
-            ending = self._of_before(process, failure.outcome)
-            if before is None or ending is None:
+        except UnaskedFailureError as failure:
+            if alone or (before is None and not self.program):
                 raise
-            answered = self._answered(index, dtype, said, arrays, forms, results, by=by)  # in a fresh worker only its own faults end it
-            self.late.setdefault(before, ending)
+            self._verify_patient()
+            answered = self._answered(index, dtype, said, arrays, forms, results, by=by, call=call, alone=True)
+            self._charge(before, after, failure.ending)
             return answered
         self._kin.reach(f"{self._named(index)},", reply["reached"])
         left = dict.fromkeys(f"{by}{each}" for each in reply["left"])
@@ -248,11 +206,39 @@ class Session:
         self._altered = self._altered or bool(left)
         return reply, values
 
-    def _of_before(self, process: Process, outcome: Outcome) -> Crashed | None:
-        """Return what came of the call before, where that is why a call has this outcome."""
-        if self.program and isinstance(outcome, Crashed) and process.popen.returncode == UnaskedError.status:
-            return outcome
-        return UNASKED if outcome == OTHERS else None
+    def _exchanged(
+        self,
+        process: Process,
+        asked: Mapping[str, object],
+        arrays: Sequence[np.ndarray],
+        forms: Mapping[str, replies.Form],
+        results: Sequence[str] | None,
+    ) -> tuple[dict[str, Any], list[np.ndarray]]:
+        """Return the reply of a worker, which is ended where there is none."""
+        try:
+            return conversation.exchanged(process, asked, arrays, forms, results, self.limits.call_seconds, program=bool(self.program))
+        except CallFailedError:
+            self.close()
+            raise
+
+    def _verify_patient(self) -> None:
+        """Raise ``TargetError`` where a program that is asked nothing says something, or ends, all the same: no call is to blame."""
+        if not self.program or self._kin.patient:
+            return
+        process = self._running()
+        self._kin.patient = process.channel.silent(ImpatientError.seconds)
+        if not self._kin.patient:
+            ending = conversation.unasked(process, program=True)
+            self.close()
+            said = ending.message if isinstance(ending, Crashed) else ending.words()
+            raise TargetError(str(ImpatientError(self.program, said)))
+
+    def _charge(self, answered: tuple[int, str] | None, call: str, ending: Crashed | Exhausted) -> None:
+        """Write down what became of a worker after its last answer, or before anything was asked of it."""
+        if answered is not None:
+            self.late.setdefault(answered, _after(call, ending))
+        elif isinstance(ending, Crashed):
+            self._kin.early[ending.message] = None
 
     def _named(self, index: int) -> str:
         """Return what an implementation is called."""
@@ -268,7 +254,7 @@ class Session:
         if other and process.watch.crowded():
             exceeded = process.watch.check()
             if exceeded is not None:
-                self.late.setdefault(self._last, exceeded)
+                self._charge(self._last, self._words, exceeded)
             self.close()
         elif (other and self._altered) or (self.under == CAST and ANY not in (before, dtype) and before != dtype):
             self.close()
@@ -296,13 +282,11 @@ class Session:
         process = self._process
         if process is None or self._last is None or process.channel.silent():
             return
-        try:
-            process.channel.receive(deadline=time.monotonic())
-            ending: Crashed | Exhausted = UNASKED
-        except (ChannelError, TimeoutError) as error:
-            ending = self._ending(process, error)
+        ending = conversation.unasked(process, program=bool(self.program))
+        last, call = self._last, self._words
         self.close()
-        self.late.setdefault(self._last, ending)
+        self._verify_patient()
+        self._charge(last, call, ending)
 
     def start(self) -> None:
         """Start the worker without waiting for it."""
@@ -341,7 +325,8 @@ class Session:
     def warnings(self) -> tuple[str, ...]:
         """What the configuration that judges the target is warned of, and what of both isn't judged, in words."""
         path, plain = configured(self.target)
-        others = (f"{name} is an Adapter too, and isn't judged: take it as {plain}:{name}" for name in self._kin.about.get("unjudged", ()))
+        others = [f"{name} is an Adapter too, and isn't judged: take it as {plain}:{name}" for name in self._kin.about.get("unjudged", ())]
+        others += [f"before it was asked anything, once: {ending}" for ending in self._kin.early]
         if path is None:
             return tuple(others)
         from conformance.adapt.configured import told
@@ -395,109 +380,24 @@ class Session:
             about = self._greeting(process)
             self._kin.reach("the target", about.pop("reached"))
             first = self._kin.about = self._kin.about or about
-            if _in_order(about) != _in_order(first):
+            if in_order(about) != in_order(first):
                 self.close()
-                message = f"{self.target} must describe itself alike at each start, got {_unlike(first, about)}"
+                message = f"{self.target} must describe itself alike at each start, got {unlike(first, about)}"
                 raise TargetError(message)
             process.watch.settle()
-            self._places = [_implementations(about).index(each) for each in _implementations(first)]
+            self._places = [offered(about).index(each) for each in offered(first)]
             self._greeted = True
         return process
 
-    def _exchanged(
-        self,
-        process: Process,
-        header: Mapping[str, object],
-        arrays: Sequence[np.ndarray],
-        forms: Mapping[str, replies.Form],
-        results: Sequence[str] | None = None,
-    ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Send a request and return its reply: one that carries its number, which nobody can guess, and has one of the forms."""
-        call = secrets.randbits(NUMBER_BITS)
-        try:
-            reply, values = process.exchange({**header, "call": call}, arrays, self.limits.call_seconds)
-            _numbered(reply, call)
-            replies.verify(reply, forms)
-            if results is not None:
-                replies.verify_results(reply, values, results)
-        except TimeoutError as error:
-            self.close()
-            raise CallFailedError(TimedOut(self.limits.call_seconds)) from error
-        except ChannelError as error:
-            raise CallFailedError(self._ending(process, error)) from error
-        return reply, values
-
     def _greeting(self, process: Process) -> dict[str, Any]:
-        about = self._first_words(process)
-        if about["status"] == "ready":
-            return about
-        self.close()
-        words = f"{about['message']}{process.last_words if self.program else ''}"
-        raise (LibraryMissing if about["status"] == "library missing" else TargetError)(words)
-
-    def _first_words(self, process: Process) -> dict[str, Any]:
+        """Return what a worker says of itself, which is ended where it can't be called."""
         try:
-            words = process.channel.receive(deadline=time.monotonic() + self.limits.startup_seconds)[0]
-            replies.verify(words, self.first_words)
-        except TimeoutError as error:
-            self.close()
-            message = f"{self.target} must be ready within {self.limits.startup_seconds:g} s, got no answer"
-            raise TargetError(message) from error
-        except ChannelError as error:
-            ending = self._ending(process, error)
-            message = f"{self.target} can't be loaded: {ending.message if isinstance(ending, Crashed) else ending.words()}"
-            raise TargetError(message) from error
+            return conversation.greeting(process, self.first_words, self.target, self.limits.startup_seconds, program=bool(self.program))
         except BaseException:
             self.close()
             raise
-        return words
-
-    def _ending(self, process: Process, error: Exception) -> Crashed | Exhausted:
-        """Return how the worker ended, or what was wrong with its frame, and end what is left of it."""
-        ended = process.ending() if isinstance(error, ChannelClosedError) else f"{GARBAGE} {error}"
-        self.close()
-        return process.watch.check() or Crashed(ended)
 
 
-def _implementations(about: Mapping[str, Any]) -> list[Any]:
-    """Return what a worker says that it offers; one that identifies a function offers nothing."""
-    return list(about.get("implementations", ()))
-
-
-def _in_order(about: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a worker says of itself, whatever the order of its implementations, which a set may have given."""
-    return {**about, "implementations": sorted(_implementations(about), key=repr)}
-
-
-def _unlike(first: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words what a worker says of itself that the first one didn't."""
-    names = [name for name in {**first, **now} if first.get(name) != now.get(name)]
-    return f"another {', '.join(names)}"
-
-
-def _numbered(reply: Mapping[str, Any], call: int) -> None:
-    if reply.get("call") != call:
-        message = f"{NUMBERED} {'another' if 'call' in reply else 'none'}"
-        raise ChannelError(message)
-
-
-def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
-    """Return what a worker answered, or raise where that is no result."""
-    match reply["status"]:
-        case "ok":
-            return Reply(
-                values=dict(zip(reply["results"], values, strict=True)),
-                dtypes=reply["dtypes"],
-                modified=tuple(reply["modified"]),
-                aliases=tuple(reply["aliases"]),
-                repeats=reply["repeats"],
-                unlike=reply["unlike"],
-                overwritten=tuple(reply["overwritten"]),
-            )
-        case "unsupported":
-            raise CallRefusedError(reply["reason"] or "no reason is given", declared=reply["declared"])
-        case "error":
-            raise CallFailedError(Errored(reply["message"]))
-        case "misfit":
-            raise CallFailedError(Failed(Reason.ADAPTER, reply["message"]))
-    raise CallFailedError(Failed(Reason.MALFORMED, reply["message"]))
+def _after(call: str, ending: Crashed | Exhausted) -> Crashed | Exhausted:
+    """Return how a worker ended, with the call after whose answer that was."""
+    return replace(ending, message="; ".join(filter(None, (ending.message, f"after {call}" if call else ""))))

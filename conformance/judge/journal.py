@@ -12,7 +12,8 @@ from conformance.calls.manner import PLAIN, Manner
 from conformance.calls.outcomes import Outcome, Unsupported
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
 from conformance.calls.takes import Takes
-from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.described import Descriptor
+from conformance.isolate.session import Session
 from conformance.spec.declarations import operations
 
 

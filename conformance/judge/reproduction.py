@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from conformance.calls import subject
 from conformance.calls.outcomes import Result
 from conformance.judge.journal import Call
 from conformance.spec.arguments import is_position
@@ -79,9 +80,7 @@ def _size(*calls: Call) -> int:
 
 def words(call: Call) -> str:
     """Return the call in one line."""
-    parameters = ", ".join(f"{name}={value!r}" for name, value in call.parameters.items())
-    places = [f"{name} {array.tolist()}" for name, array in _named(call).items() if array.dtype.kind == "i" and array.size <= 12]
-    return f"{call.task.operation}({parameters}){' at ' + ', '.join(places) if places else ''}"
+    return subject.words(call.task.operation, call.arrays, call.parameters)
 
 
 def described(call: Call) -> str:

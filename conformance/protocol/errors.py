@@ -8,15 +8,21 @@ class ProtocolError(Exception):
 class ProgramEndedError(Exception):
     """The program is gone, or what it sends can't be followed any more."""
 
-    #: The exit status of its worker (EX_SOFTWARE).
-    status = 70
-
 
 class UnaskedError(ProgramEndedError):
     """The program ended, or said something, after its last answer and before it had read another request."""
 
-    status = 71
-
 
 class CommandError(Exception):
-    """The command can't be started, and why, in one line."""
+    """The command can't be used, and why, in one line."""
+
+
+class ImpatientError(CommandError):
+    """The program doesn't wait until it is asked."""
+
+    #: So many seconds one that is asked nothing must wait, where another said something, or ended, without being asked.
+    seconds = 0.5
+
+    def __init__(self, command: str, did: str) -> None:
+        """Say what it did."""
+        super().__init__(f"command {command!r} must wait until it is asked, got: {did}")

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import contextlib
 import functools
 import json
 import math
@@ -27,6 +28,8 @@ SAID = {
     "call_request": "a request",
 }
 OTHERWISE = {**SAID, "describe_reply": "a second description of the program"}
+#: What it does that says such a thing unasked.
+UNASKED = {"describe_reply": "described itself again, which nobody asked for", "call_reply": "sent an answer that nobody asked for"}
 
 
 @functools.cache
@@ -54,13 +57,23 @@ def message(kind: str, line: bytes) -> dict[str, Any]:
     return dict(said)
 
 
-def describes(held: bytes) -> bool:
-    """Whether what can be read begins with a line on which a program describes itself."""
+def unasked(held: bytes) -> str:
+    """Return in words what can be read although nothing was asked."""
+    line = held.partition(b"\n")[0]
+    for kind, did in UNASKED.items():
+        with contextlib.suppress(ProtocolError):
+            message(kind, line)
+            return did
+    return f"sent a line that nobody asked for: {_shown(line)}"
+
+
+def identity(line: bytes) -> object:
+    """Return the id that a line carries, whatever else is wrong with it; nothing where it carries none."""
     try:
-        message("describe_reply", held.partition(b"\n")[0])
-    except ProtocolError:
-        return False
-    return True
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return said.get("id") if isinstance(said, dict) else None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from conformance.adapt.wording import ended_with
 from conformance.protocol import lines
-from conformance.protocol.errors import CommandError, ProgramEndedError, ProtocolError, UnaskedError
+from conformance.protocol.errors import CommandError, ImpatientError, ProgramEndedError, ProtocolError, UnaskedError
 from conformance.protocol.lines import LARGEST_LINE
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 PATIENCE = 0.5
 #: Of the id of a request: an integer of any language holds it.
 ID_BITS = 31
-UNASKED = "sent an answer that nobody asked for"
-AGAIN = "described itself again, which nobody asked for"
 
 
 def split(command: str) -> list[str]:
@@ -70,10 +68,16 @@ class Program:
         """Raise where the program says something, or has ended, without being asked; what it does until the next request is such too."""
         held = self._held()
         if held:
-            self._lost(f"it {AGAIN if lines.describes(held) else UNASKED}", UnaskedError)
+            self._lost(f"it {lines.unasked(held)}", UnaskedError)
         if self.popen.poll() is not None:
             raise UnaskedError(self._end())
         self.unread = UnaskedError
+
+    def verify_patient(self) -> None:
+        """Raise where the program says something, or ends, while it is asked nothing for a while."""
+        select.select([self.output], [], [], ImpatientError.seconds)
+        self.verify_quiet()
+        self.unread = ProgramEndedError
 
     def wait(self, harness: int) -> None:
         """Wait until the harness can be read; raise where the program says something, or ends, without being asked."""
@@ -102,9 +106,9 @@ class Program:
         try:
             reply = lines.message(kind, said)
         except ProtocolError as error:
-            self._lost(str(error), self.unread if lines.describes(said) else ProgramEndedError)
+            self._lost(str(error), ProgramEndedError if lines.identity(said) == request["id"] else self.unread)
         if reply["id"] != request["id"]:
-            self._lost(f"a reply must carry the id of its request, got another: it {UNASKED}", self.unread)
+            self._lost(f"a reply must carry the id of its request, got another: it {lines.unasked(said)}", self.unread)
         self.unread = ProgramEndedError
         return reply
 
@@ -122,7 +126,7 @@ class Program:
         line = self.output.readline(LARGEST_LINE + 1)
         if not line.endswith(b"\n"):
             if len(line) > LARGEST_LINE:
-                self._lost(f"a line must stay below {LARGEST_LINE} bytes, got more")
+                self._lost(f"a line must stay below {LARGEST_LINE} bytes, got more", self.unread)
             left = fcntl.ioctl(cast("io.BufferedWriter", self.popen.stdin), termios.FIONREAD, bytes(4))
             raise (self.unread if int.from_bytes(left, sys.byteorder) == asked else ProgramEndedError)(self._end())
         return line

@@ -14,7 +14,8 @@ from conformance.adapt.selection import SelectionError, chooses, is_drawn
 from conformance.calls.outcomes import INTERRUPTED, Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
-from conformance.isolate.session import Descriptor, Session
+from conformance.isolate.described import Descriptor
+from conformance.isolate.session import Session
 from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Journal, Task

@@ -8,7 +8,7 @@ import numpy as np
 from conformance.calls.takes import PLACES, Takes, misplaced
 from conformance.checks import golden_checks
 from conformance.golden.calls import generator
-from conformance.isolate.session import Descriptor
+from conformance.isolate.described import Descriptor
 from conformance.judge.journal import Task
 from conformance.spec.choices import candidates
 from conformance.spec.declarations import operations

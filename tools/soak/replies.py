@@ -16,7 +16,8 @@ from conformance.golden import calls
 from conformance.identify.asking import Strangers
 from conformance.isolate import replies
 from conformance.isolate.channel import MAGIC, PREFIX, Channel, ChannelError
-from conformance.isolate.session import Session, received
+from conformance.isolate.conversation import received
+from conformance.isolate.session import Session
 from conformance.spec.declarations import operations
 from tools.soak.mutations import changed, damaged
 

@@ -1,0 +1,70 @@
+"""What workers of one target say of it, and what its sessions share of that."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from conformance.calls.takes import WHEN, Takes
+
+if TYPE_CHECKING:
+    from conformance.isolate.session import Session
+
+
+@dataclass(frozen=True)
+class Descriptor:
+    """One implementation as its worker describes it."""
+
+    index: int
+    label: str
+    operation: str
+    dtypes: tuple[str, ...]
+    profile: Mapping[str, str]
+    takes: Takes
+    modifies_inputs: bool
+    restrictions: Mapping[str, object]
+    takes_dtype: bool
+    admits: Callable[[Mapping[str, object]], bool] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def inside(self) -> Mapping[str, object]:
+        """What parameters are drawn from: the restrictions, and what asks its predicates where it has some."""
+        return self.restrictions if self.admits is None else {**self.restrictions, WHEN: self.admits}
+
+
+@dataclass
+class Kin:
+    """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
+
+    ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
+    right answers; ``early`` what a program did once before it was asked anything, ``patient`` that one waited then until it was asked.
+    """
+
+    about: Mapping[str, Any] = field(default_factory=dict)
+    sessions: "WeakSet[Session]" = field(default_factory=WeakSet)
+    one_at_a_time: bool = False
+    failed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    reached: dict[str, None] = field(default_factory=dict)
+    early: dict[str, None] = field(default_factory=dict)
+    patient: bool = False
+
+    def reach(self, who: str, words: Sequence[str]) -> None:
+        """Keep what a worker says that somebody reached."""
+        self.reached.update(dict.fromkeys(f"{who} {each}" for each in words))
+
+
+def offered(about: Mapping[str, Any]) -> list[Any]:
+    """Return what a worker says that it offers; one that identifies a function offers nothing."""
+    return list(about.get("implementations", ()))
+
+
+def in_order(about: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a worker says of itself, whatever the order of its implementations, which a set may have given."""
+    return {**about, "implementations": sorted(offered(about), key=repr)}
+
+
+def unlike(first: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return in words what a worker says of itself that the first one didn't."""
+    names = [name for name in {**first, **now} if first.get(name) != now.get(name)]
+    return f"another {', '.join(names)}"
