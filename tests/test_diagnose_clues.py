@@ -343,3 +343,13 @@ def test_the_screen_says_how_to_tell_equal_fits_apart() -> None:
     assert "tell apart a/c gives something else" in " ".join(
         report.text(a_report(wrong(), diagnoses={"mine:rope.rotate:float32": tied})).split()
     )
+
+
+def test_values_that_turn_are_named_beside_wrong_frequencies() -> None:
+    def attend(q: Any, k: Any, v: Any, m: Any, n: Any, *, base: float, causal: bool, **given: Any) -> np.ndarray:
+        slower = {**given, "base": base**0.5}  # the exponent without its two
+        return rope.attend(q, k, rope.rotate(v, n, **slower), m, n, causal=causal, **slower)
+
+    diagnosis = explain("rope.attend", observe("rope.attend", attend), "float32")
+    assert diagnosis is not None
+    assert diagnosis.mutants == ("rope.attend/exponent-without-two", "rope.attend/values-turned")
