@@ -112,6 +112,33 @@ def test_an_error_of_magnitude_is_told_from_one_of_phase() -> None:
     assert "an error of magnitude: every pair points the right way, its length is wrong" in clues
 
 
+def quarter_turned(values: np.ndarray) -> np.ndarray:
+    first, second = np.split(values, 2, axis=-1)
+    return np.concatenate([-second, first], axis=-1)
+
+
+def longer(values: np.ndarray) -> np.ndarray:
+    return values * np.linspace(1, 2, values.shape[-2])[:, None]
+
+
+@pytest.mark.parametrize("change", [quarter_turned, longer])
+def test_nothing_is_said_of_pairs_where_values_are_averaged(change: Callable[[np.ndarray], np.ndarray]) -> None:
+    clues = told("rope.attend", lambda *arrays, **given: change(rope.attend(*arrays, **given)), layout="half")
+    assert not any("pair" in clue or "phase" in clue for clue in clues)
+
+
+def test_the_angle_of_a_phase_error_is_told_with_its_case() -> None:
+    def more(positions: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sin(positions) ** 2 / (1 + positions.max()))
+
+    clues = told("rope.rotate", turned_further(more), layout="half", direction="positive")
+    (clue,) = [clue for clue in clues if clue.startswith("a phase error")]
+    figure, case = clue.partition("off by up to ")[2].partition(")")[0].split(" (in ")
+    (seen,) = [one for one in observe("rope.rotate", turned_further(more)) if one.vector.id == case]
+    angles = more(seen.vector.inputs["positions"].astype(float))
+    assert float(figure) == pytest.approx(float(np.max(np.abs(angles))), rel=1e-2)
+
+
 def test_the_position_from_which_it_is_wrong_is_told() -> None:
     assert "right up to position 2048, wrong from position 2049 on" in told(
         "sinusoidal.encode", lambda p, **given: sinusoidal.encode(np.where(p > 2048, p + p // 3, p), **given)
@@ -316,3 +343,13 @@ def test_the_screen_says_how_to_tell_equal_fits_apart() -> None:
     assert "tell apart a/c gives something else" in " ".join(
         report.text(a_report(wrong(), diagnoses={"mine:rope.rotate:float32": tied})).split()
     )
+
+
+def test_values_that_turn_are_named_beside_wrong_frequencies() -> None:
+    def attend(q: Any, k: Any, v: Any, m: Any, n: Any, *, base: float, causal: bool, **given: Any) -> np.ndarray:
+        slower = {**given, "base": base**0.5}  # the exponent without its two
+        return rope.attend(q, k, rope.rotate(v, n, **slower), m, n, causal=causal, **slower)
+
+    diagnosis = explain("rope.attend", observe("rope.attend", attend), "float32")
+    assert diagnosis is not None
+    assert diagnosis.mutants == ("rope.attend/exponent-without-two", "rope.attend/values-turned")

@@ -176,6 +176,65 @@ def test_code_that_answers_otherwise_in_training_is_convicted_and_code_that_refu
     assert all(isinstance(outcome, Advisory) for outcome in without)
 
 
+def inferring(function: Callable[..., Any], **declared: Any) -> list[Any]:
+    put, task, checked = drawn(session(function, "torch", **HALF, **declared))
+    return [each.judgement.outcome for each in manner_checks.inferring(put, task, checked)]
+
+
+def test_code_that_answers_otherwise_where_gradients_are_off_is_convicted_and_code_that_refuses_it_is_not() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = batched(turning(torch))
+
+    def by_index_where(off: Callable[[], bool]) -> Callable[..., Any]:
+        def by_index(x: Any, positions: Any, **parameters: Any) -> Any:
+            return rotate(x, torch.arange(positions.shape[-1]) if off() else positions, **parameters)
+
+        return by_index
+
+    def branching(x: Any, positions: Any, **parameters: Any) -> Any:
+        return rotate(x if torch.is_grad_enabled() else x.detach().clone(), positions, **parameters)
+
+    def refusing(x: Any, positions: Any, **parameters: Any) -> Any:
+        if not torch.is_grad_enabled():
+            message = "trains only"
+            raise RuntimeError(message)
+        return rotate(x, positions, **parameters)
+
+    rights, without = inferring(branching), inferring(refusing)
+    assert rights
+    assert all(isinstance(outcome, Passed) for outcome in rights)
+    assert without
+    assert all(isinstance(outcome, Advisory) and "trains only" in outcome.message for outcome in without)
+    for off, told in (
+        (lambda: not torch.is_grad_enabled(), "torch.no_grad()"),
+        (torch.is_inference_mode_enabled, "torch.inference_mode()"),
+    ):
+        wrongs = inferring(by_index_where(off))
+        assert any(isinstance(each, Failed) and f"called under {told}" in each.message for each in wrongs)
+    assert torch.is_grad_enabled()
+
+
+def test_a_module_is_asked_in_eval_mode_too_and_left_in_its_own() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = batched(turning(torch))
+
+    class Module(torch.nn.Module):  # type: ignore[misc,name-defined]  # torch is imported when the test runs
+        def __init__(self, *, wrong: bool) -> None:
+            super().__init__()
+            self.frozen = torch.nn.Dropout(0.5).eval()
+            self.wrong = wrong
+
+        def forward(self, x: Any, positions: Any, *, head_dim: int, base: float, direction: str, layout: str) -> Any:
+            places = torch.arange(positions.shape[-1]) if self.wrong and not self.training else positions
+            return rotate(self.frozen(x), places, head_dim=head_dim, base=base, direction=direction, layout=layout)
+
+    right, wrong = Module(wrong=False), Module(wrong=True)
+    assert all(isinstance(outcome, Passed) for outcome in inferring(right))
+    assert (right.training, right.frozen.training) == (True, False)
+    for function in (wrong, wrong.forward):
+        assert any(isinstance(each, Failed) and "eval mode" in each.message for each in inferring(function))
+
+
 def batched(rotate: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rotation that turns each row by its own positions."""
 

@@ -2,14 +2,14 @@
 
 import importlib
 import importlib.metadata
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from conformance.adapt.adapter import Unsupported
-from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED, swappable
+from conformance.calls.manner import EXPANDED, MODES, PARTS, REVERSED, SWAPPED, TRACKED, swappable
 
 #: Libraries whose arrays are places in memory, which a program lays out and shares.
 IN_MEMORY = ("numpy", "torch", "cupy")
@@ -40,6 +40,10 @@ class NumPy:
         """Return that circumstance around a call in a dtype."""
         message = f"circumstance must be one that {self.module} has, got {circumstance!r}"
         raise Unsupported(message)
+
+    def mode(self, way: str, function: Callable[..., Any]) -> AbstractContextManager[object]:  # noqa: ARG002  who has modes needs them
+        """Return the mode around a call of a function, where the way is one."""
+        return nullcontext()
 
     def dtype(self, name: str) -> Any:
         """Return the library's dtype of that name."""
@@ -83,7 +87,7 @@ class NumPy:
     def view(self, array: Any, way: str) -> Any:
         """Return the same numbers as a view, in one of the ways that a manner has."""
         ways = {SWAPPED: self.strided, REVERSED: self.reversed, EXPANDED: self.expanded, PARTS: self.part, TRACKED: self.tracked}
-        return ways[way](array)
+        return array if way in MODES else ways[way](array)
 
     def reversed(self, array: Any) -> Any:
         """Return the same numbers as a view of an array that holds them from the last to the first."""

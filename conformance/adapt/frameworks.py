@@ -3,7 +3,7 @@
 import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.adapt.adapter import Unsupported
 from conformance.adapt.arrays import NumPy, narrowed, repeating
-from conformance.calls.manner import swappable
+from conformance.calls.manner import MODES, NO_GRAD, swappable
 from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES
 
 #: What to install where a framework is absent, and what holds its version: the distribution, where it has another name.
@@ -57,6 +57,24 @@ class Torch(Tensors):
             return self._casting(half)
         place = self.library.device(self.device or "cpu").type
         return self.library.autocast(place, dtype=half)  # type: ignore[no-any-return]  # torch's own
+
+    def mode(self, way: str, function: Callable[..., Any]) -> AbstractContextManager[object]:
+        """Return one in which no gradient is asked for, where the way is one."""
+        return self._inferring(way, getattr(function, "__self__", function)) if way in MODES else nullcontext()
+
+    @contextmanager
+    def _inferring(self, way: str, owner: object) -> Iterator[None]:
+        """Turn gradients off, and a module to eval mode and back."""
+        module = owner if isinstance(owner, self.library.nn.Module) else self.library.nn.Module()
+        was = [(each, each.training) for each in module.modules()]
+        try:
+            with (self.library.no_grad if way == NO_GRAD else self.library.inference_mode)():
+                module.eval()
+                yield
+        finally:
+            module.train(was[0][1])
+            for each, training in was:
+                each.training = training
 
     @contextmanager
     def _casting(self, half: Any) -> Iterator[None]:

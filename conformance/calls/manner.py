@@ -12,7 +12,8 @@ import numpy as np
 class Manner:
     """How a call is made.
 
-    ``views``: arrays are views whose elements don't lie one after another, in one of ``WAYS``, all of them or in ``TURNS``.
+    ``views``: arrays are views whose elements don't lie one after another, in one of ``WAYS``, all of them or in ``TURNS``; or the call
+    is made in one of ``MODES``.
     ``repeats``: the call is made so many times more, or for ``seconds`` of CPU, and its answers are compared. ``cotangents``: one per
     result; the gradient of their product with it is asked for. ``before``: the call is made with these numbers first, and then again,
     with others that were written into the same arrays.
@@ -67,12 +68,16 @@ SWAPPED_AXES = 2
 #: How arrays are views: with heads and tokens swapped, or every second element; from the end to the start; of numbers that
 #: are there once; every second row, head and token, and the first channels, of a larger array; of what a gradient is asked for.
 SWAPPED, REVERSED, EXPANDED, PARTS, TRACKED = "swapped", "reversed", "expanded", "parts", "tracked"
+#: How code is called that isn't trained: arrays are as ever, gradients are off in either of two ways, and a module is in eval mode.
+MODES = NO_GRAD, INFERENCE = "no-grad", "inference"
 WAYS = {
     SWAPPED: "its arrays were transposed ones (not contiguous)",
     REVERSED: "its arrays were views that run from the end to the start (not contiguous)",
     EXPANDED: "its arrays were broadcast ones (not contiguous)",
     PARTS: "its arrays were parts of larger ones (not contiguous)",
     TRACKED: "its arrays require a gradient, as in training",
+    NO_GRAD: "it was called under torch.no_grad(), and is in eval mode if it is a module",
+    INFERENCE: "it was called under torch.inference_mode(), and is in eval mode if it is a module",
 }
 #: What arrays are that can't be swapped, where others would be.
 STEPPED = "its arrays were every second element of larger ones (not contiguous)"

@@ -7,7 +7,7 @@ from itertools import chain, cycle
 import numpy as np
 
 from conformance.adapt.embedding import natural
-from conformance.calls.manner import EXPANDED, PARTS, REVERSED, SWAPPED, TRACKED, TURNS, Manner, swappable
+from conformance.calls.manner import EXPANDED, MODES, NO_GRAD, PARTS, REVERSED, SWAPPED, TRACKED, TURNS, Manner, swappable
 from conformance.calls.outcomes import Advisory, Passed, Result
 from conformance.calls.subject import Subject
 from conformance.calls.takes import Takes
@@ -155,6 +155,19 @@ def tracked(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
     if "differentiated" in subject.manners:
         for each in _passed(checked, 2):
             yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{TRACKED}"), Manner(views=TRACKED))
+
+
+def inferring(subject: Subject, task: Task, checked: Sequence[Checked], *, isolated: bool = True) -> Iterator[Checked]:
+    """Yield the judgement of some calls that passed plainly, made with gradients off, where the library differentiates.
+
+    What code keeps of a call in inference mode can't be differentiated, nor written to, later: an ``isolated`` process alone is asked
+    for that, behind all other calls.
+    """
+    if "differentiated" in subject.manners:
+        passed = _passed([each for each in checked if not each.manner.unlike_plain], 2)
+        for mode in MODES if isolated else (NO_GRAD,):
+            for each in passed:
+                yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{mode}"), Manner(views=mode))
 
 
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from conformance.checks.law_checks import declared
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.seen import FAR, Element
 from conformance.spec.vectors import Vector
+from refimpl.spec import Law
 
 #: A wrong result, the names of its axes, and the vector that it belongs to.
 Wrong = tuple[Element, tuple[str, ...], Vector]
@@ -121,6 +123,8 @@ def turned(wrong: Sequence[Wrong]) -> str:
     """Say whether pairs are turned too far or have the wrong length; where nothing should turn, which channels are pairs."""
     if any(axes[-1:] != ("head_dim",) or element.right.shape != element.got.shape for element, axes, _ in wrong):
         return ""
+    if any(Law.ISOMETRY not in declared(vector.operation) for _, _, vector in wrong):
+        return ""  # sums of values have no pairs that were turned
     if all("layout" in vector.parameters for _, _, vector in wrong):
         return _turned(wrong)
     if any("layout" in vector.parameters or element.right.shape[-1] % 2 for element, _, vector in wrong):
@@ -176,7 +180,14 @@ def _angle(rotated: Sequence[Wrong]) -> str:
         return ", and the angle is off in proportion to the position"
     if np.all(np.abs(np.angle(np.exp(1j * (angles - angles[0])))) <= weights) and np.all(np.abs(angles) > weights):
         return f", and the angle is off by {angles[0]:.4g} everywhere"
-    return f", and the angle is off by up to {np.max(np.abs(angles)):.3g}{', nothing at position 0' if _none_at_zero(rotated) else ''}"
+    farthest, identity = max((_farthest(*one), one[2].id) for one in rotated)
+    return f", and the angle is off by up to {farthest:.3g} (in {identity}){', nothing at position 0' if _none_at_zero(rotated) else ''}"
+
+
+def _farthest(element: Element, axes: tuple[str, ...], vector: Vector) -> float:
+    """Return by how much a pair of one result is turned too far at most, of those that can be seen."""
+    angles, _, weights = _angles(element, axes, vector)
+    return float(np.max(np.abs(angles), where=weights > 0, initial=0.0))
 
 
 def _proportional(angles: np.ndarray, places: np.ndarray, weights: np.ndarray) -> bool | None:

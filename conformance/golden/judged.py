@@ -1,5 +1,6 @@
 """Which elements of a call at a real size are judged, and what of the call is zero so that the oracle has less to do."""
 
+import inspect
 import math
 from collections.abc import Mapping
 
@@ -8,6 +9,7 @@ import numpy as np
 from conformance.golden import sampling
 from conformance.golden.extents import WINDOW, apart, projected, weighs
 from conformance.spec.arguments import Arguments, result_shape
+from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, axis_names
 
 Generator = np.random.Generator
@@ -68,16 +70,31 @@ def tuned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray]) -
     Else the average of thousands of values would hardly tell one position from the next, and in half precision not at all.
     """
     q, k = call.arrays["q"].copy(), call.arrays["k"]
+    fast = _fast(operation, call)
     loud = 2.0 ** (math.log2(q.shape[-1]) // 2)  # logits of 1 to 3, of which half precision keeps enough
     for name, flat in at.items():
         rows = np.unravel_index(flat, result_shape(operation, call, name))[:3]
-        q[rows] = np.where(np.arange(q.shape[-1]) == 0, np.copysign(loud, q[rows]), 0.0)
+        q[rows] = np.where(np.arange(q.shape[-1]) == fast, np.copysign(loud, q[rows]), 0.0)
     changed = {"q": q, "k": np.broadcast_to(_significand(k[..., :1, :]), k.shape)}
     if "v" in call.arrays:
-        v, places = call.arrays["v"], np.expand_dims(call.arrays["key_positions"], (-3, -1))
-        quarters = np.arange(v.shape[-1]) % 2 * (math.pi / 2)
-        changed["v"] = np.copysign(v, np.cos(places + quarters))
+        changed["v"] = _going_along(call.arrays["v"], call.arrays["key_positions"])
     return call.with_arrays(**changed)
+
+
+def _going_along(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return values whose signs go with the turn of a fast pair at their places, in every second channel a quarter turn ahead."""
+    quarters = np.arange(values.shape[-1]) % 2 * (math.pi / 2)
+    return np.asarray(np.copysign(values, np.cos(np.expand_dims(places, (-3, -1)) + quarters)))
+
+
+def _fast(operation: Operation, call: Arguments) -> int:
+    """Return a channel of the fastest pair: the first, or the first of the part of a head that turns."""
+    forms = (getattr(function, "form", None) for function in SCHEMES[operation.name.partition(".")[0]].operations)
+    parts = next((form.parts for form in forms if form is not None and hasattr(form, "parts")), None)
+    if parts is None:
+        return 0
+    rule = {name: call.parameters[name] for name in inspect.signature(parts).parameters if name in call.parameters}
+    return int(parts(call.arrays["key_positions"], **rule)[0].channels[0])
 
 
 def _significand(values: np.ndarray) -> np.ndarray:

@@ -169,7 +169,8 @@ class _Call:
     def _parts(self, named: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> list[Any]:
         """Call the function; return its results as it gave them."""
         framework, calling = self.runner.framework, self.runner.calling
-        with framework.under(self.under, self.dtype) if self.under else nullcontext():
+        circumstance = framework.under(self.under, self.dtype) if self.under else nullcontext()
+        with framework.mode(self.manner.views, self.runner.implementation.function), circumstance:
             return calling({**given, **calling.counts(named)}, self.keywords)
 
     def _results(self, named: Mapping[str, np.ndarray], parts: list[Any]) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import OPERATIONS, Arrays, Function, Mistake, Parameters, altered, right
+from conformance.mutants.building import OPERATIONS, Arrays, Function, Mistake, Parameters, altered
 from conformance.mutants.rotary import Rotary, form_of
 from conformance.spec.mutant import Mutant
 from refimpl import attention
@@ -162,18 +162,6 @@ def tiled_heads(arrays: Arrays, _: Parameters) -> Arrays:
     return {name: array[:, order] if name in ("k", "v", "values") else array for name, array in arrays.items()}
 
 
-def turned_values(operation: str) -> Function:
-    """Return attention whose values are rotated like the keys."""
-    rotate = f"{operation.partition('.')[0]}.rotate"
-    named = OPERATIONS[rotate].parameters, tuple(OPERATIONS[rotate].arrays)[2:]
-
-    def change(arrays: Arrays, chosen: Parameters) -> Arrays:
-        rotation, given = ({name: every[name] for name in names} for every, names in zip((chosen, arrays), named, strict=True))
-        return {**arrays, "v": right(rotate)(arrays["v"], arrays["key_positions"], *given.values(), **rotation)}
-
-    return altered(operation, arrays=change)
-
-
 def multiplied(operation: str, power: int) -> Function:
     """Return attention whose queries come multiplied by a power of the factor of cosine and sine."""
     form = form_of(operation)
@@ -319,7 +307,7 @@ def of_attention(operation: str) -> Iterator[Mutant]:
     for mistake, power in () if form is None or form.factor is None else FACTOR_MISTAKES:
         yield mistake.at(operation, multiplied(operation, power))
     if "v" in OPERATIONS[operation].arrays:
-        yield VALUES_TURNED.at(operation, turned_values(operation))
+        yield VALUES_TURNED.at(operation, Rotary(carry=Rotary.rotate).of(operation))
 
 
 def mutants() -> Iterator[Mutant]:

@@ -51,6 +51,11 @@ def unmoved(positions: Array, _: Mapping[str, Any]) -> Array:
     return positions
 
 
+def unturned(_: "Rotary", values: Array, *__: Array, **___: Any) -> Array:
+    """Leave values as they are."""
+    return values
+
+
 @dataclass(frozen=True)
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
@@ -75,6 +80,7 @@ class Rotary:
     turn: Callable[..., Array] = rope.apply
     place: Callable[[Array, Array], tuple[Array, Array]] = both
     see: Callable[..., Array] = attention.visible
+    carry: Callable[..., Array] = unturned
 
     def circle(self, positions: Array, theta: Array) -> rope.Tables:
         """Return cosine and sine of the position of every pair, or of all pairs, times its frequency."""
@@ -146,9 +152,12 @@ class Rotary:
         seen = self.see(query_positions, key_positions, causal=causal)
         return attention.softmax(attention.logits(*turned), seen)
 
-    def attend(self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any) -> Array:
+    def attend(
+        self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, causal: bool, **parameters: Any
+    ) -> Array:
         """Return the output of attention."""
-        return attention.average(self.weights(q, k, query_positions, key_positions, *given, **parameters), v)
+        weights = self.weights(q, k, query_positions, key_positions, *given, causal=causal, **parameters)
+        return attention.average(weights, self.carry(self, v, key_positions, *given, **parameters))
 
     def of(self, operation: str) -> Callable[..., Any]:
         """Return the method that stands for an operation of a rotary scheme."""

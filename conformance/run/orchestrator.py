@@ -164,6 +164,8 @@ class _Run:
                 self._golden(case)
         self.session.notice()
         history.ask_again(self.again, self._fit())
+        for case in self._fit():
+            self._inferring(case)
         self.again.close()
         for case in self._fit():
             self._laws(case)
@@ -220,6 +222,13 @@ class _Run:
         if golden_checks.thorough(case.task, self.selection.level):
             case.checked.extend(golden_checks.otherwise(subject, case.task, gathered.checked, seed))
             case.checked.extend(golden_checks.gradients(plain, case.task, seed))
+
+    def _inferring(self, case: Case) -> None:
+        """Judge some calls that passed with gradients off, in the worker that is asked for nothing afterwards."""
+        task, wanted = case.task, self.selection.cases is None and golden_checks.thorough(case.task, self.selection.level)
+        if wanted and not vector_checks.futile(case.checked):
+            subject = self.again.subject(task.descriptor, task.dtype, task.profile)
+            case.checked.extend(manner_checks.inferring(subject, task, case.checked, isolated=self.again.isolated))
 
     def _laws(self, case: Case) -> None:
         self.progress.step(f"laws of {case.task.operation}")

@@ -9,7 +9,7 @@ from functools import cached_property
 from conformance import laws
 from conformance.calls.outcomes import FATAL, Diagnosis, Evidence, Failed, NotJudged, Outcome, Passed, Reason, Result, is_fault
 from conformance.calls.subject import Subject
-from conformance.checks import golden_checks, law_checks, vector_checks
+from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Session
 from conformance.isolate.targets import configured
@@ -118,11 +118,13 @@ class Judge:
         self.causes: dict[tuple[int, str], Failed] = {}
         self.evidence: dict[tuple[int, str], Evidence] = {}
         self.again = session.fresh(hash_seed=1)  # what depends on the order of a set answers otherwise there
+        self.inferring = session.fresh()
 
     def close(self) -> None:
         """End the workers."""
         self.session.close()
         self.again.close()
+        self.inferring.close()
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -201,6 +203,10 @@ class Judge:
         if golden_checks.thorough(task, self.level):
             subject = self.session.subject(task.descriptor, task.dtype, task.profile)
             yield from law_checks.whole_and_parts(subject, task, self.seed)
+            if "differentiated" in subject.manners:
+                inferring = self.inferring.subject(task.descriptor, task.dtype, task.profile)
+                checked = self._golden(task).gathered.checked
+                yield from manner_checks.inferring(inferring, task, checked, isolated=self.inferring.isolated)
 
     def _result(self, question: Question, kind: str, outcome: Outcome) -> Result:
         task = question.task
