@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from conformance import run
 from conformance.calls.status import Status
@@ -156,6 +157,20 @@ def test_the_reader_of_a_configuration_prints_what_it_reads(
 
     assert f"'base': {base}" in printed
     assert printed.endswith("\n1.0\n")
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence", "file"),
+    [
+        ("docs/configurations.md", "has the configurations of {} released models", "released"),
+        ("docs/configurations.md", "`broken.yaml` has {} broken ones", "broken"),
+        ("docs/README.md", "what transformers makes of {} released configurations", "released"),
+    ],
+)
+def test_configurations_are_counted(page: str, sentence: str, file: str) -> None:
+    count = len(yaml.safe_load((ROOT / "tests" / "configurations" / f"{file}.yaml").read_bytes()))
+
+    assert sentence.format(count) in " ".join((ROOT / page).read_text(encoding="utf-8").split())
 
 
 def test_a_function_is_identified_as_the_page_shows(tmp_path: Path) -> None:
