@@ -261,6 +261,27 @@ def added(x):
     return x + paper_table(x.shape[1], x.shape[2])
 
 
+def digits_added(x, positions):
+    return x + ((np.asarray(positions)[..., None] >> np.arange(x.shape[-1])) & 1).astype(x.dtype)
+
+
+def few_digits_added(x):
+    digits = (np.arange(x.shape[1])[:, None] >> np.arange(16)) & 1
+    return 4 * x + digits.astype(x.dtype)
+
+
+def rows_added(x, position_ids, weight):
+    return x + weight[np.asarray(position_ids) + 2]
+
+
+def first_rows_added(x, table):
+    return x * x.shape[-1] ** 0.5 + table[: x.shape[1]]
+
+
+def nearest_rows_added(x, positions, table):
+    return x + table[np.clip(positions, 0, len(table) - 1)]
+
+
 def scaled_sum(x, positions):
     angle = angles(positions, x.shape[-1])
     return x * np.sqrt(x.shape[-1]) + np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)

@@ -268,6 +268,16 @@ def test_a_picture_shows_ratios_with_their_range() -> None:
     assert (low, high) == (2.0, 2.5)
 
 
+def test_a_picture_says_where_a_busy_machine_left_no_ratios() -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed").Figure()
+    quiet, busy = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)
+    tables = tuple(Table((measured(*quiet), Measurement("alibi", "forward", tokens, taken))) for tokens, taken in ((8, busy), (16, quiet)))
+    costs.fill(figure, Comparison(Backend("numpy", "here", np.asarray, len), tables))
+
+    (panel,) = figure.axes
+    assert [text.get_text() for text in panel.texts] == ["no ratios at 8 tokens: the machine was too busy"]
+
+
 def test_numpy_weighs_what_a_call_allocates() -> None:
     peak = backends.backend("numpy").peak
     assert peak is not None

@@ -35,8 +35,8 @@ from refimpl.spec import EvenCount, Operation, Positive, describe
 FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores and a matrix are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
-#: Sums with bits, or with the rows of a table that is given: no call of these is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"binary.add", "learned.add", "mrope.positions", "none.rotate"}
+#: No call of the one is tried yet. What leaves vectors alone is told in words.
+UNTRIED = {"mrope.positions", "none.rotate"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
@@ -213,6 +213,11 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
                 "dim": 32,
             },
         ),
+        ("digits_added", {"operation": "binary.add", "embedding_scale": "none"}),
+        ("few_digits_added", {"operation": "binary.add", "embedding_scale": "sqrt_dim", "bits": 16}),
+        ("rows_added", {"operation": "learned.add", "offset": 2, "outside": "raise", "embedding_scale": "none"}),
+        ("first_rows_added", {"operation": "learned.add", "offset": 0, "outside": "raise", "embedding_scale": "sqrt_dim"}),
+        ("nearest_rows_added", {"operation": "learned.add", "offset": 0, "outside": "clamp", "embedding_scale": "none"}),
         ("looked_up", {"operation": "learned.encode", "offset": 2, "outside": "raise"}),
         ("alibi", {"operation": "alibi.bias", "max_bias": 8.0, "slopes": "code", "form": "symmetric", "num_heads": 8}),
         ("buckets_inside", {"operation": None, "convention": "t5", "bidirectional": False, "num_buckets": 32, "max_distance": 128}),

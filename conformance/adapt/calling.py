@@ -176,7 +176,7 @@ class Calling:
             message = f"{name} must be that of one sequence where positions are one row, got {got}: return one"
             raise MisfitError(message)
         if "batch" in sizes and value.ndim == BIASED and lying == batch * heads:
-            declare = "declare axes='(batch head) query key' in implements"
+            declare = "declare axes='(batch head) query key' in implements, or '(head batch) query key' if heads come first"
             message = f"{name} must have axes (batch head query key), got sequences and heads in one, shape {value.shape}: {declare}"
             raise MisfitError(message)
 

@@ -12,6 +12,7 @@ from conformance.identify import reach
 from conformance.identify.additive import Encoding
 from conformance.identify.asking import Refused
 from conformance.identify.biases import Bias, table_of
+from conformance.identify.called import with_heads
 from conformance.identify.findings import Identity
 from conformance.identify.grids import Grid
 from conformance.identify.scales import Scale
@@ -35,8 +36,11 @@ def takes(identity: Identity) -> Takes:
     known, positions = operation.arrays, _positions(view)
     if positions == "any" and operation.numbers and _refuses_real(view):
         positions = "whole"
-    shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view)
-    lowest, highest = _bounds(identity, view, positions) if set(PLACES.values()) & set(known) else (None, None)
+    heads = 3 if with_heads(operation) else 1
+    shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view, heads)
+    summed = isinstance(view, Turns) and "table" in known  # its rows end with the table
+    ends = set(PLACES.values()) & set(known) and not summed
+    lowest, highest = _bounds(identity, view, positions) if ends else (None, None)
     queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
     return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked, _breaks_on_views(view))
 
@@ -49,13 +53,13 @@ def _positions(view: View) -> Positions:
     return "from_zero" if not isinstance(view, Grid) and view.counted else "any"
 
 
-def _takes_rows(view: View) -> bool:
+def _takes_rows(view: View, heads: int) -> bool:
     """Whether each sequence of a batch may have positions of its own: rows that are alike are answered as one is."""
     if isinstance(view, Bias | Grid | Scale):
         return view.takes_rows()
     if not isinstance(view, Turns) or view.probe.plan.given_tables or view.order == "token dim":
         return False
-    x, positions = np.ones((2, 3, 4, view.width)), np.arange(4)
+    x, positions = np.ones((2, heads, 4, view.width)), np.arange(4)
     try:
         return np.array_equal(replace(view, form="row token")(x, positions), view(x, positions))
     except Refused:

@@ -108,14 +108,37 @@ def _added(found: turns.Turns) -> Identity:
     def encoded(width: int) -> Identity:
         return additive.identify(replace(encoding(width), narrower=functools.partial(encoding, width // 2) if free else None))
 
-    identity = encoded(found.width)
-    width = _odd(identity, found.probe, encoded) if free else {"dim": Seen(found.width)}
-    identity = replace(identity, unseen=(*identity.unseen, *_untold(width)))
-    shown, added = {**identity.parameters, **width}, f"added to x{'' if scaling == 'none' else ' times sqrt(dim)'}: {identity.what}"
+    first = encoded(found.width)
+    identity = encoded(found.width // 2) if free and first.operation is None else first
+    identity = first if identity.operation is None else identity  # digits are fewer than usual channels
     whole, sums = _three_axes(found), sibling(str(identity.operation), "x", "positions")
+    axis = operations()[sums].arrays["x"].split()[-1] if sums else "dim"
+    width = _odd(identity, found.probe, encoded) if free else {axis: Seen(found.width)}
+    identity = replace(identity, unseen=(*identity.unseen, *_untold(width)))
+    shown = {**{name: seen for name, seen in identity.parameters.items() if name != axis or seen.why}, **width}
+    added = f"added to x{_times(scaling)}: {identity.what}"
     if whole is None or sums is None:
         return replace(identity, what=added, view=found, parameters=shown)
     return replace(identity, operation=sums, what=added, view=whole, parameters={**shown, "embedding_scale": Seen(scaling)})
+
+
+def _times(scaling: str) -> str:
+    return "" if scaling == "none" else " times sqrt(dim)"
+
+
+def _sum(probe: Probe) -> Identity:
+    """Return what a function is that adds rows of a table that is given to x."""
+    found = turns.opened(probe)
+    scaling = _scaling(found)
+    if scaling is None:
+        message = "it adds nothing to x that is the same whatever x is"
+        raise Refused(message)
+    table = turns.table(found.width)
+    identity = lookups.chosen(lambda positions: _rows(found, positions)[0], table)
+    whole = _three_axes(found)
+    sums = sibling(str(identity.operation), "x", "positions", "table") if whole is not None else None
+    shown = {**identity.parameters, "embedding_scale": Seen(scaling)}
+    return replace(identity, operation=sums, what=f"added to x{_times(scaling)}: {identity.what}", view=whole or found, parameters=shown)
 
 
 def _scaling(found: turns.Turns) -> str | None:
@@ -300,6 +323,7 @@ KINDS: Mapping[str, Callable[[Probe], Identity]] = {
     "apply": _apply,
     "encode": _encode,
     "lookup": lookups.identify,
+    "sum": _sum,
     "bucket": biases.bucket,
     "bias": _bias,
     "given": given.identify,

@@ -36,6 +36,8 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("positions",): "encode",
     ("tokens",): "encode",
     ("positions", "table"): "lookup",
+    ("x", "positions", "table"): "sum",
+    ("x", "table"): "sum",
     ("relative_positions",): "bucket",
     ("query_positions", "key_positions"): "bias",
     ("query_tokens", "key_tokens"): "bias",

@@ -11,6 +11,7 @@ from conformance.identify.pasted import Checked
 from conformance.identify.recognise import Found
 from conformance.identify.turns import Turns
 from conformance.show.terminal import Line
+from conformance.spec.declarations import operations
 
 #: How many calls that were refused are shown.
 FEW = 4
@@ -200,7 +201,8 @@ def _fate(setting: Setting | None) -> str:
 
 
 def _unseen(identity: Identity, settings: Sequence[Setting]) -> list[str]:
-    known = ("head_dim", "dim", *identity.follows)
+    arrays = operations()[identity.operation].arrays if identity.operation else {}
+    known = ("head_dim", "dim", *identity.follows, *" ".join(arrays.values()).split())
     names = [setting.name for setting in settings if setting.seen is None and setting.name not in known]
     return [f"{', '.join(names)} (no value told one from another)"] if names else []
 

@@ -23,6 +23,8 @@ DTYPES = ("float32", "float64", "bfloat16", "float16")
 #: The longest input that holds tokens at chosen positions where the function counts for itself.
 LONGEST = 4_096
 TABLES = ("pair", "tiled", "repeated")
+#: Rows of a table that is added.
+ROWS = 24
 SAME = 1e-6
 #: How far apart queries and keys are that come back unlike, which a half format doesn't make them.
 APART = 5e-2
@@ -107,6 +109,8 @@ class Turns:
         arrays["offset"] = int(positions[0])
         if "cotangent" in needs:
             arrays |= {"x": np.ones_like(x), "cotangent": x}
+        if "table" in needs:
+            arrays["table"] = table(self.width)
         if self.probe.plan.given_tables:
             arrays |= _cosines(positions, self.width, self.tables, shape[:1] if self.form == "row token" else ())
         return {**arrays, **self.factors()}
@@ -126,6 +130,12 @@ class Turns:
         """Return the same with other settings."""
         length = self.length and settings.get("length", self.length)
         return replace(self, probe=self.probe.having(**settings), length=length)
+
+
+def table(width: int) -> np.ndarray:
+    """Return a table of few rows, no two alike, of numbers that every dtype holds."""
+    row, column = np.arange(ROWS)[:, None], np.arange(width)
+    return ((37 * row + 11 * column + row * column) % 509 - 254) / 256
 
 
 def opened(probe: Probe) -> Turns:

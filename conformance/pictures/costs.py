@@ -62,8 +62,12 @@ def _lines(axes: "Axes", tables: Sequence[Table], ratios: Callable[[Table, Measu
         if found:
             tokens, low, middle, high = map(np.asarray, zip(*found, strict=True))
             beside = tokens * 2.0 ** (APART * (index - len(tables[0].rows) // 2))
-            axes.errorbar(beside, middle, (middle - low, high - middle), label=scheme, capsize=3, **STROKES[index % len(STROKES)])
+            reach = (middle - low, high - middle) if np.any(low < high) else None
+            axes.errorbar(beside, middle, reach, label=scheme, capsize=3, marker=".", **STROKES[index % len(STROKES)])
     axes.set_xscale("log", base=2)
     axes.set_xlim(tables[0].rows[0].length / 2**0.5, tables[-1].rows[0].length * 2**0.5)
     axes.set_xticks([table.rows[0].length for table in tables], [str(table.rows[0].length) for table in tables])
     axes.set_ylim(bottom=0)
+    if any(table.noisy for table in tables) and ratios is _times:
+        busy = ", ".join(str(table.rows[0].length) for table in tables if table.noisy)
+        axes.text(0.5, 0.02, f"no ratios at {busy} tokens: the machine was too busy", transform=axes.transAxes, ha="center")

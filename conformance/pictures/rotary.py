@@ -114,6 +114,7 @@ def mrope(figure: "Figure") -> None:
     ladders = {"over the whole head: right": theta, "begun again for every axis: axial RoPE": again}
     for stroke, (words, ladder) in zip(STROKES, ladders.items(), strict=False):
         right.semilogy(ladder, label=words, **stroke)
+    right.set_ylim(bottom=theta.min() / 300)  # room for the legend
     right.legend(loc="lower left")
     label(right, "frequencies, base 1,000,000", "pair", "frequency (radians per position)")
 
