@@ -40,6 +40,8 @@ class Family:
     """Whether queries of layers that don't turn grow with the logarithm of their position."""
     axes_order: str = ""
     """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
+    image_keys: Mapping[str, int] = field(default_factory=dict)
+    """What the code that counts positions of images and videos reads besides the size of a merged patch, with its defaults."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
@@ -54,6 +56,7 @@ LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
+OF_OMNI = {"position_id_per_seconds": 25}
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
@@ -88,7 +91,7 @@ FAMILIES = {
     "eomt_dinov3": Family(base=100.0, axial=True),
     "ernie4_5": Family("interleaved", base=5e5),
     "ernie4_5_moe": Family("interleaved", base=5e5),
-    "ernie4_5_vl_moe": Family("interleaved", base=5e5, axes_order="first_last"),
+    "ernie4_5_vl_moe": Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2}),
     "exaone4": EXAONE4,
     "exaone4_5": EXAONE4,
     "exaone_moe": EXAONE4,
@@ -139,13 +142,13 @@ FAMILIES = {
     "phi3": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
     "pixtral": IMAGE,
-    "qwen2_5_omni": MULTIMODAL,
-    "qwen2_5_vl": MULTIMODAL,
+    "qwen2_5_omni": Family(base=1e6, axes_order="contiguous", image_keys={**OF_OMNI, "seconds_per_chunk": 2}),
+    "qwen2_5_vl": Family(base=1e6, axes_order="contiguous", image_keys={"tokens_per_second": 4}),
     "qwen2_vl": MULTIMODAL,
     "qwen3_5": Family(fraction=0.25, axes_order="interleaved"),
     "qwen3_5_moe": Family(fraction=0.25, axes_order="interleaved"),
     "qwen3_next": Family(fraction=0.25),
-    "qwen3_omni_moe": Family(base=1e6, axes_order="interleaved"),
+    "qwen3_omni_moe": Family(base=1e6, axes_order="interleaved", image_keys=OF_OMNI),
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "recurrent_gemma": Family(fraction=0.5),

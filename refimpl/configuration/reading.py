@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import scalings, spellings, temperatures
+from refimpl.configuration import images, scalings, spellings, temperatures
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, family, is_known
 from refimpl.configuration.findings import ORDERS, Kind, Notes, Reading, Rotation, shared
@@ -37,6 +37,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         notes.decide(key, value, f"{key} is {value}: nothing turns")
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
     verify_known(section, model_type, notes)
+    images.verify(configuration, section, own, notes)
     rope = mapping(section, notes)
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
@@ -284,6 +285,8 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
     """
     pairs = len(found.channels) // 2
     agreed(list(_axes(section, rope)), "two-sections", "the pairs of each axis", notes)
+    for key, value in section.given(spellings.SECTION_KEYS):
+        notes.find("warning", "sections-outside", key, value, f"stand in {'.'.join(rope.path)}, where transformers reads it")
     for key, value in _axes(section, rope):
         if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
             notes.find("error", "bad-list", key, value, "be a list of numbers of pairs")
