@@ -119,7 +119,9 @@ def reports() -> str:
     entries, known = load(), every()
     parts = {
         "Repeated by a mutant": [entry for entry in entries if entry.mutants],
-        "Told where a configuration is read": [entry for entry in entries if entry.configured and not entry.mutants and entry.nature != "false alarm"],
+        "Told where a configuration is read": [
+            entry for entry in entries if entry.configured and not entry.mutants and entry.nature != "false alarm"
+        ],
         "False alarms: right code, which passes": [entry for entry in entries if entry.nature == "false alarm"],
         "Waiting for a scheme": [entry for entry in entries if entry.waits_for and not entry.mutants],
         "Outside of any operation": [entry for entry in entries if entry.outside],
