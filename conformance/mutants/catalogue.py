@@ -21,12 +21,13 @@ class Entry:
 
     ``mutants`` are patterns of names (``*/layout=half``); ``about`` is the scheme whose code was at fault, where those of others match too.
     What can't be repeated yet names the scheme that it ``waits_for`` and the reason (``because``); what no scheme will repeat says why it
-    lies ``outside``.
+    lies ``outside``. A ``configured`` one is about a configuration, and a broken one of its kind is told by name where it is read. A false
+    alarm took right code for wrong.
     """
 
     id: str
     url: str
-    nature: Literal["bug", "convention"]
+    nature: Literal["bug", "convention", "false alarm"]
     says: str
     about: str = ""
     related: tuple[str, ...] = ()
@@ -34,6 +35,7 @@ class Entry:
     waits_for: str = ""
     because: str = ""
     outside: str = ""
+    configured: bool = False
 
 
 def load() -> list[Entry]:

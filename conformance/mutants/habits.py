@@ -285,7 +285,7 @@ HABITS: dict[str, Habit] = {
             fix="make base (and every other parameter) part of the key",
             make=lambda: Remembered("rope.tables", of_width),
             convicted_by=(HISTORY,),
-            threads=("https://github.com/ml-explore/mlx/pull/3071",),
+            threads=("https://github.com/ml-explore/mlx/pull/3071", "https://github.com/ikawrakow/ik_llama.cpp/issues/893"),
             origin="in the style of: the thread's cache of masks",
         ),
         Habit(

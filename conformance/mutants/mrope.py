@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import Mistake, conventions
+from conformance.mutants.building import Mistake, convention, conventions
 from conformance.mutants.rotary import Rotary, spectrum
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
@@ -120,7 +120,8 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             does="turns all pairs by the position on the first axis",
             should=OWN_AXIS,
             fix="index the positions by the axis of each pair",
-            origin="in the style of code for text that is handed positions with axes",
+            threads=("https://github.com/ggml-org/llama.cpp/pull/19928",),
+            origin="in the style of the thread: a rotation of text met positions with axes",
         ),
         followed(lambda sections, _: [0] * sum(sections)),
     ),
@@ -243,6 +244,7 @@ HALVES_OFF_TEXT = Mistake(
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond what befalls every rotation."""
     yield from conventions(ROTATE, ORDERS, ("order",))
+    yield convention(ROTATE, "layout", "interleaved", ("https://github.com/ohdearquant/lattice/pull/96",))
     for mistake, rotary in MISTAKES:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     yield BEGUN_AGAIN.at(ROTATE, begun_again)

@@ -10,6 +10,7 @@ from conformance.mutants.stretched import Ladder, inherited, of_ladder
 from conformance.spec.mutant import Mutant
 
 SCHEME = "ntk_aware"
+UNSTRETCHED = ("https://github.com/turboderp-org/exllamav2/issues/704", "https://github.com/huggingface/transformers/pull/43411")
 DYNAMIC = ("https://github.com/vllm-project/vllm/issues/5093",)
 
 LADDERS: tuple[tuple[Mistake, Ladder], ...] = (
@@ -90,4 +91,4 @@ def mutants() -> Iterator[Mutant]:
     """Return all mutants of NTK-aware scaling."""
     for mistake, ladder in LADDERS:
         yield from of_ladder(SCHEME, mistake, ladder)
-    yield from inherited(SCHEME, {"not-stretched": ("https://github.com/turboderp-org/exllamav2/issues/704",)})
+    yield from inherited(SCHEME, {"not-stretched": UNSTRETCHED})

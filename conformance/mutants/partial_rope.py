@@ -47,7 +47,10 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             does="divides the exponent by head_dim",
             should="divide it by rotary_dim: the part that turns has the whole range of frequencies",
             fix="compute frequencies as those of a head that is rotary_dim wide",
-            threads=("https://github.com/pie-project/pie/pull/603", "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/215"),
+            threads=(
+                "https://github.com/pie-project/pie/pull/603",
+                "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/215",
+            ),
         ),
         Rotary(theta=cut),
     ),
@@ -57,7 +60,12 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             does="turns the whole head",
             should="turn rotary_dim channels, and leave the others as they are",
             fix="slice the part that turns, and read its width in every spelling (rotary_dim, partial_rotary_factor)",
-            threads=("https://github.com/ggml-org/llama.cpp/pull/4889", "https://github.com/vllm-project/vllm/pull/16912"),
+            threads=(
+                "https://github.com/ggml-org/llama.cpp/pull/4889",
+                "https://github.com/vllm-project/vllm/pull/16912",
+                "https://github.com/ROCm/aiter/pull/2199",
+                "https://github.com/microsoft/onnxruntime/pull/29261",
+            ),
         ),
         of_width(lambda head_dim, rotary_dim: head_dim),  # noqa: ARG005  whatever the part is
     ),

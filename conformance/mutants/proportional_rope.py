@@ -14,7 +14,6 @@ from refimpl.forms.rotary import Direction, Layout
 from refimpl.schemes import rope
 
 SCHEME = "proportional_rope"
-TWO_MEANINGS = "the two meanings of partial_rotary_factor, confused"
 
 
 def turning(count: int, every: Array, rest: Array | float = 0.0) -> Array:
@@ -47,7 +46,7 @@ LADDERS: tuple[tuple[Mistake, Ladder], ...] = (
             does="makes frequencies fall over the channels that turn",
             should="divide exponents by the width of the whole head",
             fix="divide by head_dim, whatever share turns",
-            origin=TWO_MEANINGS,
+            threads=("https://github.com/pegainfer-project/pegainfer/issues/820",),
         ),
         part,
     ),
@@ -154,7 +153,7 @@ PAIRED_IN_THE_PART = Mistake(
     does="pairs the first channels with one another",
     should="pair channels over the whole head: half a head apart in the layout of halves",
     fix="turn the whole head, with frequencies of 0",
-    origin=TWO_MEANINGS,
+    threads=("https://github.com/NVIDIA-NeMo/Megatron-Bridge/issues/4195", "https://github.com/NVIDIA-NeMo/Megatron-Bridge/pull/4916"),
 )
 PARTIAL = Mistake(
     "partial",

@@ -19,27 +19,38 @@ CONVENTION_THREADS = {
         "https://github.com/Dao-AILab/flash-attention/issues/288",
         "https://github.com/TransformerLensOrg/TransformerLens/issues/364",
         "https://github.com/karpathy/nanochat/issues/264",
+        "https://github.com/ikawrakow/ik_llama.cpp/pull/2099",
+        "https://github.com/1bit-MONSTER/1bit-MONSTER/pull/2421",
+        "https://github.com/microsoft/onnxruntime/pull/29261",
+        "https://github.com/hw-native-sys/pypto-lib/pull/244",
+        "https://github.com/local-inference-lab/rtx6kpro/issues/90",
+        "https://github.com/WestWaters/pollard-weights/pull/70",
     ),
     "interleaved": (
         "https://github.com/NeuraLegion/shainet/pull/111",
         "https://github.com/PaddlePaddle/Paddle/pull/56401",
         "https://github.com/sgl-project/sglang/pull/13495",
+        "https://github.com/ooples/AiDotNet/pull/2074",
+        "https://github.com/huggingface/candle/pull/3949",
     ),
     "interleaved_to_half": ("https://github.com/Dao-AILab/flash-attention/issues/288",),
     "negative": ("https://github.com/karpathy/nanochat/pull/489",),
 }
 HALF_THREADS = {
-    "positions": ("https://github.com/keras-team/keras-hub/pull/1544",),
+    "positions": ("https://github.com/keras-team/keras-hub/pull/1544", "https://github.com/nkalyanv99/UNI-D2/pull/6"),
     "frequencies": (
         "https://github.com/NVIDIA-NeMo/Automodel/pull/2549",
         "https://github.com/Modalities/modalities/pull/462",
         "https://github.com/sgl-project/sglang-jax/issues/1472",
+        "https://github.com/tenstorrent/tt-metal/pull/54528",
+        "https://github.com/tinygrad/tinygrad/pull/17132",
     ),
     "angles": ("https://github.com/huggingface/transformers/pull/29285",),
     "tables": ("https://github.com/keras-team/keras-hub/pull/1508",),
     "positions, frequencies and angles": (
         "https://github.com/EleutherAI/gpt-neox/issues/1003",
         "https://github.com/huggingface/candle/issues/3698",
+        "https://github.com/huggingface/candle/pull/3520",
     ),
 }
 PIECES = {"positions": "position", "frequencies": "frequency", "angles": "angle", "tables": "table"}
@@ -101,7 +112,7 @@ FREQUENCY_MISTAKES = (
             does="multiplies by the wavelength base^(2 j / head_dim) instead of its reciprocal",
             should="use base^(-2 j / head_dim)",
             fix="invert the frequencies",
-            origin="in the style of code that keeps `inv_freq` and `freq` apart by name only",
+            threads=("https://github.com/ml-explore/mlx-lm/pull/1189",),
         ),
         Rotary(spectrum=lambda d, base: base ** (2.0 * index(d) / d)),
     ),
@@ -125,6 +136,7 @@ ANGLE_MISTAKES = (
             threads=(
                 "https://github.com/NVIDIA/TensorRT-LLM/pull/16378",
                 "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",
+                "https://github.com/NVIDIA/TensorRT-LLM/pull/4040",
             ),
         ),
         Rotary(angle=lambda angles: 2.0 * angles),
@@ -135,9 +147,19 @@ ANGLE_MISTAKES = (
             does="doesn't rotate",
             should="rotate to the position",
             fix="check that the tables are alive and reach this path",
-            threads=("https://github.com/sgl-project/sglang/pull/33575",),
+            threads=("https://github.com/sgl-project/sglang/pull/33575", "https://github.com/sqliteai/warp/pull/27"),
         ),
         Rotary(angle=np.zeros_like),
+    ),
+    (
+        Mistake(
+            "sine-missing",
+            does="multiplies by the cosine alone: the sine is lost",
+            should="multiply x by the cosine, and x with its pairs exchanged by the sine",
+            fix="keep cosine and sine apart: a cast drops the imaginary part of complex frequencies",
+            threads=("https://github.com/huggingface/diffusers/pull/12164",),
+        ),
+        Rotary(sine=np.zeros_like),
     ),
     (
         Mistake(
@@ -145,7 +167,7 @@ ANGLE_MISTAKES = (
             does="swaps the cosine and the sine tables",
             should="multiply x by the cosine, and x with its pairs exchanged by the sine",
             fix="swap the two tables",
-            origin="in the style of tables that are returned in one order and unpacked in the other",
+            threads=("https://github.com/PaddlePaddle/Paddle/pull/70845",),
         ),
         Rotary(cosine=np.sin, sine=np.cos),
     ),
@@ -296,7 +318,13 @@ BASE_IGNORED = Mistake(
     does="uses base 10000 whatever is asked for",
     should="use the base that is given",
     fix="pass base (rope_theta) through to the frequencies",
-    threads=("https://github.com/sgl-project/SpecForge/issues/265", "https://github.com/huggingface/diffusers/issues/10111"),
+    threads=(
+        "https://github.com/sgl-project/SpecForge/issues/265",
+        "https://github.com/huggingface/diffusers/issues/10111",
+        "https://github.com/lyogavin/airllm/issues/368",
+        "https://github.com/paiml/aprender/pull/1232",
+        "https://github.com/sgl-project/sglang/pull/14745",
+    ),
 )
 BASE_OFF = Mistake(
     "base-off-by-one",

@@ -1,6 +1,7 @@
 """What goes wrong with rope where queries meet keys, and on the way back."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms.joining import those_of
+from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import rope
 
 Pair = tuple[Array, Array]
@@ -80,7 +82,7 @@ PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
             does="rotates keys only",
             should="rotate queries and keys",
             fix="rotate the queries too",
-            threads=("https://github.com/sgl-project/sglang/pull/33575",),
+            threads=("https://github.com/sgl-project/sglang/pull/33575", "https://github.com/PaddlePaddle/PaddleFleet/pull/1210"),
             origin="in the style of rotations that are lost on one path",
         ),
         lambda m, n: (0 * m, n),
@@ -97,6 +99,27 @@ PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
         lambda m, n: (m, -n),
     ),
 )
+
+
+TWO_BASES = Mistake(
+    "base-ignored-for-queries",
+    does="turns queries by base 10000 whatever is asked for, and keys by the base asked for",
+    should="turn queries and keys by one base",
+    fix="take the frequencies of one layer for everything that meets in its attention",
+    threads=("https://github.com/huggingface/transformers/issues/45910",),
+)
+
+
+@dataclass(frozen=True)
+class TwoBases(Rotary):
+    """Queries turn by a base of their own."""
+
+    def rotate_query_key(
+        self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, base: float, **parameters: Any
+    ) -> QueryKey:
+        """Turn queries by base 10000, and keys by the base that is asked for."""
+        queries = self.rotate(q, query_positions, *given, **{**parameters, "base": 10_000.0})
+        return QueryKey(queries, self.rotate(k, key_positions, *given, **{**parameters, "base": base}))
 
 
 def top_left(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
@@ -295,10 +318,17 @@ FACTOR_MISTAKES = (
 )
 
 
-def of_attention(operation: str) -> Iterator[Mutant]:
-    """Return what befalls attention over turned queries and keys, and its weights, whatever turns them."""
+def of_pairs(operation: str) -> Iterator[Mutant]:
+    """Return what befalls queries and keys that are turned together."""
     for mistake, place in PLACE_MISTAKES:
         yield mistake.at(operation, Rotary(place=place).of(operation))
+    if "base" in OPERATIONS[operation].parameters:
+        yield TWO_BASES.at(operation, TwoBases().of(operation))
+
+
+def of_attention(operation: str) -> Iterator[Mutant]:
+    """Return what befalls attention over turned queries and keys, and its weights, whatever turns them."""
+    yield from of_pairs(operation)
     for mistake, see in MASK_MISTAKES:
         yield mistake.at(operation, Rotary(see=see).of(operation))
     for mistake, change in INPUT_MISTAKES:
@@ -312,8 +342,7 @@ def of_attention(operation: str) -> Iterator[Mutant]:
 
 def mutants() -> Iterator[Mutant]:
     """Return all mutants of gradients and attention."""
-    for mistake, place in PLACE_MISTAKES:
-        yield mistake.at("rope.rotate_query_key", Rotary(place=place).of("rope.rotate_query_key"))
+    yield from of_pairs("rope.rotate_query_key")
     for mistake, function in GRADIENT_MISTAKES:
         yield mistake.at("rope.gradient", function)
     for name in ("weights", "attend"):

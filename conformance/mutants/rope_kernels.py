@@ -44,6 +44,15 @@ def reduced(angles: Array) -> Array:
     return 2.0 * np.pi * (turns - np.rint(turns)).astype(np.float64)
 
 
+def sine_of_the_padded_row(x: Array, positions: Array, *, layout: Any, direction: Any, **rule: Any) -> Array:
+    """Read the sine where it would begin if the row of cosine and sine were as wide as the next power of two."""
+    cos, sin = rope.tables(positions, **rule)
+    pairs = sin.shape[-1]
+    late = (1 << max(0, pairs - 1).bit_length()) - pairs
+    row = np.concatenate([sin, np.zeros_like(sin)], axis=-1)
+    return rope.apply(x, cos, row[..., late : late + pairs], layout=layout, direction=direction)
+
+
 ROTATE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
     (
         Mistake(
@@ -87,6 +96,17 @@ ROTATE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
             threads=("https://github.com/skyzh/tiny-llm/pull/46",),
         ),
         moving(ROTATE, lambda positions: positions + positions[..., :1]),
+    ),
+    (
+        Mistake(
+            "sine-of-the-padded-row",
+            does="reads the sine too late in rows of cosine and sine: behind half of the next power of two, past whose end there are zeros",
+            should="read it behind the head_dim / 2 cosines",
+            fix="offset by half of head_dim, not of the width it is padded to",
+            threads=("https://github.com/vllm-project/vllm-ascend/pull/15688",),
+            origin="in the style of: the zeros are ours",
+        ),
+        sine_of_the_padded_row,
     ),
 )
 FAST_SINE = Mistake(

@@ -15,7 +15,8 @@ from refimpl.arrays import Array
 from refimpl.schemes import rope, yarn
 
 FREQUENCIES, FACTOR, ROTATE = "yarn.frequencies", "yarn.attention_factor", "yarn.rotate"
-ROUNDED_BAND = ("https://github.com/apache/tvm/pull/18576",)
+ROUNDED_BAND = "https://github.com/apache/tvm/pull/18576"
+BANDS = {True: (ROUNDED_BAND,), False: (ROUNDED_BAND, "https://github.com/keras-team/keras-hub/pull/2981")}
 Band = tuple[float, float]
 BETAS_IGNORED = {"beta_fast": 32.0, "beta_slow": 1.0}
 
@@ -127,7 +128,12 @@ FREQUENCY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
             does="keeps the frequencies of plain rope",
             should="blend by the ramp",
             fix="read rope_type and rope_scaling in every spelling",
-            threads=("https://github.com/lablup/mlxcel/issues/1355",),
+            threads=(
+                "https://github.com/lablup/mlxcel/issues/1355",
+                "https://github.com/sgl-project/sglang/pull/26187",
+                "https://github.com/sgl-project/sglang/pull/30050",
+                "https://github.com/NVIDIA-NeMo/Automodel/pull/2103",
+            ),
         ),
         frequencies(blend=lambda plain, *_: plain),
     ),
@@ -157,7 +163,7 @@ FREQUENCY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
             does="clamps the upper edge of the band at head_dim / 2 - 1",
             should="clamp it at head_dim - 1",
             fix="clamp at head_dim - 1, or know that weights were trained otherwise",
-            threads=("https://github.com/jingyaogong/minimind/issues/602",),
+            threads=("https://github.com/jingyaogong/minimind/issues/602", "https://github.com/keras-team/keras-hub/pull/2981"),
             kind="convention",
         ),
         frequencies(band=half_clamped),
@@ -268,7 +274,7 @@ def divided(positions: Array, rule: Mapping[str, Any]) -> Array:
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond the slots of a rotation."""
     for operation in (FREQUENCIES, ROTATE):
-        yield from (convention(operation, "truncate", value, ROUNDED_BAND) for value in (True, False))
+        yield from (convention(operation, "truncate", value, threads) for value, threads in BANDS.items())
     for mistake, theta in FREQUENCY_MISTAKES:
         yield mistake.at(FREQUENCIES, theta)
         yield mistake.at(ROTATE, Rotary(theta=theta).of(ROTATE))

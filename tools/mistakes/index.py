@@ -22,7 +22,9 @@ BY_SCHEME = "*Inherited* mistakes are those of every similar scheme (such as all
 REPORTS = "The public reports behind these pages, and those that wait for a scheme that isn't here yet."
 LINKED = 3
 REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words. If an operation can show the mistake,
-a mutant repeats it: a program that makes this mistake. The other reports wait for a scheme, or concern what no operation computes."""
+a mutant repeats it: a program that makes this mistake. If it is about a configuration, `posenc explain` names what is wrong in
+a configuration of its kind. If it took right code for wrong, a test has such code pass. The other reports wait for a scheme, or concern
+what no operation computes."""
 
 
 def index(reports: str = f"{FOLDER}/reports.md") -> str:
@@ -117,6 +119,10 @@ def reports() -> str:
     entries, known = load(), every()
     parts = {
         "Repeated by a mutant": [entry for entry in entries if entry.mutants],
+        "Told where a configuration is read": [
+            entry for entry in entries if entry.configured and not entry.mutants and entry.nature != "false alarm"
+        ],
+        "False alarms: right code, which passes": [entry for entry in entries if entry.nature == "false alarm"],
         "Waiting for a scheme": [entry for entry in entries if entry.waits_for and not entry.mutants],
         "Outside of any operation": [entry for entry in entries if entry.outside],
     }
