@@ -22,7 +22,7 @@ def identify(probe: Probe) -> Identity:
     arrays = constrained(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
     bias = Bias(probe, learned={name: arrays[name] for name in learned})
     value = bias(*(arrays[name] for name in PLACES))
-    found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings)
+    found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings, {"num_heads": len(value)})
     if found is None:
         names = " or ".join(candidate.name for candidate in candidates)
         return Identity(None, f"a function of {', '.join(probe.plan.arrays)}, but not {names}")
