@@ -174,7 +174,7 @@ ROWS: Mapping[str, Row] = {
         Stage.FREQUENCY,
         6,
         covers="1 / sqrt(d), or d^(-1/2), times the square of a growth",
-        argument="pow stays below 4 units; the growth is multiplied twice",
+        argument="pow stays below 4 units, also where the root is a power of two; the growth is multiplied twice",
         needs="transformers 5.23.0: qk_head_dim ** (-0.5), scaling * mscale * mscale",
     ),
     "handed factor": Row(

@@ -102,7 +102,7 @@ def softmax_scale(a: Exact, inputs: Inputs, *, qk_head_dim: int, factor: float, 
     """Return the growth of ``mscale_all_dim``, squared, over the root of the width: DeepSeek's own factor of all logits."""
     del inputs
     grown = arb(1) if not mscale_all_dim else a.step("attention factor", growth(a, factor, mscale_all_dim))
-    return {"result": ((), [a.step("softmax scale", grown * grown / arb(qk_head_dim).sqrt())])}
+    return {"result": ((), [a.spread("softmax scale", grown * grown / arb(qk_head_dim).sqrt())])}
 
 
 FORM = Rotary(thetas, handed)
