@@ -91,9 +91,9 @@ def factor_of(found: Rotation, length: int | None) -> float:
     return float(long if length > found.parameters["original_length"] else short)
 
 
-def scale_of(found: Rotation) -> float:
-    """Return what multiplies logits: one over the root of the width, unless the model's code scales them itself."""
-    return float(declared(SOFTMAX).function(**found.softmax)) if found.softmax else found.head_dim**-0.5
+def scale_of(found: Rotation) -> float | None:
+    """Return what multiplies logits, where the model's code scales them by the stretch; else nothing is known of it."""
+    return float(declared(SOFTMAX).function(**found.softmax)) if found.softmax else None
 
 
 def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:

@@ -109,8 +109,8 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     for words, tokens in lengths(rotation, length):
         yield "", f"  scaling   {rotation.rope_type}{words}: {slowed(rotation, tokens, like)}"
         yield "", f"  factor    {factor(rotation, tokens)}"
-    if rotation.softmax:
-        scale, width = scale_of(rotation), rotation.head_dim
+    scale, width = scale_of(rotation), rotation.head_dim
+    if scale is not None:
         yield "", f"  softmax   scale {scale:.10g}, which is {scale * width**0.5:.6g} / sqrt({width})"
     yield "", f"  computed  {call(str(rotation.operation), rotation.parameters)}"
     if rotation.softmax:
