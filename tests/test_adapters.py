@@ -30,6 +30,7 @@ OFFERED = {
         "rope.frequencies", "rope.gradient", "rope.rotate", "rope.rotate_query_key", "rope.tables", "rope.weights", "shaw.attend",
         "shaw.weights", "sinusoidal.add", "sinusoidal.encode", "t5.bias", "t5.bucket", "temperature.scale", "transformer_xl.attend",
         "transformer_xl.shift", "transformer_xl.weights", "yarn.attention_factor", "yarn.frequencies", "yarn.rotate",
+        "yarn.softmax_scale",
     },
     "transformers4": {"shaw.attend", "shaw.weights", "transformer_xl.attend", "transformer_xl.shift", "transformer_xl.weights"},
     "equinox": {"rope.rotate"},

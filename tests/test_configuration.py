@@ -9,7 +9,7 @@ import yaml
 
 from refimpl import configuration as config
 from refimpl.configuration import Kind, Reading
-from refimpl.configuration.computing import factor_of
+from refimpl.configuration.computing import factor_of, scale_of
 from refimpl.errors import SpecificationError
 from tools.generate.models import published
 from tools.released import RELEASED
@@ -30,6 +30,8 @@ def facts(kind: Kind) -> dict[str, Any]:
     found |= {"head_dim": rotation.head_dim, "turning": len(rotation.channels), "first": rotation.channels[0]}
     found |= {"base": rotation.parameters["base"], "parameters": rotation.parameters}
     found |= {"sections": [*rotation.sections], "order": rotation.order}
+    scale = scale_of(rotation)
+    found["softmax"] = None if scale is None else round(scale * rotation.head_dim**0.5, 5)
     return found | {"attention_factor": factor_of(rotation, None)}
 
 

@@ -76,6 +76,17 @@ def test_json_has_the_frequencies(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [each["key"] for each in told["differences"]] == ["head_dim", "rope_scaling.truncate"]
 
 
+def test_the_scale_of_the_softmax_is_computed_where_deepseek_s_attention_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", model(tmp_path, "deepseek-ai/DeepSeek-V3")]) == 0
+    told = capsys.readouterr().out
+    assert "1.87385 / sqrt(192)" in told
+    assert "yarn.softmax_scale(qk_head_dim=192, factor=40, mscale_all_dim=1.0)" in told
+
+    for name, scale in (("deepseek-ai/DeepSeek-V3", 1.87385421 / 192**0.5), ("openai/gpt-oss-20b", None)):
+        cli.main(["explain", model(tmp_path, name), "--json"])
+        assert json.loads(capsys.readouterr().out)["kinds"][0]["rotation"]["softmax_scale"] == pytest.approx(scale)
+
+
 def test_what_depends_on_the_length_is_told_for_short_and_long_sequences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scaling = {"type": "su", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8}
     phi = {"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 10000.0}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from few_vectors import few_vectors, seal
-from second_route import members, turned
+from second_route import members, mp, turned
 from test_oracle_second_route_slowed import FREQUENCIES, grown
 
 from conformance import run
@@ -26,6 +26,7 @@ from conformance.spec.vector_cases import Layers
 from conformance.spec.vectors import Model, Vector, VectorError, load_models, vectors_directory, verify
 from refimpl import configuration as config
 from refimpl.configuration import words
+from refimpl.configuration.computing import scale_of
 from refimpl.schemes import operations
 from tools.generate import mint
 from tools.generate.models import published, slug
@@ -107,6 +108,8 @@ def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Mod
                 got = config.frequencies(model.configuration, layer=layer, like=np.zeros(0))
             elif short(case) == "attention_factor":
                 got = np.asarray(config.attention_factor(model.configuration, layer=layer))
+            elif short(case) == "softmax_scale":
+                got = np.asarray(scale_of(config.chosen(config.read(model.configuration), layer).rotation))
             else:
                 got = read_and_turned(model.configuration, told, case, layer)
         radius = case.allowed["float64"]["result"]
@@ -131,6 +134,8 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
     scheme, p = case.operation.partition(".")[0], case.parameters
     if short(case) == "attention_factor":
         found: Sequence[float] = [float(grown(**p))]
+    elif short(case) == "softmax_scale":
+        found = [float((mp.log(p["factor"]) * p["mscale_all_dim"] / 10 + 1) ** 2 / mp.sqrt(p["qk_head_dim"]))]
     elif short(case) == "frequencies":
         found = [float(theta) for theta in FREQUENCIES[scheme](**p)]
     else:

@@ -195,6 +195,14 @@ def test_a_power_of_a_rounded_root_is_not_exact() -> None:
     assert all(value > 0 for value in allowed if value is not None)
 
 
+def test_a_power_of_a_width_may_miss_its_exact_root() -> None:
+    """``exp(-ln(64) / 2)`` is not quite 1/8."""
+    reply = answer("yarn.softmax_scale", {}, {"qk_head_dim": 64, "factor": 1.0, "mscale_all_dim": None})
+
+    assert reply.expected["result"].values == (0.125,)
+    assert abs(math.exp(-math.log(64) / 2) - 0.125) < (reply.allowed["float64"]["result"][0] or 0.0) < 1e-15
+
+
 def test_the_fastest_pair_stays_sharp_at_any_distance(rotated: Answer) -> None:
     allowed = np.array(rotated.allowed["float32"]["result"], dtype=float).reshape(2, len(POSITIONS), DIM)
     assert allowed[0, -1, 0] < 1e-6

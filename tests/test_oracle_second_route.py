@@ -202,6 +202,15 @@ def test_yarn_attention_factor_takes_the_first_that_is_set(
     assert result == rounded([expected(mpf(40))])
 
 
+@pytest.mark.parametrize(("strength", "factor"), [(0.707, 40.0), (1.0, 32.0), (2.0, 1.5), (1.0, 0.5), (0.0, 40.0), (None, 40.0)])
+def test_deepseek_scales_the_softmax_by_the_square_of_a_power(strength: float | None, factor: float) -> None:
+    """``1 + c ln s = ln(e s^c)``: the logarithm of a power."""
+    power = mpf(factor) ** (mpf(strength) / 10) if strength and factor > 1 else mpf(1)
+    expected = log(mp.e * power) ** 2 / mpf(192) ** mpf("0.5")
+
+    assert golden("yarn.softmax_scale", {}, qk_head_dim=192, factor=factor, mscale_all_dim=strength) == rounded([expected])
+
+
 def test_every_operation_is_recomputed_on_a_second_route() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("test_oracle_second_route*.py")))
     assert [name for name in operations() if f'"{name}"' not in source] == []

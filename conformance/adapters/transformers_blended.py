@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import yarn_apply_mscale
 
 from conformance.adapters.transformers_adapter import adapter
 from conformance.adapters.transformers_rotary import Model, initial, offer, turned
@@ -41,6 +42,12 @@ def attention_factor(**parameters: Any) -> float:
     """Return the number that multiplies cosine and sine."""
     rope = yarn(**parameters)
     return float(initial(rope, 64, stretched(rope))[1])
+
+
+@adapter.implements("yarn.softmax_scale", label="deepseek-v3", dtypes=("float32",))
+def softmax_scale(*, qk_head_dim: int, factor: float, mscale_all_dim: float | None) -> float:
+    """Return the scaling of DeepSeek's attention."""
+    return float(yarn_apply_mscale(yarn(factor=factor, mscale_all_dim=mscale_all_dim), qk_head_dim**-0.5))
 
 
 def rotate(

@@ -153,6 +153,27 @@ def override(trial: Trial) -> Iterator[Sides]:
     yield same(trial.answer(trial.arguments.with_parameters(attention_factor=given)), given)
 
 
+def halves(trial: Trial) -> Iterator[Sides]:
+    """Four times the width gives half the scale."""
+    wider = trial.arguments.with_parameters(qk_head_dim=4 * trial.whole("qk_head_dim"))
+    yield same(2.0 * trial.answer(wider), trial.answer(trial.arguments))
+
+
+def unstretched_scale(trial: Trial) -> Iterator[Sides]:
+    """Without a stretch, or with a strength of 0 or none, the square of the scale is one over the width."""
+    for given in ({"factor": 1.0}, {"factor": 0.5}, {"mscale_all_dim": None}, {"mscale_all_dim": 0.0}):
+        scale = trial.answer(trial.arguments.with_parameters(**given))
+        yield same(float(trial.whole("qk_head_dim")) * scale * scale, 1.0)
+
+
+def square_of_growth(trial: Trial) -> Iterator[Sides]:
+    """What two doublings of the factor add, less twice what one adds, is twice the square of a tenth of the strength times ln 2."""
+    call, once, strength = trial.arguments, max(1.0, trial.number("factor")), (0.5, 1.0, 2.0)[trial.example.shift % 3]
+    first, second, third = (trial.answer(call.with_parameters(factor=by * once, mscale_all_dim=strength)) for by in (1.0, 2.0, 4.0))
+    plain = trial.answer(call.with_parameters(mscale_all_dim=None))
+    yield same(third - 2.0 * second + first, plain * (2.0 * (0.1 * strength * math.log(2.0)) ** 2))
+
+
 LAWS: Mapping[Law, Checker] = {
     Law.GEOMETRIC: geometric,
     Law.NESTED: nested,
@@ -167,4 +188,7 @@ LAWS: Mapping[Law, Checker] = {
     Law.SLOWS_WITH_LENGTH: slows_with_length,
     Law.LOGARITHMIC: logarithmic,
     Law.OVERRIDE: override,
+    Law.HALVES: halves,
+    Law.UNSTRETCHED: unstretched_scale,
+    Law.SQUARE_OF_GROWTH: square_of_growth,
 }

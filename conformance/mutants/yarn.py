@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.mutants import yarn_softmax
 from conformance.mutants.building import Mistake, altered, convention, forcing
 from conformance.mutants.composing import assembled
 from conformance.mutants.rotary import Rotary
@@ -281,6 +282,7 @@ def mutants() -> Iterator[Mutant]:
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))
         yield mistake.at(ROTATE, Rotary(size=factor_function(size)).of(ROTATE))
+    yield from yarn_softmax.mutants()
     for mistake, size in FACTOR_ONLY_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))
     yield INTERLEAVED_MISSING.at(ROTATE, missing_in_interleaved)

@@ -170,6 +170,13 @@ ROWS: Mapping[str, Row] = {
         argument="logarithm, product and sum, each below its result (1.5 seen); a ratio rounds within the same; a root halves errors",
         needs="ggml 0.13.1: 1.0f + 0.1f * logf(1 / freq_scale)",
     ),
+    "softmax scale": Row(
+        Stage.FREQUENCY,
+        6,
+        covers="1 / sqrt(d), or d^(-1/2), times the square of a growth",
+        argument="pow stays below 4 units, also where the root is a power of two; the growth is multiplied twice",
+        needs="transformers 5.23.0: qk_head_dim ** (-0.5), scaling * mscale * mscale",
+    ),
     "handed factor": Row(
         Stage.FREQUENCY,
         5,

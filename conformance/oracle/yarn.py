@@ -98,5 +98,12 @@ def attention_factor(a: Exact, inputs: Inputs, **parameters: Any) -> Results:
     return {"result": ((), [number(a, **parameters)])}
 
 
+def softmax_scale(a: Exact, inputs: Inputs, *, qk_head_dim: int, factor: float, mscale_all_dim: float | None) -> Results:
+    """Return the growth of ``mscale_all_dim``, squared, over the root of the width: DeepSeek's own factor of all logits."""
+    del inputs
+    grown = arb(1) if not mscale_all_dim else a.step("attention factor", growth(a, factor, mscale_all_dim))
+    return {"result": ((), [a.spread("softmax scale", grown * grown / arb(qk_head_dim).sqrt())])}
+
+
 FORM = Rotary(thetas, handed)
 frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend

@@ -18,6 +18,11 @@ def factor_case(name: str, exposes: str, **arguments: Any) -> Case:
     return Case(f"attention_factor/{name}", exposes=exposes, **{"factor": 4.0, **arguments})
 
 
+def softmax_case(name: str, exposes: str, **arguments: Any) -> Case:
+    """Return a case of DeepSeek-V3 where nothing else is said."""
+    return Case(f"softmax_scale/{name}", exposes=exposes, **{"qk_head_dim": 192, "factor": 40.0, "mscale_all_dim": 1.0, **arguments})
+
+
 def rotate_case(name: str, exposes: str, **arguments: Any) -> Case:
     """Return a case of a head of eight that grows fourfold from 64 positions, where nothing else is said: one pair is blended."""
     return Case(f"rotate/{name}", exposes=exposes, **{"head_dim": 8, "factor": 4.0, "original_length": 64, **arguments})
@@ -98,6 +103,30 @@ FACTOR_CASES = (
                 error="mscale must be at least 0, got -1.0"),
 )
 
+SOFTMAX_CASES = (
+    softmax_case("deepseek-v3", "no growth, or the growth without its square"),
+    softmax_case("deepseek-v2", "mscale_all_dim taken for 1, or multiplied by the whole growth", mscale_all_dim=0.707),
+    softmax_case("thirty-two-fold", "0.07 or another constant in place of 0.1", factor=32.0),
+    softmax_case("unset", "an mscale_all_dim that isn't set taken for 1", mscale_all_dim=None),
+    softmax_case("zero", "an mscale_all_dim of 0 taken for nothing given", mscale_all_dim=0.0),
+    softmax_case("factor-one", "more than 1 / sqrt(qk_head_dim) where nothing is stretched", factor=1.0),
+    softmax_case("shrunk", "less than 1 / sqrt(qk_head_dim) where the context shrinks", factor=0.5),
+    softmax_case("slightly-shrunk", "a growth below 1 where the context shrinks a little", factor=0.75),
+    softmax_case("fractional-factor", "the factor rounded to an integer", factor=2.5),
+    softmax_case("slightly", "the growth in half precision", factor=1.0078125),
+    softmax_case("strong", "the double of the growth in place of its square", factor=16.0, mscale_all_dim=2.0),
+    softmax_case("far", "ln(1 + factor), or a logarithm that ends", factor=2_048.0, mscale_all_dim=0.5),
+    softmax_case("latent-width", "the width of DeepSeek's heads whatever is asked for", qk_head_dim=576),
+    softmax_case("square-width", "the width itself in place of its root", qk_head_dim=256, factor=64.0),
+    softmax_case("narrow", "the width of the channels that turn", qk_head_dim=96, factor=4.0),
+    softmax_case("odd-width", "an even width taken for granted", qk_head_dim=7, factor=4.0),
+    softmax_case("one-wide", "a width that is padded", qk_head_dim=1, factor=4.0),
+    softmax_case("no-width", "a division by zero", qk_head_dim=0, error="qk_head_dim must be at least 1, got 0"),
+    softmax_case("no-factor", "the logarithm of zero", factor=0.0, error="factor must be greater than 0, got 0.0"),
+    softmax_case("infinite-factor", "a factor that isn't finite", factor=float("inf"), error="factor must be finite, got inf"),
+    softmax_case("negative-mscale", "a growth that falls", mscale_all_dim=-1.0, error="mscale_all_dim must be at least 0, got -1.0"),
+)
+
 ROTATE_CASES = (
     rotate_case("first-positions", "positions divided by the factor in every pair", positions=[0, 1, 2]),
     rotate_case("half-layout", "the factor on the attention applied in one layout only", layout="half", positions=[0, 1, 9]),
@@ -174,6 +203,6 @@ OWN = ("untruncated", "given-factor", "mscale-ratio")
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
 
 CASES = (
-    *FREQUENCY_CASES, *FACTOR_CASES, *ROTATE_CASES,
+    *FREQUENCY_CASES, *FACTOR_CASES, *SOFTMAX_CASES, *ROTATE_CASES,
     *attention(USUAL, ROTATE_CASES, OWN),
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from refimpl.arrays import Array, array_namespace, outer, row, taken
-from refimpl.configuration.findings import Kind, Reading, Rotation
+from refimpl.configuration.findings import SOFTMAX, Kind, Reading, Rotation
 from refimpl.configuration.reading import read
 from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
@@ -89,6 +89,11 @@ def factor_of(found: Rotation, length: int | None) -> float:
         message = "length must be given where long sequences have a factor of their own, got None"
         raise SpecificationError(message)
     return float(long if length > found.parameters["original_length"] else short)
+
+
+def scale_of(found: Rotation) -> float | None:
+    """Return what multiplies logits, where the model's code scales them by the stretch; else nothing is known of it."""
+    return float(declared(SOFTMAX).function(**found.softmax)) if found.softmax else None
 
 
 def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 MOST = 300
 #: The operation that turns to positions on several axes.
 ON_AXES = "mrope.rotate"
+#: The operation that logits are scaled by where the model's code does so itself.
+SOFTMAX = "yarn.softmax_scale"
 #: Which pairs follow which axis, in words.
 ORDERS = {
     "": "in an order that posenc doesn't compute here",
@@ -114,6 +116,8 @@ class Rotation:
     parameters: Mapping[str, Any]
     factors: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     attention: AttentionFactor = AttentionFactor()
+    softmax: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters of what multiplies logits, where the model's code scales them itself."""
     sections: tuple[int, ...] = ()
     order: str = ""
     """Which pairs follow which axis, where positions have several and posenc has the rotation."""

@@ -16,7 +16,6 @@ from refimpl.schemes import mrope
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
-SOFTMAX = "https://github.com/sgl-project/sglang/pull/26203"
 TIME_HEIGHT_WIDTH = ("time", "height", "width")
 TEXT_ALONE = "read as rope, which it is on text alone"
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
@@ -235,7 +234,6 @@ def _scaled(
     if name in scalings.WITHOUT or section.get("use_dynamic_ntk") is True:
         name = name if name in scalings.WITHOUT else "dynamic-steps"
         _without(name, section, rope, notes)
-        _verify_beside(section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
     rope = scalings.with_factor(name, section, rope, notes)
     given = scalings.parameters(name, section, rope, notes)
@@ -243,26 +241,18 @@ def _scaled(
     multiplied = scalings.attention(name, section, rope, own, notes)
     if name == "yarn":
         scalings.verify_ratio(section, rope, notes)
-    _verify_beside(section, rope, notes)
+    softmax = {} if name == "default" else scalings.softmax(section, rope, found.head_dim, notes)
     if any(each.level == "error" for each in notes.findings) or multiplied is None:
         return None
     operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
-    return Rotation(
-        found.head_dim, found.channels, chosen_layout, name, operation, {**common, **(given or {})}, lists, multiplied, axes, order
-    )
+    settled = {**common, **(given or {})}
+    return Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
 
 
 def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
     """Note a rope type that posenc doesn't have."""
     key, value = (rope.given(("rope_type", "type")) or section.given(("use_dynamic_ntk", "model_type")) or [("model_type", None)])[0]
     notes.find("missing", f"no-{name}", key, value, scalings.WITHOUT[name])
-
-
-def _verify_beside(section: Section, rope: Section, notes: Notes) -> None:
-    """Note what acts beside the rotation, on logits."""
-    for key, value in rope.given(("mscale_all_dim",)):
-        if value and section.get("qk_rope_head_dim"):
-            notes.find("missing", "no-softmax-factor", key, value, "the model's own code multiplies the logits besides", SOFTMAX)
 
 
 def layout(section: Section, own: Family, notes: Notes) -> str:

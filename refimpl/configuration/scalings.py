@@ -6,7 +6,7 @@ from typing import Any
 
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
-from refimpl.configuration.findings import AttentionFactor, Notes
+from refimpl.configuration.findings import SOFTMAX, AttentionFactor, Notes
 from refimpl.configuration.sections import Section, agreed, is_number, near_miss
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
@@ -264,6 +264,15 @@ def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | N
         notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as this model type")
         values["attention_factor"] = family.attention_factor
     return AttentionFactor("yarn.attention_factor", values)
+
+
+def softmax(section: Section, rope: Section, head_dim: int, notes: Notes) -> dict[str, Any]:
+    """Return the parameters of what DeepSeek's attention multiplies logits by; none where mscale_all_dim isn't set, or is 0."""
+    names = ("factor", "mscale_all_dim")
+    if not section.get("qk_rope_head_dim") or not all(rope.get(name) for name in names):
+        return {}
+    contract = declared(SOFTMAX).parameters
+    return {"qk_head_dim": head_dim} | {name: checked(rope.given((name,))[0], contract[name], notes) for name in names}
 
 
 def _of_longrope(section: Section, rope: Section, notes: Notes) -> AttentionFactor | None:

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 from refimpl.arrays import Array
-from refimpl.configuration.computing import factor_of, of
+from refimpl.configuration.computing import factor_of, of, scale_of
 from refimpl.configuration.differences import applying
-from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation, Temperature, shared
+from refimpl.configuration.findings import SOFTMAX, Decision, Finding, Kind, Reading, Rotation, Temperature, shared
 from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
 
@@ -109,7 +109,12 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     for words, tokens in lengths(rotation, length):
         yield "", f"  scaling   {rotation.rope_type}{words}: {slowed(rotation, tokens, like)}"
         yield "", f"  factor    {factor(rotation, tokens)}"
+    scale, width = scale_of(rotation), rotation.head_dim
+    if scale is not None:
+        yield "", f"  softmax   scale {scale:.10g}, which is {scale * width**0.5:.6g} / sqrt({width})"
     yield "", f"  computed  {call(str(rotation.operation), rotation.parameters)}"
+    if rotation.softmax:
+        yield "", f"            {call(SOFTMAX, rotation.softmax)}"
     if rotation.on_axes is not None:
         yield "", f"            {call(rotation.on_axes, {**rotation.parameters, 'sections': rotation.sections, 'order': rotation.order})}"
 
@@ -217,6 +222,7 @@ def _rotation(rotation: Rotation, length: int | None, like: Array) -> Mapping[st
         computed = rotation.operation is not None
         said["frequencies"] = [float(value) for value in of(rotation, length, like)] if computed else None
         said["attention_factor"] = factor_of(rotation, length) if computed else None
+        said["softmax_scale"] = scale_of(rotation) if computed else None
     except SpecificationError:
-        said["frequencies"] = said["attention_factor"] = None
+        said["frequencies"] = said["attention_factor"] = said["softmax_scale"] = None
     return said

@@ -81,6 +81,16 @@ def attention_factor(
     return growth(factor)
 
 
+@operation
+def softmax_scale(*, qk_head_dim: Count, factor: Positive, mscale_all_dim: Strength | None = None) -> float:
+    """Return what DeepSeek multiplies logits by: ``(0.1 mscale_all_dim ln(factor) + 1)^2 / sqrt(qk_head_dim)``.
+
+    The square is 1 where mscale_all_dim isn't set or is 0 (``softmax_scale`` in modeling_deepseek.py of DeepSeek-V2 and V3,
+    ``yarn_apply_mscale`` in transformers).
+    """
+    return growth(factor, mscale_all_dim or 0.0) ** 2 / math.sqrt(qk_head_dim)
+
+
 FORM = Rotary(frequencies, attention_factor)
 rotate = FORM.operation(
     rotary.rotate,
@@ -91,11 +101,12 @@ weights, attend = FORM.weights(), FORM.attend()
 
 SCHEME = Scheme(
     name="yarn",
-    operations=(frequencies, attention_factor, rotate, weights, attend),
+    operations=(frequencies, attention_factor, softmax_scale, rotate, weights, attend),
     source=Source("Peng et al. 2023, YaRN, and its code", "https://arxiv.org/abs/2309.00071", equations="17-22"),
     laws={
         "frequencies": (Law.BETWEEN, Law.RATIO_FALLS, Law.REDUCES_TO_ROPE),
         "attention_factor": (Law.OVERRIDE, Law.REDUCES_TO_ROPE, Law.LOGARITHMIC),
+        "softmax_scale": (Law.HALVES, Law.UNSTRETCHED, Law.SQUARE_OF_GROWTH),
         "rotate": (
             Law.LINEAR,
             Law.ISOMETRY,
@@ -120,7 +131,11 @@ SCHEME = Scheme(
         "beta_slow": "the turns within the original length up to which a pair is slowed by the whole factor, a pure number",
         "truncate": "whether the band's edges are rounded outwards to whole pairs",
         "mscale": "the weight of ln(factor) in the numerator of the attention factor, a pure number; counts only with mscale_all_dim",
-        "mscale_all_dim": "the weight of ln(factor) in the denominator of the attention factor, a pure number; counts only with mscale",
+        "mscale_all_dim": (
+            "the weight of ln(factor) in the denominator of the attention factor, where it counts only with mscale, and alone in the "
+            "growth whose square scales the softmax; a pure number"
+        ),
+        "qk_head_dim": "how many channels queries and keys have, those that don't turn included: qk_nope_head_dim + qk_rope_head_dim",
         "attention_factor": "what multiplies cosine and sine, a pure number; where it is given, no other parameter sets it",
     },
     conventions={
@@ -149,8 +164,9 @@ SCHEME = Scheme(
             "tables to both sides."
         ),
         (
-            "The attention factor multiplies cosine and sine, so logits have its square and position 0 is no identity. DeepSeek-V2 and V3 "
-            "scale the softmax by a square of their own on top, which is not part of this operation."
+            "The attention factor multiplies cosine and sine, so logits have its square and position 0 is no identity. DeepSeek-V2, V3 and "
+            "Kimi K2 set mscale and mscale_all_dim alike, which makes it 1, and scale all logits by softmax_scale: those of channels that "
+            "don't turn too."
         ),
         (
             "Which parameter sets the attention factor differs between releases: vLLM before "

@@ -12,6 +12,7 @@ import yaml
 from conformance.oracle import Answer
 from refimpl import configuration
 from refimpl.configuration import Kind, Rotation
+from refimpl.configuration.findings import SOFTMAX
 from refimpl.schemes import operations
 from refimpl.spec import Case
 from tools.generate.document import FORMAT, REVISION, Task, stored, task
@@ -99,9 +100,17 @@ def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
     yield from _task(rotation, f"rotate/{called}", f"a base, a scaling, a width or a layout that is not that of {whose}", near)
     if longest is not None and longest - 1 not in near:
         yield from _task(rotation, f"rotate/{called}-last", f"a table that ends before the last position of {whose}", [longest - 1])
+    if rotation.softmax:
+        yield from _of_softmax(rotation, called, whose)
     if rotation.on_axes is not None:
         scheme, _, name = rotation.on_axes.partition(".")
         yield from _task(rotation, f"{name}/{called}-image", f"pairs that follow other axes than in {whose}", IMAGE, scheme)
+
+
+def _of_softmax(rotation: Rotation, called: str, whose: str) -> Iterator[Task]:
+    """Yield the case of what multiplies logits."""
+    case = Case(f"softmax_scale/{called}", exposes=f"a scale of logits that is not that of {whose}", **rotation.softmax)
+    yield task(f"{SOFTMAX.partition('.')[0]}.{case.name}", operations()[SOFTMAX], case)
 
 
 def _task(rotation: Rotation, name: str, exposes: str, positions: Any = None, scheme: str | None = None) -> Iterator[Task]:
