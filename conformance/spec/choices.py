@@ -36,7 +36,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
     "offset": (0, 2, 1, 3),
     "original_length": (4096, 2048, 8192, 32_768),
-    "rotary_dim": (2, 4, 6, 8),
+    "rotary_dim": (None, 2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
     "seconds": (1.0, 0.5, 1.5),
     "sections": ((1, 1), (2, 1, 1), (1, 1, 1), (4, 2, 2), (2, 3, 3), (1, 2), (2, 2, 2, 2), (3,)),
