@@ -129,10 +129,10 @@ def cast_like(value: Array, x: Array) -> Array:
     return array_namespace(value).astype(value, x.dtype)
 
 
-def taken(x: Array, channels: Sequence[int]) -> Array:
-    """Return some channels of the last axis, in that order."""
+def taken(x: Array, channels: Sequence[int], axis: int = -1) -> Array:
+    """Return some channels of the last axis, or of another, in that order."""
     xp = array_namespace(x)
-    return xp.take(x, xp.asarray(list(channels), dtype=xp.int64, device=device(x)), axis=-1)
+    return xp.take(x, xp.asarray(list(channels), dtype=xp.int64, device=device(x)), axis=axis)
 
 
 def picked(values: Sequence[int], at: Array) -> Array:

@@ -125,6 +125,9 @@ class Law(Enum):
     FOLLOWS = "a grid begins, and text goes on after it, one past the largest position before"
     MOVED_BY_TEXT = "text in front of everything moves every position by its length"
     ALIKE = "tokens at the same position get the same added, in every row of a batch"
+    RESTORED = "converted back, every row is where it was"
+    PAIRED = "turned in the other layout, permuted queries and keys have the scores that they had"
+    COLUMNS = "each column alone, a bias too, has the rows that it has among others"
     PERMUTATION = "reordering keys together with their values changes nothing, reordering queries reorders the result"
 
 
@@ -321,6 +324,9 @@ def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
         return int(axis)
     if axis == "axis":
         return next((len(value) for value in parameters.values() if isinstance(value, tuple)), None)
+    if axis == "projection":
+        sizes = [parameters.get(name) for name in ("num_heads", "head_dim")]
+        return math.prod(size for size in sizes if isinstance(size, int)) if None not in sizes else None
     derived = {"pair": ("head_dim", 2), "head": ("num_heads", 1)}
     if axis == "pair" and "dim" in parameters:
         derived["pair"] = ("dim", 2)

@@ -33,8 +33,8 @@ from refimpl.forms.rotary import Rotary, rotate
 from refimpl.spec import EvenCount, Operation, Positive, describe
 
 FILE = Path(identify_functions.__file__)
-#: Attention reads no encoding off its values; a shift of scores and a matrix are none.
-OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix"}
+#: Attention reads no encoding off its values; a shift of scores, a matrix and a permutation of weights are none.
+OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix", "permute"}
 #: No call of the one is tried yet. What leaves vectors alone is told in words.
 UNTRIED = {"mrope.positions", "none.rotate"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.

@@ -5,6 +5,7 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_biases,
     transformers_blended,
     transformers_configured,
+    transformers_conversion,
     transformers_dynamic,
     transformers_gptj,
     transformers_longrope,

@@ -39,6 +39,8 @@ SWEPT, LONGER = 4_096, 1 << 20
 BESIDE_TOKENS = frozenset(("batch", "head", "query_head", "head_dim", "dim"))
 #: Weights of distances are drawn as if keys lay so far away at least.
 NEARBY = 1 << 9
+#: How many rows a small projection has at most; calls at real sizes have more.
+PROJECTED = 512
 #: After so many calls without arrays that were all drawn before, nothing new is left.
 EXHAUSTED = 200
 
@@ -46,7 +48,7 @@ EXHAUSTED = 200
 def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Takes, dtype: str, seed: int) -> Iterator[Arguments]:
     """Yield small calls inside a declaration, the same for the same arguments; without end where new ones can be drawn."""
     rng = generator(operation, dtype, seed)
-    source = settings(operation, restrictions, rng)
+    source = settings(operation, restrictions, rng, rows=PROJECTED)
     if not operation.arrays:
         yield from _once(source)
         return

@@ -136,6 +136,11 @@ MEETING = {"batch": 16, "heads": 160, "tokens": 1_024, "keys": 1_024}
 Plans = tuple[tuple[Extent, ...], tuple[Extent, ...]]
 
 
+#: Projections, whose input is as long as other calls have tokens: of an 8B model's keys, and of more rows than 16 bits count.
+PROJECTIONS = (Extent(1, 8, 129, 129, 128), Extent(1, 257, 3, 3, 256))
+PROJECTIONS_AT_FULL = (Extent(1, 32, 129, 129, 128), Extent(1, 40, 65, 65, 256))
+
+
 def planned(operation: Operation, level: str) -> tuple[Extent | None, ...]:
     """Return the extents of a level, none where it may be any: at full only where queries meet keys, since layers may need long."""
     if level == "beside":
@@ -165,6 +170,8 @@ def any_extent(operation: Operation, rng: Generator) -> Extent:
 
 def _plans(operation: Operation) -> Plans:
     axes = axes_of(operation)
+    if "projection" in axes:
+        return PROJECTIONS, PROJECTIONS_AT_FULL
     if apart(operation) and "distance" not in axes:
         return (TOKENS, TOKENS_AT_FULL) if {"batch", "[batch]"} & axes else (ENCODINGS, ENCODINGS_AT_FULL)
     return (ATTENTION, ATTENTION_AT_FULL) if of_vectors(operation) else (BIASES, BIASES_AT_FULL)

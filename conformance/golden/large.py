@@ -29,7 +29,7 @@ PROJECTED = 16
 ANGLES = 1 << 16
 #: Real inputs repeat after so many numbers: a prime, so that no two rows are alike.
 POOL = 65_521
-GROWING = frozenset({"token", "query", "key", "offset", "distance", "..."})
+GROWING = frozenset({"token", "query", "key", "offset", "distance", "projection", "..."})
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Choose the parameters of drawn calls: every combination of conventions in turn, and numbers from released models."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ import numpy as np
 from conformance.calls.takes import WHEN
 from conformance.spec.choices import agree, candidates, obeys
 from conformance.spec.ranges import TOGETHER, VALUES
-from refimpl.spec import Operation
+from refimpl.spec import Operation, fixed_size
 
 Item = TypeVar("Item")
 Candidates = Mapping[str, Sequence[object]]
@@ -31,8 +32,13 @@ def dealt(items: Sequence[Item], rng: np.random.Generator) -> Iterator[Item]:
         order = rng.permutation(len(items))
 
 
-def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> Iterator[Settings]:
-    """Yield all parameters of a call, without end where any agree; within a round every combination of conventions comes once."""
+def settings(
+    operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator, *, rows: float = math.inf
+) -> Iterator[Settings]:
+    """Yield all parameters of a call, without end where any agree; within a round every combination of conventions comes once.
+
+    ``rows`` is how many a projection has at most where parameters leave the choice.
+    """
     every = {name: candidates(parameter, restrictions.get(name, ...), VALUES) for name, parameter in operation.parameters.items()}
     conventions = {name: every[name] for name, parameter in operation.parameters.items() if parameter.choices or parameter.kind is bool}
     numbers = {name: values for name, values in every.items() if name not in conventions}
@@ -45,7 +51,7 @@ def settings(operation: Operation, restrictions: Mapping[str, object], rng: np.r
         before = came
         for chosen in shuffled([chosen for chosen in rounds if chosen not in hopeless], rng):
             own = {name: value for name, value in model.items() if name in numbers} if came % MODEL_EVERY == 0 else {}
-            found = _agreeing(chosen, hands, own, admits)
+            found = _agreeing(chosen, hands, own, admits, rows)
             if found is None and admits is not None:
                 hopeless.append(chosen)
             if found is not None:
@@ -66,10 +72,14 @@ def _inside(operation: Operation, together: Mapping[str, object], numbers: Candi
     return obeyed and len(named) > 1 and all(name not in restrictions or together[name] in numbers[name] for name in named)
 
 
-def _agreeing(chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any) -> Settings | None:
+def _agreeing(chosen: Settings, hands: Mapping[str, Iterator[object]], model: Settings, admits: Any, rows: float) -> Settings | None:
+    """Return parameters that agree, those of a small projection where any are."""
+    wide = None
     for attempt in range(TRIES if admits is None else TRIES_BY_PREDICATE):
         together = model if attempt == 0 else {}
         found = {name: together[name] if name in together else next(hand) for name, hand in hands.items()} | chosen
         if agree(found) and (admits is None or admits(found)):
-            return found
-    return None
+            if (fixed_size("projection", found) or 0) <= rows:
+                return found
+            wide = found
+    return wide

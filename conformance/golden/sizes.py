@@ -27,6 +27,8 @@ PAIRING = 3
 SCENES = ("any", "decoding", "long", "batch", "heads")
 LONG = ("token", "key", "offset", "...")
 ALONE = ("token", "query")
+#: How many rows a square weight has at most.
+SQUARE = 64
 #: What a scene has as many of as positions have axes: code that tells the axes by how many there are shows there.
 AS_MANY_AS_AXES = {"any": "batch", "heads": "token"}
 
@@ -63,7 +65,10 @@ class Sizing:
         return [*dict.fromkeys("group" if axis == self._grouped else axis for axis in words)]
 
     def _settled(self, axis: str) -> int | None:
-        """Return the size that parameters or the scene give an axis."""
+        """Return the size that parameters or the scene give an axis: a weight is square in every scene but one, where it may be."""
+        rows = fixed_size("projection", self.parameters) if axis == "input" and self.scene != "any" else None
+        if rows is not None and rows <= SQUARE:
+            return rows
         return fixed_size("axis" if self.on_axes and AS_MANY_AS_AXES.get(self.scene) == axis else axis, self.parameters)
 
     @property

@@ -15,6 +15,7 @@ from conformance.laws import (
     ladders,
     learned,
     longrope,
+    permuting,
     stepwise,
     sums,
     tables,
@@ -39,6 +40,7 @@ GENERAL: Mapping[Law, Checker] = {
 #: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.
 PECULIAR: Mapping[str, Mapping[Law, Checker]] = {
     "bits": binary.LAWS,
+    "conversion": permuting.LAWS,
     "outside": learned.LAWS,
     "relative_positions": buckets.LAWS,
     "saturation": distance_aware.LAWS,

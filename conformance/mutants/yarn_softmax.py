@@ -72,7 +72,8 @@ MISTAKES: tuple[tuple[Mistake, Scale], ...] = (
     ),
     (
         Mistake("scale-zero-is-one", "takes an mscale_all_dim of 0 for 1", "leave the growth out",
-                "test for None, not for truth, or use 0", origin="in the style of `mscale or 1` defaults"),
+                "test for None, not for truth, or use 0", threads=("https://github.com/sgl-project/sglang/pull/26203",),
+                origin="in the style of the thread, where `apply_scale: false` switches the growth off"),
         grown(lambda size: size**2, lambda given: 0.0 if given is None else given or 1.0),
     ),
     (

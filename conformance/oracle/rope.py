@@ -41,3 +41,26 @@ def apply(a: Exact, inputs: Inputs, *, layout: str, direction: str) -> Results:
         return arb(cos.at(*index)), arb(sin.at(*index))
 
     return {"result": turn_all(a, x, given, layout, direction)}
+
+
+def permute(
+    a: Exact, inputs: Inputs, *, num_heads: int, head_dim: int, rotary_dim: int | None, placement: str, conversion: str
+) -> Results:
+    """Return every row as it was given, at the place of its pair in the other layout; nothing is computed."""
+    del a, num_heads
+    weight, width = inputs["weight"], head_dim if rotary_dim is None else rotary_dim
+    first = 0 if placement == "first" else head_dim - width
+
+    def element(row: int, *column: int) -> Ball:
+        head, channel = divmod(row, head_dim)
+        if 0 <= (moved := channel - first) < width:
+            if conversion == "interleaved_to_half":
+                member, pair = divmod(moved, width // 2)
+                moved = 2 * pair + member
+            else:
+                pair, member = divmod(moved, 2)
+                moved = member * (width // 2) + pair
+            channel = first + moved
+        return arb(weight.at(head * head_dim + channel, *column))
+
+    return {"result": over(weight.shape, element)}

@@ -1,6 +1,7 @@
 """What one call gets: arrays by name, and parameters."""
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,8 +56,8 @@ def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple
         return next(iter(arguments.arrays.values())).shape
     shapes = {array: value.shape for array, value in arguments.arrays.items()}
     sizes = bind(operation.arrays, shapes, arguments.parameters)
-    batched = axes.startswith("[batch]") and "batch" in sizes
-    names = axis_names(axes, len(axes.split()) - (0 if batched else axes.count("["))) or ()
+    absent = sum(axis not in sizes for axis in re.findall(r"\[(\w+)\]", axes))
+    names = axis_names(axes, len(axes.split()) - absent) or ()
     return tuple(_size(axis, sizes, arguments.parameters) for axis in names)
 
 

@@ -37,7 +37,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "offset": (0, 2, 1, 3),
     "original_length": (4096, 2048, 8192, 32_768),
     "qk_head_dim": (192, 64, 1, 96, 256),
-    "rotary_dim": (2, 4, 6, 8),
+    "rotary_dim": (None, 2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
     "seconds": (1.0, 0.5, 1.5),
     "sections": ((1, 1), (2, 1, 1), (1, 1, 1), (4, 2, 2), (2, 3, 3), (1, 2), (2, 2, 2, 2), (3,)),

@@ -11,7 +11,7 @@ from conformance.spec.choices import TYPICAL
 #: kernels for multiples of 16 and 32 reach with a rest.
 WIDTHS = (6, 16, 64, 80, 96, 128, 192, 256, 512, 70, 112, 72)
 #: Parts of a head that turn: GPT-NeoX 24, Phi-2 and GPT-J 32 and 64, GLM, Qwen3-Next and MiMo 64, Phi-4-mini 96; all and nearly all.
-ROTARY_WIDTHS = (4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
+ROTARY_WIDTHS = (None, 4, 64, 24, 32, 16, 96, 2, 80, 6, 70, 128)
 #: Pairs of a head that turn where the slow ones rest: Gemma 4 64 of 256, LFM3 32 of 64.
 TURNED_PAIRS = (64, 2, 32, 1, 16, 8, 3, 20)
 #: Channels of every axis: height and width alike in most vision models, time, height and width in video (CogVideoX, HunyuanVideo and Flux,
@@ -174,6 +174,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "key": (1, 2, 4, 9, 17, 33, 65, 129),
     "offset": (1, 2, 3, 9, 33),
     "pair": (1, 3, 8, 32, 40, 64),
+    "input": (1, 2, 7, 64, 128),
     "head_dim": (2, 1, 4, 7, 16, 64, 80, 128),
     "dim": (1, 2, 7, 64, 768, 2_048),
     "length": (1, 2, 6, 130, 512, 514, 1_026, 2_050, 4_096),

@@ -105,6 +105,43 @@ def pair_cases(name: str) -> tuple[Case, ...]:
     )
 
 
+def permute_case(name: str, exposes: str, **arguments: Any) -> Case:
+    """Return a case of the permutation of two heads of six channels, of a weight with five columns unless said."""
+    return Case(f"permute/{name}", exposes=exposes, **{"num_heads": 2, "head_dim": 6, "sizes": {"input": 5}, **arguments})
+
+
+BACK: dict[str, Any] = {"conversion": "half_to_interleaved"}
+PERMUTATIONS = (
+    permute_case("to-half", "rows left where they are"),
+    permute_case("to-interleaved", "the inverse permutation, or none", **BACK),
+    permute_case("one-head", "rows of the heads' axis moved", num_heads=1),
+    permute_case("one-column", "an axis of one column dropped", sizes={"input": 1}),
+    permute_case("square", "columns moved instead of rows", sizes={"input": 12}),
+    permute_case("grouped", "as many heads as fill the input taken for granted", sizes={"input": 24}),
+    permute_case("grouped-back", "as many heads as fill the input, on the way back", sizes={"input": 24}, **BACK),
+    permute_case("one-key-head", "key heads counted as query heads", num_heads=1, head_dim=8, sizes={"input": 16}),
+    permute_case("narrow-heads", "a square of heads and channels", num_heads=4, head_dim=4, sizes={"input": 16}),
+    permute_case("one-pair", "heads of one pair moved", num_heads=3, head_dim=2),
+    permute_case("three-heads", "the last head forgotten", num_heads=3, head_dim=8, **BACK),
+    permute_case("part", "the whole head moved where a part turns", head_dim=10, rotary_dim=6),
+    permute_case("part-back", "the whole head moved where a part turns", head_dim=10, rotary_dim=6, **BACK),
+    permute_case("last", "the first channels moved whatever is asked for", head_dim=10, rotary_dim=6, placement="last"),
+    permute_case("last-back", "the part that turns put first", head_dim=10, rotary_dim=6, placement="last", **BACK),
+    permute_case("quarter", "a half moved whatever is asked for", head_dim=24, rotary_dim=6, sizes={"input": 2}),
+    permute_case("whole-part", "a remainder of nothing that is everything", rotary_dim=6),
+    permute_case("bias", "a bias left as it is", weight=[k / 4 for k in range(12)]),
+    permute_case("bias-back", "a bias left as it is, on the way back", weight=[k / 4 for k in range(12)], **BACK),
+    permute_case("bias-part", "a bias whose channels that rest are moved", head_dim=8, rotary_dim=6, weight=[k / 4 for k in range(16)]),
+    permute_case("common-width", "widths of 128 held in narrow integers", head_dim=128, sizes={"input": 1}, **BACK),
+    *narrowed(named("permute"), {"weight": (4, 2)}, num_heads=1, head_dim=4),
+    permute_case("odd-width", "an odd width rounded silently", head_dim=5, sizes={"input": 1}, error="head_dim must be even, got 5"),
+    permute_case("odd-part", "an odd part rounded silently", rotary_dim=3, error="rotary_dim must be even, got 3"),
+    permute_case("wider-than-the-head", "channels that aren't there", rotary_dim=8, error="rotary_dim must be at most head_dim (6), got 8"),
+    permute_case("query-heads", "rows that are no head's", weight=[[0.5]] * 6, sizes={},
+                 error="axis 'projection' of weight must be 12, got 6"),
+)
+
+
 def attention_cases(name: str) -> tuple[Case, ...]:
     """Return the cases that attention and its weights share."""
     return (
@@ -208,6 +245,7 @@ CASES = (
     Case("rotate_query_key/too-few-positions", exposes="one position broadcast to all keys", head_dim=2, sizes={"key": 2},
          query_positions=[0], key_positions=[1], error="axis 'key' is 1 in key_positions but 2 in k"),
     *rotation_cases("gradient"),
+    *PERMUTATIONS,
     *attention_cases("weights"),
     *attention_cases("attend"),
     *narrowed(named("apply"), {"x": (1, 1, 2, 2), "cos": (2, 1), "sin": (2, 1)}),

@@ -3,14 +3,14 @@
 The dot product of two turned vectors depends on the difference of their positions only.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from refimpl.arrays import Array, arange, at_least_float32
+from refimpl.arrays import Array, arange, at_least_float32, taken
 from refimpl.cases.rope import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.rotary import Direction, Layout, Rotary
-from refimpl.spec import EvenCount, Law, Positions, Positive, Scheme, Source, operation
+from refimpl.spec import Count, EvenCount, Law, Positions, Positive, Scheme, Source, operation
 
 
 class Tables(NamedTuple):
@@ -53,6 +53,35 @@ def apply(
     return rotary.turned(x, at_least_float32(cos), at_least_float32(sin), layout=layout, direction=direction)
 
 
+def members(width: int, conversion: str) -> list[int]:
+    """Return the channel that every channel of a part comes from."""
+    half = width // 2
+    if conversion == "interleaved_to_half":
+        return [*range(0, width, 2), *range(1, width, 2)]
+    return [channel for pair in zip(range(half), range(half, width), strict=True) for channel in pair]
+
+
+@operation
+def permute(
+    weight: Annotated[Array, "projection [input]"],
+    *,
+    num_heads: Count,
+    head_dim: EvenCount,
+    rotary_dim: EvenCount | None = None,
+    placement: Literal["first", "last"] = "first",
+    conversion: Literal["interleaved_to_half", "half_to_interleaved"] = "interleaved_to_half",
+) -> Annotated[Array, "projection [input]"]:
+    """Move the rows of a projection's weight, or of its bias, to where the other layout looks for each pair of a head."""
+    width = head_dim if rotary_dim is None else rotary_dim
+    if width > head_dim:
+        message = f"rotary_dim must be at most head_dim ({head_dim}), got {width}"
+        raise SpecificationError(message)
+    before = 0 if placement == "first" else head_dim - width
+    moved = [*range(before), *(before + channel for channel in members(width, conversion)), *range(before + width, head_dim)]
+    rows = [head * head_dim + channel for head in range(num_heads) for channel in moved]
+    return taken(weight, rows, axis=0)
+
+
 FORM = Rotary(frequencies)
 rotate = FORM.operation(rotary.rotate)
 rotate_query_key = FORM.operation(rotary.rotate_query_key)
@@ -73,6 +102,11 @@ MEANINGS = {
     "base": "ratio of the first frequency to the limit of the last one as heads grow wider; 10000 in the paper, 500000 in Llama 3",
     "layout": "which two features make a pair, and where they are written",
     "direction": "sign of the angle",
+    "weight": "weight of the projection that makes queries or keys, a row for each channel of each head; or its bias",
+    "num_heads": "number of heads that the projection makes: of the key's projection, that of key heads",
+    "rotary_dim": "number of channels of a head that turn; all of them if it isn't set",
+    "placement": "which end of a head turns",
+    "conversion": "the layout that the weights were trained in, and the one that they are for",
 }
 
 CONVENTIONS = {
@@ -83,6 +117,12 @@ CONVENTIONS = {
     "DeepSeek-V3 and its relatives in transformers 5.23.0. Scores are those of `interleaved`; cached keys are permuted.",
     "direction=positive": "Counter-clockwise, (a cos - b sin, a sin + b cos): the paper and nearly all code.",
     "direction=negative": "Clockwise, by minus the angle: nanochat, and the listing in the paper of FoPE.",
+    "conversion=interleaved_to_half": "Rows `(head, pair, 2)` become `(head, 2, pair)`: Meta's Llama to transformers "
+    "(`convert_llama_weights_to_hf.py`), and to ggml's mode `NEOX`.",
+    "conversion=half_to_interleaved": "The inverse: transformers' Llama to ggml's mode `NORMAL` (`convert_hf_to_gguf.py`), and back to "
+    "Meta's.",
+    "placement=first": "The first channels of a head turn, as in GPT-NeoX and GLM, or all of them.",
+    "placement=last": "The last channels turn, as in latent attention (DeepSeek V2 and V3).",
 }
 
 NOTES = (
@@ -115,11 +155,16 @@ NOTES = (
         "angle is that of its frequency times the position, correct single precision is wrong by some thousandths of a radian at "
         "position 131071."
     ),
+    (
+        "Weights trained in one layout give the same scores in the other after a permutation of the rows of both projections, queries' and "
+        "keys', head by head; values keep theirs. A bias has the same rows. For heads of 2 or 4 channels the permutation is its own "
+        "inverse, so that the wrong direction shows first at 6."
+    ),
 )
 
 SCHEME = Scheme(
     name="rope",
-    operations=(frequencies, tables, apply, rotate, rotate_query_key, gradient, weights, attend),
+    operations=(frequencies, tables, apply, rotate, rotate_query_key, gradient, permute, weights, attend),
     source=Source(
         "Su et al. 2021, RoFormer: Enhanced Transformer with Rotary Position Embedding",
         "https://arxiv.org/abs/2104.09864",
@@ -133,6 +178,7 @@ SCHEME = Scheme(
         "rotate": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.INVERSE, Law.STEPWISE, Law.HEADS),
         "rotate_query_key": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.RELATIVE, Law.STEPWISE, Law.HEADS),
         "gradient": (Law.LINEAR, Law.ISOMETRY, Law.IDENTITY_AT_ORIGIN, Law.COMPOSITION, Law.INVERSE, Law.STEPWISE, Law.HEADS),
+        "permute": (Law.RESTORED, Law.PAIRED, Law.HEADS, Law.PASSES, Law.COLUMNS),
         **rotary.ATTENTION_LAWS,
     },
     cases=CASES,
