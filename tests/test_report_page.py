@@ -162,3 +162,15 @@ def test_the_page_fits_a_narrow_screen(browser: Any, tmp_path: Path) -> None:
     browser.get(path.as_uri())
 
     assert browser.execute_script("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browser.execute_script("return [...document.querySelectorAll('.wide')].every(each => each.scrollWidth <= each.clientWidth)")
+
+
+def test_filters_hide_rows_on_a_narrow_screen_too(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page.text([everything()]), encoding="utf-8", errors="backslashreplace")
+    browser.set_window_size(500, 900)
+    browser.get(path.as_uri())
+
+    browser.find_element("name", "words").send_keys("rope.rotate/inf")
+
+    assert shown(browser) == ["failed"]

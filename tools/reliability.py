@@ -94,7 +94,7 @@ process is left.
 - If a worker ends while the next call is already on its way, that call is reported as a crash that passes in a fresh worker.
 - The harness doesn't look at threads that the interpreter doesn't know, at what the garbage collector calls, at audit hooks, at text and
   tables of the standard library (`os.sep`, `encodings.aliases`), or at state inside of modules other than NumPy, torch and JAX (such as
-  context variables and the event loops of asyncio). Files that a call leaves open are told of when they are 64 more.
+  context variables and the event loops of asyncio). Files that a call leaves open are noticed in steps of 64.
 - On systems other than Linux nothing keeps code of the same user out of the memory of the harness. On Linux root stays root: it has other
   capabilities (`CAP_SYS_ADMIN`, kernel modules, raw devices), and so has a user who becomes root by `sudo`. Recent kernels show root the
   environment. Processes above the harness (a shell, the runner of a CI) are as open as they always are.

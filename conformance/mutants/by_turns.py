@@ -154,7 +154,7 @@ BLENDS: tuple[tuple[Mistake, Blend], ...] = (
     (
         Mistake(
             "narrow-band-widened",
-            does="takes no band for narrower than one turn",
+            does="widens a band that is narrower than one turn to one turn",
             should="blend between the two ends, however near they are",
             fix="divide by the difference of the ends as it is; it is never 0",
             origin="in the style of guards against a division by zero",

@@ -117,7 +117,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Aware], ...] = (
             "numerator-linear",
             does="multiplies the sigmoid by 1 + v",
             should="multiply it by 1 + e^v",
-            fix="take the power",
+            fix="exponentiate v before 1 is added",
             origin=PAPER,
         ),
         replace(RIGHT, factor=lambda reach, limit: (1.0 + limit) * sigmoid(reach - limit)),

@@ -79,7 +79,7 @@ MISTAKES: tuple[tuple[Mistake, Function], ...] = (
              origin="in the style of the thread: only the initial numbers of the logarithm lie below 2"),
      bias(log=lambda rate, apart: np.log1p(np.minimum(rate, 2.0) * apart))),
     (Mistake("exponentiated", "takes the learned numbers for logarithms, and exponentiates them", "use the numbers themselves",
-             "store the numbers, or call this with their powers", origin="in the style of positive parameters kept as logarithms"),
+             "store the numbers, or call this with their exponentials", origin="in the style of positive parameters kept as logarithms"),
      bias(each=np.exp)),
     (Mistake("softened", "puts the learned numbers through a softplus", "use the numbers themselves", "apply the softplus outside",
              origin="in the style of parameters kept positive by a softplus"), bias(each=lambda learned: np.logaddexp(0.0, learned))),

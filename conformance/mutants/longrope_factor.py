@@ -130,7 +130,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
     (
         Mistake(
             "stretch-below-two-ignored",
-            does="takes a stretch below 2 for none",
+            does="treats a stretch below 2 as 1",
             should="compare with 1",
             fix="compare with 1",
             origin="in the style of stretches cut to integers before they are compared",
@@ -150,7 +150,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
     (
         Mistake(
             "longest-capped-at-131072",
-            does="takes no longest length above 131072",
+            does="clamps longest lengths above 131072 to 131072",
             should="use the model's own length",
             fix="don't clamp max_position_embeddings",
             origin="in the style of servers that clamp a context",

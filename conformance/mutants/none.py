@@ -315,7 +315,7 @@ UNTURNED: tuple[tuple[Mistake, Step], ...] = (
     (
         Mistake(
             "padding-zeroed",
-            does="empties vectors at negative positions",
+            does="sets vectors at negative positions to zero",
             should=STAY,
             fix="leave padding to the mask",
             origin="in the style of left padding whose positions are negative",

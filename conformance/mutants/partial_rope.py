@@ -176,8 +176,8 @@ RESTS: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
         Mistake(
             "rest-in-bfloat16",
             does="rounds the channels that don't turn to bfloat16",
-            should="return every bit of them",
-            fix="cast what turns alone",
+            should="return them bit for bit",
+            fix="cast only the channels that turn",
             kind="precision",
             origin="in the style of rotations that cast the whole head",
         ),

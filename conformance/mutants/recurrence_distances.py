@@ -161,7 +161,7 @@ def other_base(away: Array, *, base: float, **chosen: Any) -> Array:
     return transformer_xl.sinusoids(away, base=10_000.0, **chosen)
 
 
-TABLE = "sine and cosine of distance times base^(-2 i / dim)"
+TABLE = "take sine and cosine of distance times base^(-2 i / dim)"
 WAVE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
     (
         Mistake(

@@ -115,7 +115,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
     (
         Mistake(
             "factor-capped-at-eight",
-            does="takes no factor above 8",
+            does="clamps factors above 8 to 8",
             should="take the factor that is asked for",
             fix="don't clamp the factor",
             origin="in the style of one model's factor written into the code",
@@ -125,7 +125,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
     (
         Mistake(
             "factor-below-two-ignored",
-            does="takes a factor below 2 for none",
+            does="treats a factor below 2 as 1",
             should="take the factor that is asked for",
             fix="compare with 1",
             origin="in the style of factors cut to integers before they are compared",

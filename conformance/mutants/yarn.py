@@ -249,7 +249,7 @@ INTERLEAVED_MISSING = Mistake(
     "factor-missing-in-one-layout",
     does="multiplies by the attention factor in the half layout only",
     should="multiply in every layout",
-    fix="multiply cosine and sine before the kernels part",
+    fix="multiply cosine and sine before the code splits by layout",
     threads=("https://github.com/GaijinEntertainment/daScript/pull/3479",),
 )
 POSITIONS_DIVIDED = Mistake(

@@ -86,12 +86,12 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "Frequencies begin at 1 again for every axis, and fall over its own width. Pixtral instead deals the frequencies of the whole "
-            "head out to the axes in turns, and M-RoPE in sections: these are other schemes."
+            "Frequencies begin at 1 again for every axis, and fall over its own width. Pixtral instead gives the frequencies of the whole "
+            "head to the axes alternately, and M-RoPE in sections: these are other schemes."
         ),
         (
             "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "
-            "Llama 4's vision, SAM 2 and MoonViT. Sums over a square image hardly tell them apart; one of unlike sides does."
+            "Llama 4's vision, SAM 2 and MoonViT. A square image hardly shows which one a model has; one with unequal sides does."
         ),
         "With neighbouring channels as pairs, the orders `block` and `joined` are the same.",
     ),

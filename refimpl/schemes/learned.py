@@ -103,7 +103,7 @@ SCHEME = Scheme(
         ),
         (
             "Nothing relates the rows of different positions: uniqueness comes from training, no two shifts act alike, and there is no "
-            "row past the end. Code that answers there hides it: JAX clamps, NumPy takes negative positions from the end."
+            "row past the end. Code that returns a row there hides the mistake: JAX clamps, NumPy takes negative positions from the end."
         ),
     ),
     layer=layer,

@@ -162,8 +162,8 @@ SCHEME = Scheme(
             "(https://github.com/ml-explore/mlx-lm/pull/660)."
         ),
         (
-            "rotate_searched is no group: a shift that crosses start_tokens changes the angle between two tokens, so neither composition "
-            "nor the relative law is claimed."
+            "Rotations by rotate_searched don't compose: a shift that crosses start_tokens changes the angle between two tokens, so the "
+            "laws composition and relative aren't claimed."
         ),
     ),
     layer=rotary.layer(rotate, two_lists, original_length=4_096, length=8_192, max_length=8_192),

@@ -173,13 +173,14 @@ SCHEME = Scheme(
             "lists the video."
         ),
         (
-            "The paper lets what follows begin one past the largest position on any axis. transformers 5.23.0 looks at height and width "
-            "alone, so text after a long video begins among its frames; version 5.2.0 and the examples that its authors print go past "
-            "them."
+            "In the paper, what follows an image or a video begins one past its largest position on any axis. transformers 5.23.0 looks "
+            "at height and width alone, so text after a long video begins among its frames. Version 5.2.0, and the examples that the "
+            "authors print, begin after them."
         ),
         (
             "A token that is decoded stands at its number in the sequence plus a constant (rope_deltas), negative where grids hold more "
-            "tokens than they are wide. HunYuan-VL gives every image rows and columns from 0 and its own index: no operation yet."
+            "tokens than they are wide. HunYuan-VL gives every image rows and columns from 0 and its own index; no operation computes "
+            "this yet."
         ),
     ),
     layer=layer,

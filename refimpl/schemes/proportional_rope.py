@@ -76,11 +76,11 @@ SCHEME = Scheme(
         ),
         (
             "The paper lets a share p of the frequencies turn, so that the slowest pairs, which it finds to carry no position, become "
-            "channels for content. Of its p-RoPE with p = 1 rope is left, with p = 0 no position."
+            "channels for content. Its p-RoPE is plain rope with p = 1, and has no position with p = 0."
         ),
         (
             "Code that has no zero frequency writes another number in its place: ggml divides by a factor of 1e30, MLX has an infinite "
-            "period. Cosine must come out as 1 and sine as 0, not as no number."
+            "period. The cosine must then be 1 and the sine 0, and neither may be NaN."
         ),
     ),
     layer=layer,

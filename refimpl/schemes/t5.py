@@ -189,8 +189,8 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The notes say that a T5-style bias can't use a KV cache, so that keys and values must be regenerated: that is false. The "
-            "bias touches logits only; cached keys and values stay valid, and a decoding step needs one new row of biases, for its "
+            "The lecture notes say that a T5-style bias can't use a KV cache, so that keys and values must be regenerated. That is false: "
+            "the bias touches logits only. Cached keys and values stay valid, and a decoding step needs one new row of biases, for its "
             "own position. `tests/test_schemes_t5.py` decodes token by token over cached keys and values and gets what attention over "
             "everything at once gives."
         ),
@@ -209,8 +209,8 @@ SCHEME = Scheme(
         ),
         (
             "At exact ties, where the logarithm's argument is an integer, float32 code may land one bucket off: vectors tagged "
-            "`boundary` list both buckets. At max_distance - 1 = 511, DeBERTa's default, the logarithm is exactly one and a rounding "
-            "up costs a row."
+            "`boundary` list both buckets. At max_distance - 1 = 511, DeBERTa's default, the logarithm is exactly one, and an error that "
+            "is rounded up gives the next row."
         ),
     ),
     layer=layer,

@@ -228,8 +228,8 @@ SCHEME = Scheme(
             "reparametrisation the term is `v^T W_kR R_(i - j)` (section 3.3, term d)."
         ),
         (
-            "The notes say that relative schemes can't use a cache of keys and values. They can here: a distance meets a query only when "
-            "a logit is made, so cached keys stay valid, and the law named memory shows it; what a step costs more is one projected "
+            "The lecture notes say that relative schemes can't use a cache of keys and values. Here they can: a distance meets a query "
+            "only when a logit is made, so cached keys stay valid, as the law named memory shows. A step costs one more projected "
             "relative key per distance."
         ),
         (
@@ -243,11 +243,11 @@ SCHEME = Scheme(
             "which is the same for keys that are no later than the query. In the authors' code 0 stands for no limit; here null does."
         ),
         (
-            "XLNet adds a segment term `(q + r_s) s_mn` before the scale; with that embedding zero it is this scheme, bidirectional, "
-            "with a table from `K` down to `-Q + 1`. Wav2Vec2-Conformer keeps one table of `2 K - 1` distances, positive ones first. Both "
-            "add a bias to the query before each product: `(q + u) k + (q + v) r`."
+            "XLNet adds a segment term `(q + r_s) s_mn` before the scale. With a segment embedding of zeros it is this scheme, "
+            "bidirectional, with a table from `K` down to `-Q + 1`. Wav2Vec2-Conformer keeps one table of `2 K - 1` distances, positive "
+            "ones first. Both add a bias to the query before each product: `(q + u) k + (q + v) r`."
         ),
-        "The sum is scaled once. Scaling the products with contents alone changes how much distance counts as heads grow wider.",
+        "The sum is scaled once. If only the products with contents are scaled, distance counts for more in wider heads.",
     ),
     layer=layer,
 )

@@ -147,16 +147,16 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The paper's ramp (eq. 17-18) is linear in a pair's number of turns, its code's and all released code's in the pair's "
-            "index: for a head of 128 that grows 16 times from 4096 positions, frequencies differ by up to 204 % (pair 38)."
+            "The paper's ramp (eq. 17-18) is linear in a pair's number of turns. That of its code, and of all released code, is linear "
+            "in the pair's index: for a head of 128 that grows 16 times from 4096 positions, frequencies differ by up to 204 % (pair 38)."
         ),
         (
             "Kimi K2 has both betas 1. The rounded edges then lie a pair apart, around the one pair that both ask for, so that nothing is "
             "blended. Edges that aren't rounded would be one edge, and no ramp."
         ),
         (
-            "gpt-oss sets truncate to false; llama.cpp and mlx-lm round the edges all the same, which changes its frequencies by up to "
-            "76 % (pair 17)."
+            "gpt-oss sets truncate to false; llama.cpp and mlx-lm round the edges all the same, which changes gpt-oss's frequencies by "
+            "up to 76 % (pair 17)."
         ),
         "The upper edge is clamped to head_dim - 1, not to the last pair, head_dim / 2 - 1, so that the ramp may stay below 1.",
         (

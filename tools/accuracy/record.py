@@ -16,14 +16,15 @@ WRONG = (Answer.MISNAMED, Answer.ALSO)
 HEAD = """\
 # How often the right mistake is named
 
-Every known mistake is put to the harness under a hidden name: as a function like any user's, judged by the vectors in process, then by
-the laws if no vector convicts it and it declares nothing, then given to the diagnosis with its answers to all vectors, and where these
-leave open which mistake it is, to drawn calls besides, as in a run. Each is asked in float64, float32, float16 and bfloat16 without a
+Every known mistake is put to the harness under a hidden name, as a function like any user's. It is judged by the vectors in process, and
+by the laws if no vector convicts it and it declares nothing. Then the diagnosis gets its answers to all vectors; where these leave open
+which mistake it is, also those to drawn calls, as in a run. Each is tried in float64, float32, float16 and bfloat16 without a
 declaration, and in float32 under every choice of conventions (layout, direction, form, spacing, sign and so on) that a vector asks for;
 what conforms to a declaration is no mistake under it and isn't counted. Whether anything is said of code that is right is measured with
 the bundled adapters, under 50 seeds each (`make seeds`, [measurements](measurements.md)).
 
-A mistake that befalls every scheme of a form, or whatever takes positions, is *inherited*; what is peculiar to a scheme is its *own*.
+A mistake that every scheme of a form can have, or everything that takes positions, is *inherited*. One that
+only one scheme can have is its *own*.
 
 | column | what it counts |
 |---|---|

@@ -14,17 +14,18 @@ HEAD = """\
 Written by `make mutation`. Every function that an operation runs is changed in one place at a time: each constant, sign, operator,
 comparison, branch, argument, parameter, slice, axis, order and call, degrees for radians, checks of input left out, and each intermediate
 value rounded to float32, float16 or bfloat16. Nobody picks the changes, and the generator (`tools/mutation/operators.py`, `precision.py`)
-does not know the vectors. Each mutant is put to every operation that runs the function, and that operation's own vectors and laws at level
-core must convict it; what `refimpl.arrays` and `refimpl.spec` share is put to all operations together. `add`, `weights` and `attend`
-are asked for what they add: a function that another operation of the scheme runs, such as a bias or a rotation, is put to that one alone.
+does not know the vectors. Each mutant is put to every operation that runs the function, and must be convicted by that operation's own
+vectors and laws at level core. Functions of `refimpl.arrays` and `refimpl.spec` are shared, so their mutants are put to all operations
+together. `add`, `weights` and `attend` get only mutants of what they add themselves: if another operation of the scheme runs the
+function, such as a bias or a rotation, its mutants are put to that operation alone.
 
-- **no mistake**: it gives no result for any vector (nobody could ship it), or it rounds what is no number, or a whole one that float32
-  holds.
+- **no mistake**: it gives no result for any vector (nobody could ship it), or what it rounds is not a number, or a whole number that
+  float32 holds.
 - **equivalent**: it changes no result that the specification judges; the proof, in words, is below and in `tools/mutation/equivalent.yaml`.
 - **unseen**: a mistake that no input which could be stored shows, with the reason.
 - **by vectors**, **by laws**: convicted by a golden vector; by a law alone, drawn as at level core with seed 0.
-- **without laws**, **with laws**: convicted mutants as percent of the mistakes, which are the mutants less the first two. Laws are asked
-  about what survives the vectors and isn't explained.
+- **without laws**, **with laws**: convicted mutants as percent of the mistakes, which are the mutants without the first two groups. Laws
+  are tried only on mutants that survive the vectors and aren't explained.
 - Values are judged at profile float64. Roundings to a half format are judged as an implementation that promises float32.
 - Bad-input vectors compare the text of the error, so changes of that text are mistakes too, a kind of their own below.
 - Defaults in the signature of an operation are its declaration and are not changed: vectors give every parameter.

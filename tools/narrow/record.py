@@ -14,7 +14,7 @@ from tools.narrow.judging import FURTHER, Judged, Outcome
 HEAD = """\
 # Known mistakes under narrow declarations
 
-Code that declares little could pass because nothing was drawn that shows what is wrong with it. For every operation, thirty declarations
+Code that declares little could pass because no call was drawn that shows its mistake. For every operation, thirty declarations
 are drawn: one to four parameters at one value each, what the code takes of positions (from zero, consecutive, queries at the end, one row
 for the batch, no negative ones, none over 2,047), and one dtype. Every known mistake of the operation stands in for code that declares
 this, its float64 result rounded once, and is judged by drawn golden cases as at level core: those of the run, those that are further looked
@@ -23,7 +23,7 @@ for, and the smallest large call. Stored vectors, laws and the other large calls
 | column | what it counts |
 |---|---|
 | mistakes | known mistakes and conventions of the operation |
-| inherited | those of them that befall every operation of a form, or whatever takes positions |
+| inherited | those of them that every operation of a form can have, or every one that takes positions |
 | trials | each of them under each declaration, without the conventions that are right code there |
 | convicted | a golden case convicts it |
 | shows nothing | it passes, and is listed as of no effect within the declaration |

@@ -39,7 +39,7 @@ def source(scheme: Scheme) -> str:
     """Return where the scheme is printed, and where it is said here."""
     printed = f"{link(escaped(scheme.source.title), scheme.source.address)}, {escaped(scheme.source.where)}"
     files = ((f"{folder}/{scheme.name}.py", f"../../{folder}/{scheme.name}.py") for folder in ("refimpl/schemes", "conformance/oracle"))
-    return f"Source: {printed}.\n\nReference: {'; oracle: '.join(link(code(words), address) for words, address in files)}."
+    return f"{sentence(f'Source: {printed}')}\n\nReference: {'; oracle: '.join(link(code(words), address) for words, address in files)}."
 
 
 def overview(scheme: Scheme) -> str:
