@@ -8,7 +8,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, none, relative_bias, rope, transformer_xl
+from refimpl.schemes import learned, longrope, mrope, none, relative_bias, rope, transformer_xl
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -476,4 +476,8 @@ PREFILLED: list[Kernel] = [
     }.items()
     for more in ({}, {"queries": "at_end"})
 ]
-KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED]
+MEASURED: list[Kernel] = [
+    Kernel(f"seconds in {name}", "mrope.positions", limited(mrope.positions, seconds=narrow), {})
+    for name, narrow in {"bfloat16": lambda s: float(in_eight_bits(np.asarray(s))), "float16": lambda s: float(np.float16(s))}.items()
+]
+KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED]

@@ -124,6 +124,26 @@ def test_code_that_takes_the_axis_of_positions_first_is_told_how_to_declare_it(
     assert checked(tmp_path, "mrope.rotate", f"code.{name}(*a, **k)", declared | expected).status == Status.CONFORMS
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    {"places_axis_first": {"axes": "axis batch token"}, "places_of_a_batch": {"axes": "axis batch token", "rows": "each"}}.items(),
+)
+def test_code_that_returns_the_axis_of_places_first_is_told_how_to_declare_it(
+    name: str, expected: dict[str, object], tmp_path: Path
+) -> None:
+    diagnosis = told(checked(tmp_path, "mrope.positions", f"code.{name}(*a, **k)", {}))
+
+    assert added(diagnosis) == expected
+    assert checked(tmp_path, "mrope.positions", f"code.{name}(*a, **k)", expected).status == Status.CONFORMS
+
+
+def test_wrong_code_that_returns_the_axis_of_places_first_is_told_so_beside_its_shape(tmp_path: Path) -> None:
+    diagnosis = told(checked(tmp_path, "mrope.positions", "code.places_exchanged(*a, **k)", {}))
+
+    assert not diagnosis.named
+    assert 'code that has its axis first declares axes="axis batch token"' in "; ".join(diagnosis.description)
+
+
 def test_code_of_text_alone_is_told_which_axes_positions_have(tmp_path: Path) -> None:
     declared: dict[str, object] = {"layout": "half", "direction": "positive", "order": "contiguous", "rows": "shared"}
 

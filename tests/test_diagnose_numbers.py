@@ -16,7 +16,7 @@ from conformance.mutants import MUTANTS
 from conformance.mutants.building import altered
 from conformance.mutants.composing import composed
 from conformance.spec.vectors import load
-from refimpl.schemes import rope, sinusoidal
+from refimpl.schemes import mrope, rope, sinusoidal
 from tests.test_diagnose import Function, named, observe, only
 
 
@@ -105,6 +105,35 @@ def test_what_stored_vectors_show_of_a_number_must_explain_drawn_calls_too(opera
 
     assert found is not None
     assert found.mutants == (f"{operation}/{name}",)
+
+
+def sides_changed(change: Callable[[int], int]) -> Callable[..., Any]:
+    """Return positions whose grids have other sides, and that raise where a side is empty."""
+
+    def kernel(positions: np.ndarray, **said: Any) -> np.ndarray:
+        sides = {name: tuple(map(change, said[name])) for name in ("heights", "widths")}
+        assert all(map(all, sides.values()))
+        return np.asarray(mrope.positions(positions, **{**said, **sides}))
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda side: 2 * side, ("mrope.positions/patches-for-tokens",)),
+        (lambda side: side // 2, ("mrope.positions/merged-twice",)),
+        (lambda side: side // 2 if side < 4 else side + 1, ()),
+    ],
+)
+def test_a_mistake_that_small_grids_look_like_must_give_what_larger_ones_give(change: Callable[[int], int], named: tuple[str, ...]) -> None:
+    ((put, task),) = subjects(Kernel("wrong", "mrope.positions", sides_changed(change), {}).adapter, 0)
+    stored = [vector for vector in load(["mrope.positions"]) if vector.id.partition("/")[2] in ("text", "image", "tall-image")]
+    checked = [*vector_checks.run(put, task, stored, enough=99), *golden_checks.run(put, task, golden_checks.drawn(task, 0), enough=24)]
+
+    found = of_checks(checked)
+
+    assert (() if found is None else found.mutants) == named
 
 
 def test_a_number_that_only_an_infinite_one_would_make_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

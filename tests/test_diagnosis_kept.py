@@ -114,6 +114,31 @@ def test_several_habits_that_give_the_same_answers_are_all_named(task: Task) -> 
     assert {found.mutants[0], *found.also_fits} == {"rope.rotate/offset-advanced-by-heads", "rope.rotate/positions-counted-across-calls"}
 
 
+DELTA = "mrope.positions/delta-of-the-first-sequence"
+
+
+@pytest.mark.parametrize(("keeps_whole_answers", "named"), [(True, ()), (False, (DELTA,))])
+def test_a_call_that_tells_a_kept_delta_from_kept_places_decides(task: Task, named: tuple[str, ...], *, keeps_whole_answers: bool) -> None:
+    video = {"text": (2,), "times": (4,), "heights": (1,), "widths": (2,), "tokens_per_second": 2}
+    first, second = (call(task, "mrope.positions", np.array([99]), **video, seconds=seconds) for seconds in (1.0, 3.0))
+    further = kept.further(DELTA, second)
+    assert further is not None
+
+    def make() -> Callable[..., Any]:
+        return kept.Keeping("mrope.positions", ("seconds",)) if keeps_whole_answers else HABITS[DELTA].make()
+
+    function, plain = make(), right("mrope.positions")
+    came = [Asked(each, reply(function(*each.arrays, **each.parameters))) for each in (first, further)]
+    stands = kept.gives(DELTA, came, reply(plain(*further.arrays, **further.parameters)))
+    function = make()
+    both = [Asked(each, reply(function(*each.arrays, **each.parameters))) for each in (first, second)]
+    found = kept.explain(both, reply(plain(*second.arrays, **second.parameters)), () if stands else (DELTA,))
+
+    assert found is not None
+    assert found.mutants == named
+    assert named or found.description == ("after another call the answer is right for that call's seconds, as if a cache's key lacked it",)
+
+
 def test_what_no_habit_does_has_no_name(task: Task) -> None:
     calls = [call(task, "rope.rotate", X, np.arange(3), **{**ROTATE, "base": base}) for base in (500.0, 10_000.0)]
     answers = [right("rope.rotate")(*each.arrays, **each.parameters) for each in calls]

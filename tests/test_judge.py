@@ -217,6 +217,13 @@ def test_integers_are_exact_but_for_what_the_profile_reaches() -> None:
     assert isinstance(compare(case, reply([4, 11], "int32"), "float32", "float32").outcome, Failed)
 
 
+@pytest.mark.parametrize(("values", "told"), [([3.0, 11.0], ": return these whole numbers as int64"), ([3.0, 11.5], "")])
+def test_whole_numbers_are_told_to_be_returned_as_integers(values: list[float], told: str) -> None:
+    outcome = compare(vector(np.array([3, 11]), **BUCKETS), reply(values, "float32"), "float32", "float32").outcome
+
+    assert outcome == Failed(Reason.DTYPE, f"result must be integers, got float32{told}")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bool"])
 def test_an_integer_result_must_be_integers(dtype: str) -> None:
     assert reason(compare(vector(np.array([3, 11]), **BUCKETS), reply([3, 11], dtype), "float32", "float32").outcome) is Reason.DTYPE

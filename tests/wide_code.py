@@ -111,6 +111,19 @@ def axis_first_in_batches(x: Array, positions: Array, **parameters: Any) -> Arra
     return axis_first(x, positions, **parameters)
 
 
+def places_axis_first(positions: Array, **parameters: Any) -> Array:
+    return np.moveaxis(np.asarray(mrope.positions(positions, **parameters)), -1, 0)
+
+
+def places_of_a_batch(positions: Array, **parameters: Any) -> Array:
+    """Return time, height and width of every sequence, (3, batch, token), as transformers' get_rope_index does."""
+    return places_axis_first(np.atleast_2d(positions), **parameters)
+
+
+def places_exchanged(positions: Array, **parameters: Any) -> Array:
+    return places_axis_first(positions, **parameters)[[2, 1, 0]] + 7
+
+
 def of_text(x: Array, positions: Array, **parameters: Any) -> Array:
     (tokens,) = positions.shape
     assert tokens == x.shape[2]

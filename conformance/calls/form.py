@@ -12,7 +12,7 @@ from refimpl.spec import Operation
 #: How cosines and sines are laid out: one column for each pair, all columns twice, or each column twice.
 TABLES = ("pair", "tiled", "repeated")
 #: What code calls axes that an operation tells apart.
-SAME = {"query": "token", "key": "token", "query_head": "head", "key_head": "head"}
+SAME = {"query": "token", "key": "token", "query_head": "head", "key_head": "head", "3": "axis"}
 #: Which array of an operation an argument is made of, where it has another name.
 MADE: Mapping[str, str] = {
     "q": "x",
@@ -104,6 +104,8 @@ def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
     elif any({"head", "head_dim"} <= set(map(_plain, axes)) for axes in known):
         yield 'axes="batch token head head_dim"', "axes in another order, of arrays and results; without batch: one sequence"
         yield "modifies_inputs=True", "it writes over its features"
+    elif any("axis" in map(_plain, axes) for axes in known):
+        yield 'axes="axis batch token"', "axes in another order, of arrays and results"
     if {"cos", "sin"} & {*operation.arrays, *operation.results}:
         yield 'tables="tiled"', "cosines and sines twice, as (c, c); repeated: c0, c0, c1, c1"
 

@@ -12,7 +12,7 @@ import numpy as np
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
 from conformance.diagnosis.seen import Element, Observation, Seen, origin, seen
-from conformance.diagnosis.ways import AXIS_FIRST
+from conformance.diagnosis.ways import AXIS_FIRST, of_places
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import PROFILES
 from conformance.spec.vectors import Vector
@@ -87,7 +87,9 @@ def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
             shape = np.shape(one.got[name]) if name in one.got else None
             expected = one.vector.shapes.get(name, right.shape)
             if shape != expected:
-                yield f"{name} has shape {shape} instead of {expected} in {one.vector.id}" if shape is not None else f"no {name} came"
+                first = of_places(operations()[one.vector.operation].results[name]) and shape == (expected[-1], *expected[:-1])
+                hint = f"; code that has its axis first declares {AXIS_FIRST.declared}" if first else ""
+                yield f"{name} has shape {shape} instead of {expected} in {one.vector.id}{hint}" if shape is not None else f"no {name} came"
                 return
 
 

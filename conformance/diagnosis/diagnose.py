@@ -5,7 +5,7 @@ then a number that is wrong, then both under a convention that wasn't declared, 
 rounds in which something fits.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -136,12 +136,27 @@ def _in_table(found: Diagnosis, asked: Sequence[Checked]) -> bool:
 
 
 def _contradicted(found: Diagnosis, asked: Sequence[Checked]) -> bool:
-    """Whether a drawn call passed in which the mistake that is named would have been convicted; roundings differ from call to call."""
+    """Whether a drawn call passed in which the mistake that is named would have been convicted, or gave other wrong integers than it gives.
+
+    Roundings differ from call to call.
+    """
     task = asked[0].task
-    mutants = [mutant for mutant in for_operation(task.operation) if (mutant.name,) == found.mutants and mutant.kind != "precision"]
-    passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed) and one.vector.drawn and one.reply is not None]
-    pairs = ((vector, answer(task.operation, mutant.function, vector.inputs, vector.parameters)) for mutant in mutants for vector in passed)
-    return any(given is not None and convicted(vector, given, task) for vector, given in pairs)
+    mutants = (mutant for mutant in for_operation(task.operation) if (mutant.name,) == found.mutants and mutant.kind != "precision")
+    drawn = [one for one in asked if one.vector.drawn and one.reply is not None]
+    asked_of = ((one, answer(task.operation, each.function, one.vector.inputs, one.vector.parameters)) for each in mutants for one in drawn)
+    return any(given is not None and _denies(one, given) for one, given in asked_of)
+
+
+def _denies(one: Checked, given: Mapping[str, np.ndarray]) -> bool:
+    """Whether a mistake would have been convicted where a call passed, or explains less than half of the wrong integers that came."""
+    if isinstance(one.judgement.outcome, Passed):
+        return convicted(one.vector, given, one.task)
+    several = one.vector.also.get(one.task.profile)  # then roundings decide, in what is wrong too
+    came = {} if one.reply is None or one.vector.at or several else one.reply.values
+    whole = {name: right for name, right in (one.vector.expected or {}).items() if right.dtype.kind == "i" and name in came}
+    alike = (name for name, right in whole.items() if came[name].shape == right.shape == given[name].shape)
+    wrong = [(came[name] == given[name])[came[name] != whole[name]] for name in alike]
+    return any(each.size and each.mean() < 1 / 2 for each in wrong)
 
 
 def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:

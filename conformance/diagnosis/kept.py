@@ -5,7 +5,7 @@ gives every answer that came; how exactly, the implementation's own error says, 
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -63,16 +63,28 @@ def known(operation: str, law: str) -> bool:
     return any(habit.operation == operation and f"law:{law}" in habit.convicted_by for habit in HABITS.values())
 
 
-def explain(asked: Sequence[Asked], alone: Reply) -> Diagnosis | None:
+def further(name: str, call: Call) -> Call | None:
+    """Return one more call in the place of the last, which tells a habit from code that keeps whole answers, if there is one."""
+    asks = HABITS[name].asks if name in HABITS else None
+    return None if asks is None else Call(call.task, asks(dict(call.parameters)), call.parameters)
+
+
+def gives(name: str, asked: Sequence[Asked], alone: Reply) -> bool:
+    """Whether a habit gives every answer."""
+    return _gives(HABITS[name].make, asked, _allowances(asked, alone))
+
+
+def explain(asked: Sequence[Asked], alone: Reply, but: Collection[str] = ()) -> Diagnosis | None:
     """Return the habits that give every answer, else the inputs of the first call that the last answer is right for, or ``None``.
 
-    ``alone`` is what the last call gives where nothing was called before.
+    ``alone`` is what the last call gives where nothing was called before; habits in ``but`` are known not to fit.
     """
     allowed = _allowances(asked, alone)
     if not any(_shows(one, allowed) for one in asked):
         return None
     operation = asked[-1].call.task.operation
-    fitting = [habit for habit in HABITS.values() if habit.operation == operation and _gives(habit.make, asked, allowed)]
+    known_habits = [habit for habit in HABITS.values() if habit.operation == operation and habit.name not in but]
+    fitting = [habit for habit in known_habits if _gives(habit.make, asked, allowed)]
     if fitting:
         first, *others = fitting
         also = tuple(habit.name for habit in others)

@@ -40,6 +40,8 @@ def ways(operation: Operation) -> Iterator[Way]:
         yield TOKENS_FIRST
     if any(_swapped(axes) is not None for axes in operation.results.values()):
         yield RESULTS_SWAPPED
+    if any(map(of_places, operation.results.values())):
+        yield from (RESULTS_AXIS_FIRST, RESULTS_AXIS_FIRST_EACH)
     if {"cos", "sin"} & {*operation.arrays, *operation.results}:
         yield from (TILED, REPEATED)
     if all({"head", "query", "key"} <= set(axes.split()) for axes in operation.results.values()):
@@ -51,6 +53,28 @@ def ways(operation: Operation) -> Iterator[Way]:
 def _on_axes(operation: Operation) -> list[str]:
     """Return the arrays of positions that have several axes."""
     return [name for name, axes in operation.arrays.items() if axes.endswith(" axis")]
+
+
+def of_places(axes: str) -> bool:
+    """Whether a result has time, height and width on its last axis."""
+    return axes.endswith(" 3")
+
+
+def _each_row(_: Operation, arrays: Arrays) -> Arrays:
+    """Return positions with a row for each sequence."""
+    return {name: array[None] if name in PLACES.values() and array.ndim == 1 else array for name, array in arrays.items()}
+
+
+def _axis_last(operation: Operation, _: Arrays, results: Arrays) -> Arrays:
+    """Return places with their axis last."""
+    first = [name for name, array in results.items() if array.ndim and of_places(operation.results[name])]
+    return {name: np.moveaxis(array, 0, -1) if name in first else array for name, array in results.items()}
+
+
+def _axis_last_each(operation: Operation, given: Arrays, results: Arrays) -> Arrays:
+    """Return places with their axis last, and the only row where one was asked for."""
+    single = all(array.ndim == 1 for array in given.values())
+    return {name: array[0] if single and len(array) == 1 else array for name, array in _axis_last(operation, given, results).items()}
 
 
 def _axis_first(operation: Operation, arrays: Arrays, *, each: bool = False) -> Arrays:
@@ -156,6 +180,21 @@ REPEATED = Way(
     lambda _, arrays: _repeated(arrays),
     lambda _, __, results: _once(results, _repeated, every=2),
     'tables="repeated"',
+)
+RESULTS_AXIS_FIRST = Way(
+    "results-axis-first",
+    "returns the axis of time, height and width first, ([batch], token, axis) as (axis, [batch], token)",
+    "",
+    lambda _, arrays: arrays,
+    _axis_last,
+    AXIS_FIRST.declared,
+)
+RESULTS_AXIS_FIRST_EACH = replace(
+    RESULTS_AXIS_FIRST,
+    does="takes a row of positions for each sequence, and returns the axis of time, height and width first: (axis, batch, token)",
+    given=_each_row,
+    back=_axis_last_each,
+    declared=AXIS_FIRST_EACH.declared,
 )
 HEADS_LAST = Way(
     "heads-last",

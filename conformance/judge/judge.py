@@ -147,7 +147,9 @@ def _dtypes(vector: Vector, reply: Reply, dtype: str) -> Failed | None:
         got = reply.dtypes[name]
         if right.dtype.kind == "i":
             if not got.startswith(("int", "uint")):
-                return Failed(Reason.DTYPE, f"{name} must be integers, got {got}")
+                whole = got in FORMATS and np.array_equal(reply.values[name], np.rint(reply.values[name]))
+                hint = ": return these whole numbers as int64" if whole else ""
+                return Failed(Reason.DTYPE, f"{name} must be integers, got {got}{hint}")
         elif got not in FORMATS:
             return Failed(Reason.DTYPE, f"{name} must be real numbers, got {got}: return it as {dtype}")
         elif owner is not None and not _holds(got, dtype):

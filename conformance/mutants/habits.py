@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import altered
+from conformance.mutants.building import Parameters, altered
 from conformance.mutants.mrope_positions import ends
 from conformance.mutants.rotary import spectrum
 from conformance.mutants.rounding import rounded
@@ -167,6 +167,11 @@ class Delta:
             self.saved = end - int(mrope.positions(np.array([end]), **parameters)[0, 0])
         decoded = (positions - self.saved)[..., None]
         return np.where((positions >= end)[..., None], decoded, mrope.positions(positions, **parameters))
+
+
+def prompt(parameters: Parameters) -> tuple[Array, ...]:
+    """Return the numbers of all tokens up to the end of the last grid, whose places no delta changes."""
+    return (np.arange(max(ends(parameters), default=0)),)
 
 
 def of_shape(query_positions: Array, key_positions: Array, *, num_heads: int, **_: Any) -> Hashable:
@@ -349,6 +354,7 @@ HABITS: dict[str, Habit] = {
             make=Delta,
             convicted_by=(HISTORY,),
             threads=("https://github.com/huggingface/transformers/pull/44873",),
+            asks=prompt,
         ),
     )
 }

@@ -156,6 +156,22 @@ def first_grid(parameters: Parameters) -> Parameters:
     return {**parameters, **{name: parameters[name][:1] * len(parameters[name]) for name in sides}}
 
 
+def in_patches(parameters: Parameters) -> Parameters:
+    """Leave the sides of grids as processors list them: two patches for each row and column of tokens."""
+    return {**parameters, **{name: tuple(2 * side for side in parameters[name]) for name in ("heights", "widths")}}
+
+
+def merged_twice(parameters: Parameters) -> Parameters:
+    """Halve the sides of grids that count tokens already."""
+    return {**parameters, **{name: tuple(max(side // 2, 1) for side in parameters[name]) for name in ("heights", "widths")}}
+
+
+def seconds_in(dtype: str) -> Callable[[Parameters], Parameters]:
+    """Return what rounds the seconds to a half format."""
+    narrow = to(dtype)
+    return lambda parameters: {**parameters, "seconds": float(narrow(np.asarray(parameters["seconds"])))}
+
+
 def placed(**parameters: Any) -> Callable[..., Array]:
     """Return the operation with parameters fixed."""
     return forcing(POSITIONS, parameters)
@@ -209,6 +225,11 @@ MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
     (Mistake("rows-for-columns", "takes the width for the number of rows and the height for that of columns", GRID,
              "read grids as (time, height, width)", origin="in the style of sizes of images, which are (width, height)"),
      changing(lambda chosen: {**chosen, "heights": chosen["widths"], "widths": chosen["heights"]})),
+    (Mistake("patches-for-tokens", "counts the rows and columns of patches, two for each of tokens", GRID,
+             "divide heights and widths of grid_thw by spatial_merge_size",
+             origin="in the style of grids that are read as processors list them"), changing(in_patches)),
+    (Mistake("merged-twice", "halves the rows and columns of tokens, which were merged before", GRID,
+             "divide grid_thw by spatial_merge_size once", origin="in the style of grids that two places divide"), changing(merged_twice)),
     (Mistake("column-after-column", "lets the tokens of a step lie column after column", GRID, "make the width the fastest of the three",
              origin="in the style of meshgrids whose indexing is xy"),
      Built(lie=lambda number, sides: (by_rows(number, sides)[0], number % sides[1], number // sides[1] % sides[2]))),
@@ -224,6 +245,9 @@ MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
     (Mistake("seconds-cut", "cuts the seconds to an integer before it multiplies", MEASURE, "keep seconds a real number up to the product",
              threads=("https://github.com/huggingface/transformers/pull/48669",)),
      Built(moment=lambda step, tokens, seconds: step * tokens * np.floor(seconds))),
+    *((Mistake(f"seconds-in-{dtype}", f"rounds the seconds to {dtype} before it multiplies", MEASURE,
+               "keep seconds in float32 where the model is cast", origin="in the style of inputs that are cast with the model"),
+       changing(seconds_in(dtype))) for dtype in ("bfloat16", "float16")),
     (Mistake("interval-cut", "cuts tokens per step to an integer before it multiplies by the step", MEASURE, "cut the whole product",
              origin="in the style of transformers' pull request 48669, one product later"),
      Built(moment=lambda step, tokens, seconds: step * np.floor(tokens * seconds))),

@@ -40,6 +40,7 @@ class Habit:
 
     ``make`` returns a fresh instance, a function with the operation's signature that takes NumPy arrays; ``convicted_by`` names the laws
     (``law:history independence``) that must convict it. Vectors can't name it; the calls that a law convicts, asked once more, do.
+    ``asks`` makes arrays of one more call, in which code that keeps whole answers gives others.
     """
 
     name: str
@@ -51,3 +52,4 @@ class Habit:
     convicted_by: tuple[str, ...]
     threads: tuple[str, ...] = ()
     origin: str = ""
+    asks: Callable[[dict[str, Any]], tuple[Any, ...]] | None = None

@@ -123,7 +123,8 @@ VALUES: Mapping[str, tuple[object, ...]] = {
 #: Qwen3-Next, GPT-NeoX-20B; a band narrower than a turn; a single pair, at which no base shows, buckets that reach beyond any table, or are
 #: more than any model's, two magnitudes above 1, a base below 2 at a width where it shows; the first Transformer, and Flux's times of
 #: diffusion; two frames of Qwen3-VL with their times as text, a video and an image of Qwen2.5-Omni; two
-#: videos, or three images, side by side, five grids, and videos of 120 steps whose seconds no half precision holds.
+#: videos, or three images, side by side, five grids, a video of so many steps that seconds in half precision move what follows, and one of
+#: thirds of a second.
 TOGETHER: tuple[Mapping[str, object], ...] = (
     {"head_dim": 128, "base": 500_000.0, "factor": 8.0, "original_length": 8_192, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     {"head_dim": 128, "original_length": 4_096, "alpha": 1.0, "beta": 1.5, "low_freq_factor": 1.0, "high_freq_factor": 1.5, "factor": 16.0},
@@ -156,7 +157,7 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"text": (9, 8), "times": (1, 1), "heights": (2, 2), "widths": (3, 3)},
     {"text": (15, 2), "times": (4, 1), "heights": (1, 2), "widths": (2, 3), "tokens_per_second": 25, "seconds": 0.5},
     {"text": (4, 0), "times": (2, 2), "heights": (2, 2), "widths": (2, 2), "tokens_per_second": 1, "seconds": 1.0},
-    {"text": (3,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 2, "seconds": 2 / 24},
+    {"text": (3,), "times": (2_400,), "heights": (1,), "widths": (1,), "tokens_per_second": 25, "seconds": 2 / 29.97},
     {"text": (1, 0, 3, 0, 2), "times": (1, 3, 1, 2, 4), "heights": (1, 2, 2, 1, 3), "widths": (2, 1, 1, 4, 2)},
     {"text": (2, 0, 0), "times": (1, 1, 1), "heights": (2, 2, 2), "widths": (3, 3, 3)},
     {"text": (5,), "times": (120,), "heights": (1,), "widths": (1,), "tokens_per_second": 1, "seconds": 1 / 3},

@@ -113,6 +113,8 @@ POSITIONS = (
                    text=(1,), times=(3,), heights=(1,), widths=(2,), seconds=0.25),
     positions_case("inexact-seconds", "more than a rounding between binary and decimal fractions", tags=("boundary",),
                    positions=[1, 4, 7, 11, 12], text=(1,), times=(11,), heights=(1,), widths=(1,), seconds=0.3),
+    positions_case("seconds-in-half", "seconds in bfloat16 or float16", positions=[3, 703, 1_203, 2_402, 2_403, 2_500], text=(3,),
+                   times=(2_400,), heights=(1,), widths=(1,), tokens_per_second=25, seconds=2 / 29.97),
     positions_case("default-seconds", "a second between steps whatever is asked for", positions=list(range(9)), text=(1,), times=(3,),
                    heights=(1,), widths=(2,), tokens_per_second=2, seconds=3.0),
     positions_case("frames", "frames with text between them taken for one video", positions=list(range(19)), **FRAMES),
