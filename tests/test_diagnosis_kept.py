@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conformance.calls.manner import NO_GRAD, Manner
 from conformance.calls.subject import Reply
 from conformance.diagnosis import kept
 from conformance.diagnosis.kept import Asked
@@ -82,6 +83,17 @@ def test_the_first_call_that_differs_in_its_numbers_alone_is_suspected_before_ot
         journal.note(kind, each)
 
     assert list(journal.suspects(asked)) == [first, other]
+
+
+def test_a_call_that_is_made_without_gradients_is_blamed_on_calls_that_are_made_so(task: Task) -> None:
+    first, asked = (call(task, "rope.rotate", X, reach + np.arange(3), **ROTATE) for reach in (0, 9))
+    journal = Journal()
+    journal.note("same", first)
+
+    (suspect,) = journal.suspects(dataclasses.replace(asked, manner=Manner(views=NO_GRAD)))
+
+    assert suspect.same_arrays(first)
+    assert suspect.manner.views == NO_GRAD
 
 
 def test_two_inputs_of_the_earlier_call_are_told(task: Task) -> None:

@@ -214,6 +214,42 @@ def test_code_that_answers_otherwise_where_gradients_are_off_is_convicted_and_co
     assert torch.is_grad_enabled()
 
 
+def test_what_is_kept_or_written_over_where_gradients_are_off_is_convicted_and_careful_code_is_not() -> None:
+    torch = pytest.importorskip("torch")
+    rotate = batched(turning(torch))
+
+    def keeping(key: Callable[..., object]) -> Callable[..., Any]:
+        kept: dict[object, Any] = {}
+
+        def careful_in_training(x: Any, positions: Any, **parameters: Any) -> Any:
+            if torch.is_grad_enabled():
+                return rotate(x, positions, **parameters)
+            held = kept.setdefault(key(positions, **parameters), positions)
+            return rotate(x, held, **parameters)
+
+        return careful_in_training
+
+    space: dict[object, Any] = {}
+
+    def into_one(x: Any, positions: Any, **parameters: Any) -> Any:
+        turned = rotate(x, positions, **parameters)
+        return turned if torch.is_grad_enabled() else space.setdefault(turned.shape, torch.empty_like(turned)).copy_(turned)
+
+    def beside(function: Callable[..., Any]) -> list[Any]:
+        put, task, checked = drawn(session(function, "torch", **HALF))
+        checked += list(golden_checks.beside(put, task, checked, (), 0))
+        checked += list(manner_checks.refilled(put, task, checked))
+        assert not [each for each in checked if each.failed]
+        return [each.judgement.outcome for each in manner_checks.inferring(put, task, checked)]
+
+    rights = beside(keeping(lambda positions, **_: str(positions.tolist())))
+    assert rights
+    assert all(isinstance(outcome, Passed) for outcome in rights)
+    assert any(isinstance(outcome, Failed) for outcome in beside(keeping(lambda positions, **_: positions.shape)))
+    told = [outcome.message for outcome in beside(into_one) if isinstance(outcome, Failed)]
+    assert any("result changed" in message and "torch.no_grad()" in message for message in told)
+
+
 def test_a_module_is_asked_in_eval_mode_too_and_left_in_its_own() -> None:
     torch = pytest.importorskip("torch")
     rotate = batched(turning(torch))

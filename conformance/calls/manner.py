@@ -34,7 +34,8 @@ class Manner:
     def words(self) -> str:
         """What is to be known of the call where it fails; nothing of one that is made plainly."""
         if self.before:
-            return "its arrays had held other numbers in an earlier call, and were written to since"
+            held = "its arrays had held other numbers in an earlier call, and were written to since"
+            return f"{held}; {WAYS[self.views]}" if self.views in MODES else held
         constant = any(values.size > 1 and np.all(values == values.flat[0]) for values in self.cotangents)
         way, _, turn = self.views.partition(" ")
         some = f"every second of {WAYS[way]}" if turn else WAYS.get(way, "")

@@ -123,7 +123,7 @@ def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[st
     for number, arguments in named(task, seed, cases):
         whole = check(subject, task, name(task, number), arguments)
         others = (*neighbour_checks.beside(subject, task, [whole]), *otherwise(subject, task, [whole], seed))
-        others += (*manner_checks.inferring(subject, task, [whole]),)
+        others += (*manner_checks.inferring(subject, task, [whole, *others]),)
         yield from (each for each in (whole, *others) if each.vector.id in cases)
     bases = {*cases, *("-".join(case.split("-")[:2]) for case in cases)}
     swept = list(large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed), bases))

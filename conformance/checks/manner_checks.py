@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, cycle
+from itertools import chain, cycle, islice
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 from refimpl.spec import Law, Operation, axis_names
 
-#: How many calls with unlike conventions are asked for once more.
-MOST = 4
+#: How many calls with unlike conventions are asked for once more; how many failures of calls in turn are enough.
+MOST, ENOUGH = 4, 2
 #: Over which axes people broadcast, the likeliest first.
 BROADCAST = ("batch", "head", "query_head", "key_head", "token", "query", "key")
 #: Whether a cotangent is the same number everywhere, and in which views it and the features are, in turn.
@@ -158,16 +158,31 @@ def tracked(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterato
 
 
 def inferring(subject: Subject, task: Task, checked: Sequence[Checked], *, isolated: bool = True) -> Iterator[Checked]:
-    """Yield the judgement of some calls that passed plainly, made with gradients off, where the library differentiates.
+    """Yield the judgement of some calls that passed plainly, made with gradients off, where the library differentiates; of all what fails.
 
     What code keeps of a call in inference mode can't be differentiated, nor written to, later: an ``isolated`` process alone is asked
     for that, behind all other calls.
     """
     if "differentiated" in subject.manners:
-        passed = _passed([each for each in checked if not each.manner.unlike_plain], 2)
+        plain = [each for each in checked if not each.manner.unlike_plain]
+        in_turn = _in_turn(subject, task, [each for each in checked if each in plain or each.manner.before])
+        yield from islice((each for each in in_turn if each.failed), ENOUGH)
         for mode in MODES if isolated else (NO_GRAD,):
-            for each in passed:
-                yield check(subject, task, replace(each.vector, id=f"{each.vector.id}-{mode}"), Manner(views=mode))
+            for each in _passed(plain, 2):
+                yield _in_mode(subject, task, each, mode)
+
+
+def _in_turn(subject: Subject, task: Task, checked: Sequence[Checked]) -> Iterator[Checked]:
+    """Yield the judgement of all drawn calls that passed, but large ones, with gradients off, each right behind what it is beside."""
+    passed = [each for each in checked if isinstance(each.judgement.outcome, Passed) and each.vector.drawn and each.reply is not None]
+    named = {each.vector.id: each for each in passed}
+    for each in passed:
+        of = named.get("-".join(each.vector.id.split("-")[:2]), each)
+        yield from (_in_mode(subject, task, one, NO_GRAD) for one in dict.fromkeys((of, each)))
+
+
+def _in_mode(subject: Subject, task: Task, each: Checked, mode: str) -> Checked:
+    return check(subject, task, replace(each.vector, id=f"{each.vector.id}-{mode}"), Manner(views=mode, before=each.manner.before))
 
 
 def gradients(subject: Subject, task: Task, checked: Sequence[Checked], seed: int) -> Iterator[Checked]:

@@ -134,10 +134,10 @@ def judged(task: Task, vector: Vector, came: Reply | Outcome, seconds: float, ma
         return Checked(task, vector, _told(_failed(vector, came), manner, vector), seconds=seconds, manner=manner)
     if vector.error is not None:
         return Checked(task, vector, Judgement(Failed(Reason.ACCEPTED_BAD_INPUT, f"must be refused: {vector.error}")), seconds=seconds)
-    judgement = _told(compare(vector, came, task.dtype, task.profile, masked=task.takes.masked), manner, vector)
+    judgement = compare(vector, came, task.dtype, task.profile, masked=task.takes.masked)
     if (manner.unlike_plain or manner.repeats or vector.at) and not isinstance(judgement.outcome, Failed):
         judgement = _universal(judgement, task, came)
-    return Checked(task, vector, judgement, came, seconds, manner)
+    return Checked(task, vector, _told(judgement, manner, vector), came, seconds, manner)
 
 
 def _universal(judgement: Judgement, task: Task, reply: Reply) -> Judgement:

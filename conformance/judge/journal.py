@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from conformance.calls.manner import PLAIN, Manner
+from conformance.calls.manner import MODES, PLAIN, Manner
 from conformance.calls.outcomes import Outcome, Unsupported
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
 from conformance.calls.takes import Takes
@@ -99,8 +99,13 @@ class Journal:
     def suspects(self, call: Call) -> Iterator[Call]:
         """Yield the first call that differs in its numbers alone, then calls with other parameters.
 
-        Of these the farthest reaching of each way to differ, the most similar first, then the next.
+        Of these the farthest reaching of each way to differ, the most similar first, then the next. All are made without gradients, as
+        the call is, where it is.
         """
+        manner = Manner(views=call.manner.views) if call.manner.views in MODES else PLAIN
+        yield from (dataclasses.replace(suspect, manner=manner) for suspect in self._suspects(call))
+
+    def _suspects(self, call: Call) -> Iterator[Call]:
         yield from (first for first in self._first.values() if first.looks_like(call))
         ways = dict[tuple[bool, bool, tuple[str, ...]], list[Call]]()
         for other in self._calls.values():
