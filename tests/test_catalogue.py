@@ -23,6 +23,8 @@ ENTRIES = load()
 BROKEN = Path(__file__).parent / "configurations" / "broken.yaml"
 REPEATED = [entry for entry in ENTRIES if entry.mutants]
 
+#: How many habits are judged in one run, whose failures share the fresh workers in which they are repeated.
+TOGETHER = 5
 ADAPTER = """
 from conformance.adapt.adapter import Adapter
 from conformance.mutants.habits import HABITS
@@ -40,11 +42,16 @@ def label(entry: Entry) -> str:
 @pytest.fixture(scope="module")
 def record(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """Return what a run like any other says of all habits that a test of this run is about."""
-    target = tmp_path_factory.mktemp("habits") / "habits.py"
-    target.write_text(ADAPTER.format(names=asked(request, "habit")), encoding="utf-8")
-    command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--seed", "0", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
-    return dict(json.loads(done.stdout))
+    habits, found = asked(request, "habit"), dict[str, Any](results=[], diagnoses={})
+    for first in range(0, len(habits), TOGETHER):
+        target = tmp_path_factory.mktemp("habits") / "habits.py"
+        target.write_text(ADAPTER.format(names=habits[first : first + TOGETHER]), encoding="utf-8")
+        command = [sys.executable, "-m", "conformance", "check", str(target), "--level", "smoke", "--seed", "0", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
+        told = json.loads(done.stdout)
+        found["results"] += told["results"]
+        found["diagnoses"] |= told["diagnoses"]
+    return found
 
 
 @pytest.fixture(scope="module")
