@@ -42,7 +42,7 @@ def label(entry: Entry) -> str:
 @pytest.fixture(scope="module")
 def record(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """Return what a run like any other says of all habits that a test of this run is about."""
-    habits, found = asked(request, "habit"), dict[str, Any](results=[], diagnoses={})
+    habits, found = asked(request, "habit"), dict[str, Any](results=[], wrong=[])
     for first in range(0, len(habits), TOGETHER):
         target = tmp_path_factory.mktemp("habits") / "habits.py"
         target.write_text(ADAPTER.format(names=habits[first : first + TOGETHER]), encoding="utf-8")
@@ -50,7 +50,7 @@ def record(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent.parent)
         told = json.loads(done.stdout)
         found["results"] += told["results"]
-        found["diagnoses"] |= told["diagnoses"]
+        found["wrong"] += told["wrong"]
     return found
 
 

@@ -40,8 +40,8 @@ UNTRIED = {"mrope.positions", "none.rotate"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
-#: function that is told of them and refuses them all shows no convention.
-PICKED = {("swin", "max_distance"), ("speecht5", "odd")}
+#: function that is told of them and refuses them all shows no convention; and a factor that shows nothing while `mscale_all_dim` isn't set.
+PICKED = {("swin", "max_distance"), ("speecht5", "odd"), ("deepseek-v3", "factor")}
 #: In how many parts the functions of an adapter are asked for.
 PARTS = 3
 
