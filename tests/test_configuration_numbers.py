@@ -198,10 +198,19 @@ def test_only_what_turns_by_sections_takes_positions_with_axes() -> None:
 
 
 def test_what_posenc_has_no_operation_for_gives_no_numbers() -> None:
-    whole = {**LLAMA, "use_dynamic_ntk": True}
+    whole = {**LLAMA, "rope_scaling": {"type": "ntk", "factor": 2.0}}
 
     with pytest.raises(SpecificationError, match="posenc has no operation for it yet"):
         config.frequencies(whole, like=LIKE)
+
+
+def test_doublings_follow_the_doublings_of_the_trained_length() -> None:
+    """Qwen's first models take max(1, 2^ceil(log2(n / L) + 1) - 1) for the stretch."""
+    whole = {**LLAMA, "model_type": "qwen", "max_position_embeddings": 8192, "seq_length": 2048, "use_dynamic_ntk": True}
+    plain = rope.frequencies(head_dim=16, base=5e5, like=LIKE)
+
+    for length, stretch in ((1, 1), (2048, 1), (2049, 3), (4096, 3), (4097, 7), (8192, 7), (8193, 15)):
+        assert config.frequencies(whole, length=length, like=LIKE)[-1] == pytest.approx(plain[-1] / stretch, rel=1e-14)
 
 
 def test_dynamic_scaling_follows_the_length_beyond_the_longest_one() -> None:

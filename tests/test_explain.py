@@ -151,9 +151,13 @@ def test_a_base_that_makes_frequencies_grow_is_an_error(base: float, tmp_path: P
 QWEN = {"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "rotary_emb_base": 10000}
 
 
-def test_the_first_dynamic_rule_of_qwen_is_told_as_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["explain", written(tmp_path, {**QWEN, "use_dynamic_ntk": True})]) == 5
-    assert "use_dynamic_ntk is True: " in capsys.readouterr().out
+def test_the_first_dynamic_rule_of_qwen_is_told_with_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", written(tmp_path, {**QWEN, "use_dynamic_ntk": True, "seq_length": 2048})]) == 0
+    text = capsys.readouterr().out
+    assert "growth=doublings, original_length=2048)" in text
+    assert "are divided by 1.018 to 3\n" in text
+    assert cli.main(["explain", written(tmp_path, {**QWEN, "use_dynamic_ntk": True})]) == 1
+    assert "seq_length must be given for doublings, got None" in capsys.readouterr().out
 
 
 def test_queries_that_grow_without_steps_are_told_with_the_length_that_they_grow_from(

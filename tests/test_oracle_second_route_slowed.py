@@ -25,9 +25,11 @@ def by_powers(stretch: Any, *, head_dim: int, base: float) -> Frequencies:
     return [theta / stretch ** (mpf(2 * pair) / (head_dim - 2)) for pair, theta in enumerate(plain(head_dim=head_dim, base=base))]
 
 
-def by_length(*, factor: float, original_length: int, length: int, **ladder: Any) -> Frequencies:
-    """Return frequencies slowed by the stretch as transformers writes it."""
-    return by_powers(mpf(factor) * max(length, original_length) / original_length - (mpf(factor) - 1), **ladder)
+def by_length(*, factor: float, original_length: int, length: int, growth: str, **ladder: Any) -> Frequencies:
+    """Return frequencies slowed by the stretch as transformers writes it, or with the power of two that Qwen's first models have."""
+    times = mpf(max(length, original_length)) / original_length
+    times = times if growth == "tokens" else 2 ** mp.ceil(log(times, 2))
+    return by_powers(mpf(factor) * times - (mpf(factor) - 1), **ladder)
 
 
 def series(*, head_dim: int, base: float, turned_pairs: int, factor: float) -> Frequencies:
@@ -89,8 +91,12 @@ ASKED: dict[str, tuple[tuple[str, ...], list[tuple[float, ...]]]] = {
     "position_interpolation.frequencies": (("head_dim", "base", "factor"), [(8, 10_000.0, 4.0), (8, 10_000.7, 3.3), (8, 100.0, 1.0)]),
     "ntk_aware.frequencies": (("head_dim", "base", "factor"), [(8, 10_000.0, 4.0), (4, 10_000.7, 3.3), (128, 10_000.0, 1_000.0)]),
     "dynamic_ntk.frequencies": (
-        ("head_dim", "base", "factor", "original_length", "length"),
-        [(8, 1e4, 4.0, 4_096, 8_192), (4, 10_000.7, 3.3, 777, 1_000), (128, 500_000.0, 2.0, 8_192, 1_048_576), (8, 100.0, 2.0, 512, 3)],
+        ("head_dim", "base", "factor", "original_length", "length", "growth"),
+        [
+            (8, 1e4, 4.0, 4_096, 8_192, "tokens"), (4, 10_000.7, 3.3, 777, 1_000, "tokens"), (8, 100.0, 2.0, 512, 3, "tokens"),
+            (128, 500_000.0, 2.0, 8_192, 1_048_576, "tokens"), (128, 1e4, 2.0, 2_048, 8_193, "doublings"),
+            (8, 10_000.7, 3.3, 777, 777, "doublings"), (8, 1e4, 1.0, 512, 1_025, "doublings"), (8, 1e4, 2.0, 512, 3, "doublings"),
+        ],
     ),
     "proportional_rope.frequencies": (
         ("head_dim", "base", "turned_pairs", "factor"),
@@ -108,7 +114,7 @@ LLAMA = {"base": 500_000.0, "factor": 8.0, "original_length": 8_192}
 ROTATED: dict[str, dict[str, Any]] = {
     "position_interpolation.rotate": {"base": 500_000.0, "factor": 3.3},
     "ntk_aware.rotate": {"factor": 4.0},
-    "dynamic_ntk.rotate": {"factor": 4.0, "original_length": 512, "length": 1_024},
+    "dynamic_ntk.rotate": {"factor": 4.0, "original_length": 512, "length": 1_024, "growth": "tokens"},
     "proportional_rope.rotate": {"turned_pairs": 3, "factor": 2.0},
     "ntk_by_parts.rotate": {**LLAMA, "alpha": 1.0, "beta": 4.0},
     "llama3.rotate": {**LLAMA, "low_freq_factor": 1.0, "high_freq_factor": 4.0},

@@ -33,7 +33,7 @@ def test_a_configuration_is_judged_for_its_kinds_of_layers(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"use_dynamic_ntk": True}, "posenc has no operation for it yet"),
+        ({"rope_scaling": {"type": "ntk", "factor": 2.0}}, "posenc has no operation for it yet"),
         ({"alibi": True}, "must have layers that turn"),
     ],
 )

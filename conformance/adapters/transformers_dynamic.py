@@ -19,8 +19,8 @@ def proportional(head_dim: int, base: float, turned_pairs: int, factor: float) -
     return {"rope_type": "proportional", "rope_theta": base, "partial_rotary_factor": share, "factor": factor}
 
 
-@adapter.implements("dynamic_ntk.frequencies", label="dynamic", dtypes=("float32",))
-def slowed(*, head_dim: int, base: float, factor: float, original_length: int, length: int) -> torch.Tensor:
+@adapter.implements("dynamic_ntk.frequencies", label="dynamic", dtypes=("float32",), growth="tokens")
+def slowed(*, head_dim: int, base: float, factor: float, original_length: int, length: int, **_: object) -> torch.Tensor:
     """Return what the library computes from the configuration for a length."""
     return initial(dynamic(base, factor), head_dim, original_length, seq_len=length)[0]
 
@@ -55,5 +55,5 @@ def rotate_fast(
     return turned(model, x, positions, proportional(head_dim, base, turned_pairs, factor), head_dim)
 
 
-offer("dynamic_ntk.rotate", "dynamic", rotate)
+offer("dynamic_ntk.rotate", "dynamic", rotate, growth="tokens")
 offer("proportional_rope.rotate", "proportional", rotate_fast)

@@ -93,10 +93,12 @@ def within(
     return tuple(table[:, :-1] for table in module(torch.cat((rows, torch.full_like(rows[:, :1], length - 1)), dim=-1)))
 
 
-def offer(operation: str, ending: str, function: Callable[..., torch.Tensor], models: Sequence[Model] = MODELS) -> None:
+def offer(
+    operation: str, ending: str, function: Callable[..., torch.Tensor], models: Sequence[Model] = MODELS, **declared: Any
+) -> None:
     """Offer a rotation with every model."""
     for model in models:
-        connect = adapter.implements(operation, label=f"{model.label}-{ending}", layout=model.layout, direction=model.direction)
+        connect = adapter.implements(operation, label=f"{model.label}-{ending}", layout=model.layout, direction=model.direction, **declared)
         connect(functools.partial(function, model))
 
 

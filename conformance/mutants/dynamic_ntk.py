@@ -1,6 +1,5 @@
 """What goes wrong with dynamic NTK scaling: how the stretch follows the length, and what is made of it."""
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -11,11 +10,11 @@ from conformance.mutants.rotary import spectrum
 from conformance.mutants.stretched import Ladder, inherited, of_ladder
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
-from refimpl.schemes.dynamic_ntk import stretch
+from refimpl.schemes.dynamic_ntk import Growth, lasting, stretch
 
 SCHEME = "dynamic_ntk"
-#: The stretch from the factor, the original length and the length.
-Stretch = Callable[[float, int, int], float]
+#: The stretch from the factor, the original length, the length, and how it grows.
+Stretch = Callable[[float, int, int, Growth], float]
 
 STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
     (
@@ -57,7 +56,7 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="subtract factor - 1",
             origin="in the style of formulas that are cut short",
         ),
-        lambda factor, original, length: factor * max(length, original) / original,
+        lambda factor, original, length, growth: factor * lasting(original, length, growth) / original,
     ),
     (
         Mistake(
@@ -67,7 +66,7 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="put factor - 1 into brackets",
             origin="in the style of brackets that are left out",
         ),
-        lambda factor, original, length: max(stretch(factor, original, length) - 1.0, 0.25),
+        lambda factor, original, length, growth: max(stretch(factor, original, length, growth) - 1.0, 0.25),
     ),
     (
         Mistake(
@@ -77,7 +76,9 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="take the longer of the two lengths",
             origin="in the style of code without the maximum",
         ),
-        lambda factor, original, length: max(1.0 + factor * (length - original) / original, 0.25),
+        lambda factor, original, length, growth: stretch(factor, original, length, growth)
+        if length > original
+        else max(1.0 + factor * (length - original) / original, 0.25),
     ),
     (
         Mistake(
@@ -87,17 +88,17 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="take the largest position plus 1",
             origin="in the style of positions and lengths confused",
         ),
-        lambda factor, original, length: stretch(factor, original, length - 1),
+        lambda factor, original, length, growth: stretch(factor, original, max(1, length - 1), growth),
     ),
     (
         Mistake(
-            "doubling-steps",
-            does="rounds the length up to a doubling of the original one",
-            should="follow the length token by token",
-            fix="compute the stretch from the length itself",
-            origin="in the style of Qwen's first models, whose stretch is 2^ceil(log2(n / L) + 1) - 1",
+            "doubled-when-reached",
+            does="doubles the length that counts as soon as the sequence is as long, not when it is longer",
+            should="round the logarithm up: a sequence that just fits is no longer",
+            fix="take ceil(log2(n / L)), not floor(log2(n / L)) + 1",
+            origin="in the style of floor + 1 in the place of ceil",
         ),
-        lambda factor, original, length: stretch(factor, original, original << max(0, math.ceil(math.log2(length / original)))),
+        lambda factor, original, length, growth: stretch(factor, original, length + 1 if growth == "doublings" else length, growth),
     ),
     (
         Mistake(
@@ -107,7 +108,7 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="divide as floats",
             origin="in the style of lengths divided as integers",
         ),
-        lambda factor, original, length: stretch(factor, original, max(1, length // original) * original),
+        lambda factor, original, length, growth: stretch(factor, original, max(1, length // original) * original, growth),
     ),
     (
         Mistake(
@@ -117,7 +118,7 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="read max_position_embeddings",
             origin="in the style of one model's number written into the code",
         ),
-        lambda factor, _, length: stretch(factor, 2_048, length),
+        lambda factor, _, length, growth: stretch(factor, 2_048, length, growth),
     ),
 )
 
@@ -129,8 +130,8 @@ def raised(head_dim: int, base: float, factor: float) -> Array:
 
 def ladder(chosen: Stretch, rule: Ladder = raised) -> Ladder:
     """Return the frequencies that a rule makes of a stretch."""
-    return lambda head_dim, base, factor, original_length, length: rule(
-        head_dim=head_dim, base=base, factor=chosen(factor, original_length, length)
+    return lambda head_dim, base, factor, original_length, length, growth: rule(
+        head_dim=head_dim, base=base, factor=chosen(factor, original_length, length, growth)
     )
 
 

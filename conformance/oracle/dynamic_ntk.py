@@ -10,15 +10,25 @@ from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.rotary import Rotary
 
 
-def stretch(a: Exact, factor: float, original_length: int, length: int) -> Ball:
-    """Return ``s n / L - (s - 1)``, ``n`` no shorter than ``L``; code subtracts, so that it strays also where 1 is left."""
-    longer = fmpq(max(length, original_length), original_length)
+def counted(original_length: int, length: int, growth: str) -> int:
+    """Return the length that counts: no shorter than the original one, which is doubled until it is enough where growth says so."""
+    enough = original_length
+    while growth == "doublings" and enough < length:
+        enough *= 2
+    return max(length, enough)
+
+
+def stretch(a: Exact, factor: float, original_length: int, length: int, growth: str) -> Ball:
+    """Return ``s n / L - (s - 1)``; code subtracts, so that it strays also where 1 is left."""
+    longer = fmpq(counted(original_length, length, growth), original_length)
     return a.spread("stretch", 1 + a.parameter(factor) * (longer - 1), size(arb(factor) * longer))
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, factor: float, original_length: int, length: int, **_: Any) -> Sequence[Ball]:
+def thetas(
+    a: Exact, *, head_dim: int, base: float, factor: float, original_length: int, length: int, growth: str, **_: Any
+) -> Sequence[Ball]:
     """Return NTK-aware frequencies of that stretch."""
-    return ntk_aware.slowed(a, head_dim, base, stretch(a, factor, original_length, length))
+    return ntk_aware.slowed(a, head_dim, base, stretch(a, factor, original_length, length, growth))
 
 
 FORM = Rotary(thetas)

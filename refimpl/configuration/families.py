@@ -38,6 +38,8 @@ class Family:
     """Whether an old file says `yarn` and means `longrope`."""
     temperature: bool = False
     """Whether queries of layers that don't turn grow with the logarithm of their position."""
+    doubles: bool = False
+    """Whether use_dynamic_ntk raises the base with every doubling of the sequence."""
     axes_order: str = ""
     """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
     image_keys: Mapping[str, int] = field(default_factory=dict)
@@ -64,7 +66,7 @@ PLAIN = frozenset(
         *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "diffllama", "doge", "dots1", "eurobert", "falcon"),
         *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
         *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
-        *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen", "qwen2"),
+        *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen2"),
         *("qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "yi"),
     }
 )
@@ -142,6 +144,7 @@ FAMILIES = {
     "phi3": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
     "pixtral": IMAGE,
+    "qwen": Family(doubles=True),
     "qwen2_5_omni": Family(base=1e6, axes_order="contiguous", image_keys={**OF_OMNI, "seconds_per_chunk": 2}),
     "qwen2_5_vl": Family(base=1e6, axes_order="contiguous", image_keys={"tokens_per_second": 4}),
     "qwen2_vl": MULTIMODAL,

@@ -224,15 +224,15 @@ def _scaled(
 ) -> Rotation | None:
     """Return the rotation of a rope type; an empty mapping is that of a configuration without one."""
     rope = scaling or Section({}, (*section.path, spellings.ROPE[0]))
+    name = scalings.with_doublings(name, section, own, notes)
     scalings.verify_keys(name, rope, notes)
     common: dict[str, Any] = {"head_dim": len(found.channels), "base": found_base}
     if name == "proportional":
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
-    axes, order = sections(section, rope, found, own, notes, plain=name == "default" and section.get("use_dynamic_ntk") is not True)
-    if name in scalings.WITHOUT or section.get("use_dynamic_ntk") is True:
-        name = name if name in scalings.WITHOUT else "dynamic-steps"
+    axes, order = sections(section, rope, found, own, notes, plain=name == "default")
+    if name in scalings.WITHOUT:
         _without(name, section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
     rope = scalings.with_factor(name, section, rope, notes)
@@ -251,7 +251,7 @@ def _scaled(
 
 def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
     """Note a rope type that posenc doesn't have."""
-    key, value = (rope.given(("rope_type", "type")) or section.given(("use_dynamic_ntk", "model_type")) or [("model_type", None)])[0]
+    key, value = (rope.given(("rope_type", "type")) or section.given(("model_type",)) or [("model_type", None)])[0]
     notes.find("missing", f"no-{name}", key, value, scalings.WITHOUT[name])
 
 

@@ -12,7 +12,10 @@ from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter, describe
 
-ORIGINAL, LONGEST = spellings.ORIGINAL_LENGTH, spellings.MAX_LENGTH[0]
+ORIGINAL, LONGEST, TRAINED = spellings.ORIGINAL_LENGTH, spellings.MAX_LENGTH[0], spellings.TRAINED_LENGTH[0]
+#: Keys of the longest length, which stand beside the mapping, in the order in which they are looked up.
+LENGTHS = {LONGEST: spellings.MAX_LENGTH, TRAINED: spellings.TRAINED_LENGTH}
+DOUBLING = "use_dynamic_ntk"
 RATIO = "https://github.com/huggingface/transformers/issues/38224"
 
 
@@ -24,6 +27,8 @@ class Rule:
     keys: Mapping[str, str] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
     attention: frozenset[str] = frozenset()
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that no key gives."""
     ordered: tuple[str, str] | None = None
     """Two keys, of which the second must be greater."""
 
@@ -53,14 +58,18 @@ RULES = {
         frozenset({"short_factor", "long_factor"}),
         attention=frozenset({"factor", "attention_factor", "short_mscale", "long_mscale"}),
     ),
-    "dynamic": Rule("dynamic_ntk", {"factor": "factor", LONGEST: "original_length"}, frozenset({"factor"})),
+    "dynamic": Rule(
+        "dynamic_ntk", {"factor": "factor", LONGEST: "original_length"}, frozenset({"factor"}), fixed={"growth": "tokens"}
+    ),
+    "doublings": Rule("dynamic_ntk", {TRAINED: "original_length"}, fixed={"factor": 2.0, "growth": "doublings"}),
     "proportional": Rule("proportional_rope", {"factor": "factor"}),
     "ntk_alpha": Rule("ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"})),
 }
+#: Rules that are no rope types: other keys say them.
+UNNAMED = frozenset({"doublings", "ntk_alpha"})
 
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
-    "dynamic-steps": "raises the base with every doubling of the sequence beyond the trained length",
     "axial": "turns a part of the head for each axis of an image",
     "ntk": "raises the base once, and divides the frequencies besides",
     "xdrope": "takes positions with four axes, each for some pairs",
@@ -87,11 +96,11 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
     if {value for _, value in named} != {"mrope", "default"}:
         agreed(named, "two-types", "the rope type", notes)
     key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
-    meant = _meant(name, rope, family)
-    if meant in RULES or meant in WITHOUT:
+    known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope"} - UNNAMED
+    if name in known:
+        meant = _meant(name, rope, family)
         notes.decide(key, given[0][1], f"the rope type is {name}" + ("" if meant in (name, "default") else f", which means {meant} here"))
         return meant
-    known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope"} - {"ntk_alpha"}
     close = near_miss(name, known)
     hint = f" (did you mean {close}?)" if close else ""
     notes.find("error", "unknown-type", key, given[0][1], f"be a rope type ({', '.join(sorted(known))}){hint}")
@@ -121,6 +130,19 @@ def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
         return "axial"
     notes.assume("rope_type", "default", "the rope type is default: frequencies aren't scaled")
     return "default"
+
+
+def with_doublings(name: str, section: Section, family: Family, notes: Notes) -> str:
+    """Return the rule where ``use_dynamic_ntk`` is set, which only code of Qwen's first models reads, and beside no other."""
+    for key, value in section.given((DOUBLING,)):
+        if value is True and not family.doubles:
+            notes.find("warning", "ignored-key", key, value, "be left out: only code of Qwen's first models (model_type qwen) reads it")
+        elif value is True and name != "default":
+            notes.find("error", "two-rules", key, value, f"be left out beside {name}: one rule can give the frequencies")
+        elif value is True:
+            notes.decide(key, value, "the base rises with every doubling of the sequence beyond the trained length")
+            return "doublings"
+    return name
 
 
 def verify_keys(name: str, rope: Section, notes: Notes) -> None:
@@ -159,7 +181,7 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     """Return what the operation of a rope type gets besides width and base; null where a key lacks or breaks a rule."""
     rule, before = RULES[name], len(notes.findings)
     contract = declared(f"{rule.scheme}.frequencies").parameters
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict(rule.fixed)
     for key in sorted(key for key in rule.required if rope.get(key) is None):
         notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}")
     for key, parameter in rule.keys.items():
@@ -169,7 +191,7 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
         elif not contract[parameter].required and key not in rule.required:
             values[parameter] = contract[parameter].default
             notes.assume(key, values[parameter], f"{key} is {values[parameter]}, which code takes where it isn't given")
-        elif key == LONGEST:
+        elif key in LENGTHS:
             notes.find("error", "missing-key", section.name(key), None, f"be given for {name}")
     if any(each.level == "error" for each in notes.findings[before:]):
         return None
@@ -178,7 +200,7 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
 
 def _given(key: str, section: Section, rope: Section) -> list[tuple[str, Any]]:
     """Return what a key says; the longest length stands beside the mapping."""
-    return section.given(spellings.MAX_LENGTH) if key == LONGEST else rope.given((key,))
+    return section.given(LENGTHS[key]) if key in LENGTHS else rope.given((key,))
 
 
 def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:

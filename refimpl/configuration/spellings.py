@@ -12,6 +12,8 @@ ROTARY_DIM = ("rotary_dim",)
 BASE = ("rope_theta", "rotary_emb_base", "rope_base", "rotary_base")
 ORIGINAL_LENGTH = "original_max_position_embeddings"
 MAX_LENGTH = ("max_position_embeddings", "seq_length", "max_sequence_length")
+#: Where Qwen's first models have the length that they were trained for.
+TRAINED_LENGTH = ("seq_length", *MAX_LENGTH)
 LAYER_TYPES = ("layer_types", "layers_block_type")
 LAYOUT = ("rotary_emb_interleaved", "rope_interleaved", "rope_traditional")
 ROPE = ("rope_parameters", "rope_scaling")

@@ -10,8 +10,6 @@ from refimpl.configuration.sections import Section
 
 SCALE, LOG_SCALE = "temperature.scale", "temperature.log_scale"
 SWITCH, SLOPE, LOGARITHM = "attn_temperature_tuning", "llama_4_scaling_beta", "use_logn_attn"
-#: Where Qwen's first models have the length that they were trained for.
-TRAINED = ("seq_length", *spellings.MAX_LENGTH)
 
 
 def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, *, rests: bool) -> Temperature | None:
@@ -22,7 +20,7 @@ def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, 
     if rope is not None and slopes:
         return _made(SCALE, {"floor_scale": original_length(section, rope, Notes()), "attn_scale": slopes[0]}, {"shift": 0}, notes)
     if section.get(LOGARITHM):
-        return _made(LOG_SCALE, {"original_length": next(iter(section.given(TRAINED)), None)}, {}, notes)
+        return _made(LOG_SCALE, {"original_length": next(iter(section.given(spellings.TRAINED_LENGTH)), None)}, {}, notes)
     return None
 
 
@@ -41,7 +39,7 @@ def _made(operation: str, given: dict[str, tuple[str, Any] | None], fixed: dict[
         if found is not None:
             values[name] = checked(found, contract[name], notes)
         elif contract[name].required:
-            notes.find("error", "missing-key", TRAINED[0], None, f"be given for {LOGARITHM}")
+            notes.find("error", "missing-key", spellings.TRAINED_LENGTH[0], None, f"be given for {LOGARITHM}")
             return None
         else:
             values[name] = contract[name].default

@@ -1,6 +1,6 @@
 """Dynamic NTK scaling: raise the base of rope by a factor that grows with the sequence, once that is longer than in training."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from refimpl.arrays import Array
 from refimpl.cases.dynamic_ntk import CASES
@@ -10,21 +10,37 @@ from refimpl.schemes import ntk_aware
 from refimpl.schemes.ntk_aware import Width
 from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
 
+Growth = Literal["tokens", "doublings"]
 
-def stretch(factor: float, original_length: int, length: int) -> float:
-    """Return ``factor n / L - (factor - 1)``, ``n = max(length, L)``: 1 up to the original length ``L``, then linear in the length."""
-    return 1.0 + factor * (max(length, original_length) - original_length) / original_length
+
+def lasting(original_length: int, length: int, growth: Growth = "tokens") -> int:
+    """Return the length that counts: at least the original one, and by doublings the shortest ``2^k L`` that holds the sequence."""
+    times = -(-length // original_length)
+    return original_length << (times - 1).bit_length() if growth == "doublings" else max(length, original_length)
+
+
+def stretch(factor: float, original_length: int, length: int, growth: Growth = "tokens") -> float:
+    """Return ``factor n / L - (factor - 1)``: 1 up to the original length ``L``, then linear in the length ``n`` that counts."""
+    return 1.0 + factor * (lasting(original_length, length, growth) - original_length) / original_length
 
 
 @operation
 def frequencies(
-    *, head_dim: Width, base: Positive = 10_000.0, factor: Stretch = 1.0, original_length: Count, length: Count, like: Array
+    *,
+    head_dim: Width,
+    base: Positive = 10_000.0,
+    factor: Stretch = 1.0,
+    original_length: Count,
+    length: Count,
+    growth: Growth = "tokens",
+    like: Array,
 ) -> Annotated[Array, "pair"]:
     """Return NTK-aware frequencies for the factor ``s = factor n / L - (factor - 1)``, ``n = max(length, L)`` (section 3.3).
 
-    With ``factor`` 1 this is the paper's ``s = max(1, length / L)``; other factors are those of released code.
+    With ``factor`` 1 this is the paper's ``s = max(1, length / L)``; other factors are those of released code. By doublings ``n`` is the
+    shortest ``2^k L`` that is no shorter than the sequence, so that with ``factor`` 2 the stretch is ``2^(k + 1) - 1``.
     """
-    return ntk_aware.frequencies(head_dim=head_dim, base=base, factor=stretch(factor, original_length, length), like=like)
+    return ntk_aware.frequencies(head_dim=head_dim, base=base, factor=stretch(factor, original_length, length, growth), like=like)
 
 
 FORM = Rotary(frequencies)
@@ -52,6 +68,7 @@ SCHEME = Scheme(
         "factor": "how fast the stretch grows with the length, a pure number, at least 1; the paper has 1",
         "original_length": "the positions that pre-training saw, in tokens: max_position_embeddings in released code",
         "length": "the tokens of the whole sequence, usually the largest position plus 1: it sets the base, and nothing else",
+        "growth": "whether the base rises with every token, or when the sequence has outgrown another doubling of the original length",
     },
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): no released model with it is known",
@@ -59,6 +76,8 @@ SCHEME = Scheme(
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3 with rope_type 'dynamic'",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
+        "growth=tokens": "the length itself: the paper, transformers",
+        "growth=doublings": "the length rounded up to a doubling of the original one, with factor 2: Qwen's first models, TeleChat2",
     },
     notes=(
         (
@@ -70,6 +89,11 @@ SCHEME = Scheme(
             "until a sequence within the original length comes, and only then starts again. vLLM computes once, for original_length * "
             "factor, so that short prompts are slowed too (https://github.com/vllm-project/vllm/issues/5093): that is NTK-aware scaling by "
             "factor^2 - (factor - 1)."
+        ),
+        (
+            "Qwen's first models write the stretch as max(1, 2^ceil(log2(n / L) + 1) - 1), with use_dynamic_ntk and seq_length in their "
+            "configuration (https://huggingface.co/Qwen/Qwen-7B/blob/main/modeling_qwen.py, get_ntk_alpha). It is 1, 3, 7, 15: factor 2 by doublings. "
+            "While a token is added to a cache, they keep the stretch of the prompt."
         ),
         "A configuration that says 'dynamic' and has an `alpha` means NTK-aware scaling by alpha at every length (HunYuan).",
     ),

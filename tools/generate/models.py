@@ -3,7 +3,7 @@
 import copy
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +87,16 @@ def _model(entry: Mapping[str, Any], first: dict[object, tuple[str, str]]) -> Mo
 def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
     """Yield what is stored of a kind of layers: frequencies, attention factor, rotations near the ends and where scaling begins.
 
-    Nothing is stored where frequencies follow the length of the sequence.
+    Where frequencies follow the length of the sequence, there are those of the original length, of one token more, and of the longest
+    one; nothing is stored where they follow lists besides.
     """
     rotation = kind.rotation
-    if rotation is None or rotation.operation is None or "length" in operations()[rotation.operation].parameters:
+    if rotation is None or rotation.operation is None or rotation.factors is not None:
         return
     whose, called = (model, slug(model)) if kind.name == WHOLE else (f"{kind.name} in {model}", slug(f"{model} {kind.name}"))
+    if "length" in operations()[rotation.operation].parameters:
+        yield from _by_length(rotation, called, whose, longest)
+        return
     original = rotation.parameters.get("original_length", 0)
     near = sorted(position for position in {0, 1, original - 1, original, original + 1} if 0 <= position < (longest or original + 2))
     yield from _task(rotation, f"frequencies/{called}", f"frequencies that are not those of {whose}")
@@ -105,6 +109,18 @@ def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
     if rotation.on_axes is not None:
         scheme, _, name = rotation.on_axes.partition(".")
         yield from _task(rotation, f"{name}/{called}-image", f"pairs that follow other axes than in {whose}", IMAGE, scheme)
+
+
+def _by_length(rotation: Rotation, called: str, whose: str, longest: int | None) -> Iterator[Task]:
+    """Yield the frequencies of sequences of some lengths, and the rotation at their ends."""
+    original = rotation.parameters["original_length"]
+    lengths = {"original": original, "one-beyond": original + 1, "longest": longest or 0}
+    for name, length in lengths.items():
+        if name != "longest" or length > original + 1:
+            part = replace(rotation, parameters={**rotation.parameters, "length": length})
+            exposes = f"a base that isn't that of {whose} in sequences of {length} tokens"
+            yield from _task(part, f"frequencies/{called}-{name}", exposes)
+            yield from _task(part, f"rotate/{called}-{name}", exposes, [1, length - 1])
 
 
 def _of_softmax(rotation: Rotation, called: str, whose: str) -> Iterator[Task]:
