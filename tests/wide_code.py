@@ -28,6 +28,18 @@ def of_a_model(x: Array, positions: Array, **_: Any) -> Array:
     return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(F32)
 
 
+def neighbours(x: Array, cos: Array, sin: Array, **_: Any) -> Array:
+    """Turn pairs (2j, 2j + 1) by tables that have every column twice in a row."""
+    turned = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return x * cos + turned * sin
+
+
+def halves(x: Array, cos: Array, sin: Array, **_: Any) -> Array:
+    """Turn pairs (j, j + d / 2) by tables that have all columns twice."""
+    one, two = np.split(x, 2, axis=-1)
+    return x * cos + np.concatenate([-two, one], axis=-1) * sin
+
+
 def one_offset(x: Array, positions: Array, **given: Any) -> Array:
     first = int(positions.flat[0])
     return plain.rotate(x, np.arange(first, first + x.shape[2]), **given)
