@@ -29,7 +29,8 @@ class Commands(click.Group):
         from conformance.adapt.adapter import near_miss
 
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{near_miss(args[0], self.commands)}"
+            close = f" (did you mean check {args[0]}?)" if args[0].endswith(".py") else near_miss(args[0], self.commands)
+            message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{close}"
             raise click.UsageError(message)
         return super().resolve_command(context, args)
 
