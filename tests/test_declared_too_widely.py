@@ -158,6 +158,15 @@ def test_right_code_whose_layout_and_tables_are_both_declared_wrongly_is_told_bo
     assert checked(tmp_path, "rope.apply", f"code.{name}(*a, **k)", every | right).status == Status.CONFORMS
 
 
+def test_a_declared_end_that_lies_one_too_far_is_told_the_true_one(tmp_path: Path) -> None:
+    declared: dict[str, object] = {"layout": "half", "direction": "positive", "rows": "shared", "lowest": 0, "highest": 512}
+
+    diagnosis = told(checked(tmp_path, "rope.rotate", "code.rows_of_a_table(*a, **k)", declared))
+
+    assert diagnosis.mutants == ("rope.rotate/highest=511",)
+    assert "takes positions up to 511, and raises beyond" in diagnosis.does
+
+
 def test_code_of_text_alone_is_told_which_axes_positions_have(tmp_path: Path) -> None:
     declared: dict[str, object] = {"layout": "half", "direction": "positive", "order": "contiguous", "rows": "shared"}
 

@@ -60,6 +60,13 @@ def table(positions: Array, *, dim: int, **_: Any) -> Array:
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(500, dim).astype(F32)[positions.astype(int)]
 
 
+def rows_of_a_table(x: Array, positions: Array, *, base: float, **_: Any) -> Array:
+    """Rotate by the rows of a table of 512 positions."""
+    cos, sin = (rows[positions] for rows in plain.tables(np.arange(512), x.shape[-1], base))
+    one, two = np.split(x, 2, axis=-1)
+    return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(F32)
+
+
 def cached(q: Array, k: Array, v: Array, m: Array, n: Array, **_: Any) -> Array:
     """Attend as a model with a cache does: the queries are the last of the keys, which count from 0."""
     queries, keys = q.shape[2], k.shape[2]

@@ -34,7 +34,7 @@ POSITIONS: tuple[Positions, ...] = ("any", "whole", "consecutive", "from_zero")
 
 def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     """Return the declaration inside of which code is right, where much of what is declared goes wrong, or nothing."""
-    asked = [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
+    asked = _made(checked)
     if len(asked) < ASKED or sum(one.failed for one in asked) < SHARE * len(asked):
         return None
     every = (_narrowest(asking, asked), _of_models(asking, asked), _otherwise(asking, asked))
@@ -45,6 +45,21 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     wide = _to_its_end(asking, _widened(asking, found), asked)
     holds = asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
     return _told(asking, wide) if holds else None
+
+
+def last(asking: Asking, checked: Sequence[Checked]) -> int | None:
+    """Return the last position that code takes, where it raises beyond; nothing where it is declared, or nothing raises."""
+    made = _made(checked)
+    answered = _last(made)
+    if answered is None:
+        return None
+    takes = replace(asking.task.descriptor.takes, highest=answered)
+    return _to_its_end(asking, Declaration({}, takes), made).takes.highest
+
+
+def _made(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the checks whose calls were made."""
+    return [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
 
 
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
