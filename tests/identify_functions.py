@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN001, ANN201  code as people write it has no annotations
 
+import math
 import os
 
 import numpy as np
@@ -110,6 +111,11 @@ def fast_pairs(x, positions):
 
 def base_by_length(x, positions, length):
     width, stretch = x.shape[-1], 2 * max(length, 2048) / 2048 - 1
+    return halves(x, angles(positions, width, 1e4 * stretch ** (width / (width - 2))))
+
+
+def base_by_doublings(x, positions, length):
+    width, stretch = x.shape[-1], max(1, 2 ** math.ceil(math.log2(length / 2048) + 1) - 1)
     return halves(x, angles(positions, width, 1e4 * stretch ** (width / (width - 2))))
 
 

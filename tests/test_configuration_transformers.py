@@ -15,7 +15,7 @@ from tools.released import RELEASED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: Model types that came with their own code, or whose rotation isn't a class of its own.
-WITHOUT = {"kimi_k2", "mimo", "exaone4_5_text", "inkling", "kimi_linear", "nemotron_h", "jamba", "higgs_audio_v2", "qwen2_5_vl"}
+WITHOUT = {"qwen", "kimi_k2", "mimo", "exaone4_5_text", "inkling", "kimi_linear", "nemotron_h", "jamba", "higgs_audio_v2", "qwen2_5_vl"}
 #: Their frequencies are float32: ln(base), up to 18, multiplies what rounds in the exponent (1.1e-6), and rules round a few times more.
 FLOAT32 = 3e-6
 

@@ -172,6 +172,10 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
             "fast_pairs",
             {**ROPE, "operation": "proportional_rope.rotate", "base": 1e6, "factor": 1.0, "head_dim": 64, "turned_pairs": 8},
         ),
+        (
+            "base_by_doublings",
+            {**ROPE, "operation": "dynamic_ntk.rotate", "factor": 2.0, "original_length": 2_048, "growth": "doublings"},
+        ),
         ("base_by_length", {**ROPE, "operation": "dynamic_ntk.rotate", "factor": 2.0, "original_length": 2_048}),
         ("length_that_counts_for_nothing", {**ROPE, "base": 500_000.0}),
         ("single_angles", ROPE),

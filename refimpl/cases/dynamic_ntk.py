@@ -27,6 +27,7 @@ ROTATIONS = (
     frequency_case("doubled-once", "a doubling that the sequence only reaches", factor=2.0, growth="doublings"),
     frequency_case("doubled-not-yet", "a stretch below the original length", length=1_024, factor=2.0, growth="doublings"),
     frequency_case("doubled-for-one", "a token that doesn't fit left out", length=4_097, factor=2.0, head_dim=128, growth="doublings"),
+    frequency_case("doubled-far", "the logarithm of the length in half precision", length=1_048_577, factor=2.0, growth="doublings"),
     *slowed.frequencies(frequency_case),
     frequency_case("one-pair", "a division by zero", head_dim=2, error="head_dim must be at least 4, got 2"),
     frequency_case("no-tokens", "a length of nothing", length=0, error="length must be at least 1, got 0"),
@@ -36,9 +37,12 @@ ROTATIONS = (
     rotate_case("decoding", "the length taken from the tokens of this call", length=9_001, layout="half", positions=[9_000]),
     rotate_case("early-token", "the length taken from the positions of this call", length=16_384, positions=[1, 9]),
     rotate_case("within-length", "a base that falls in short sequences", length=64, layout="half", positions=[9, 63]),
-    rotate_case("doublings", "the length itself where it counts in doublings", length=9_001, factor=2.0, growth="doublings", positions=[9_000]),
+    rotate_case("doublings", "the length itself where it counts in doublings", length=9_001, factor=2.0, growth="doublings",
+                positions=[9_000]),
     rotate_case("doubled-once", "a doubling that is only reached", factor=2.0, length=8_192, growth="doublings", layout="half",
                 positions=[9, 8_191]),
+    rotate_case("doubled-far", "the logarithm of the length in half precision", length=1_048_577, factor=2.0, growth="doublings",
+                positions=[4_095, 1_048_576]),
     rotate_case("paper", "another factor where the paper has none", factor=1.0, length=16_384, positions=[9, 16_383]),
 )
 AGAIN = ("at-length", "early-token", "doublings")

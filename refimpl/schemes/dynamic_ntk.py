@@ -1,5 +1,6 @@
 """Dynamic NTK scaling: raise the base of rope by a factor that grows with the sequence, once that is longer than in training."""
 
+import math
 from typing import Annotated, Literal
 
 from refimpl.arrays import Array
@@ -14,9 +15,9 @@ Growth = Literal["tokens", "doublings"]
 
 
 def lasting(original_length: int, length: int, growth: Growth = "tokens") -> int:
-    """Return the length that counts: at least the original one, and by doublings the shortest ``2^k L`` that holds the sequence."""
-    times = -(-length // original_length)
-    return original_length << (times - 1).bit_length() if growth == "doublings" else max(length, original_length)
+    """Return the length that counts, ``n = max(length, L)``, or by doublings ``2^k L``, ``k = ceil(log2(n / L))``."""
+    longer = max(length, original_length)
+    return original_length * 2 ** math.ceil(math.log2(longer / original_length)) if growth == "doublings" else longer
 
 
 def stretch(factor: float, original_length: int, length: int, growth: Growth = "tokens") -> float:
@@ -77,7 +78,7 @@ SCHEME = Scheme(
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
         "growth=tokens": "the length itself: the paper, transformers",
-        "growth=doublings": "the length rounded up to a doubling of the original one, with factor 2: Qwen's first models, TeleChat2",
+        "growth=doublings": "the length rounded up to a doubling of the original one, with factor 2: Qwen's first models",
     },
     notes=(
         (
@@ -92,8 +93,8 @@ SCHEME = Scheme(
         ),
         (
             "Qwen's first models write the stretch as max(1, 2^ceil(log2(n / L) + 1) - 1), with use_dynamic_ntk and seq_length in their "
-            "configuration (https://huggingface.co/Qwen/Qwen-7B/blob/main/modeling_qwen.py, get_ntk_alpha). It is 1, 3, 7, 15: factor 2 by doublings. "
-            "While a token is added to a cache, they keep the stretch of the prompt."
+            "configuration (https://huggingface.co/Qwen/Qwen-7B/blob/main/modeling_qwen.py, get_ntk_alpha). It is 1, 3, 7, 15: factor 2 by "
+            "doublings. While tokens are added to a cache, they keep the stretch of the prompt."
         ),
         "A configuration that says 'dynamic' and has an `alpha` means NTK-aware scaling by alpha at every length (HunYuan).",
     ),
