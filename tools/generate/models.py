@@ -12,7 +12,7 @@ import yaml
 from conformance.oracle import Answer
 from refimpl import configuration
 from refimpl.configuration import Kind, Rotation
-from refimpl.configuration.findings import SOFTMAX
+from refimpl.configuration.findings import SOFTMAX, Temperature
 from refimpl.schemes import operations
 from refimpl.spec import Case
 from tools.generate.document import FORMAT, REVISION, Task, stored, task
@@ -85,14 +85,21 @@ def _model(entry: Mapping[str, Any], first: dict[object, tuple[str, str]]) -> Mo
 
 
 def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
-    """Yield what is stored of a kind of layers: frequencies, attention factor, rotations near the ends and where scaling begins.
+    """Yield what is stored of a kind of layers: what turns its heads, and what multiplies its queries."""
+    whose, called = (model, slug(model)) if kind.name == WHOLE else (f"{kind.name} in {model}", slug(f"{model} {kind.name}"))
+    if kind.rotation is not None:
+        yield from _of_rotation(kind.rotation, called, whose, longest)
+    if kind.temperature is not None:
+        yield _of_temperature(kind.temperature, called, whose, longest)
+
+
+def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | None) -> Iterator[Task]:
+    """Yield frequencies, attention factor, rotations near the ends and where scaling begins.
 
     Nothing is stored where frequencies follow the length of the sequence.
     """
-    rotation = kind.rotation
-    if rotation is None or rotation.operation is None or "length" in operations()[rotation.operation].parameters:
+    if rotation.operation is None or "length" in operations()[rotation.operation].parameters:
         return
-    whose, called = (model, slug(model)) if kind.name == WHOLE else (f"{kind.name} in {model}", slug(f"{model} {kind.name}"))
     original = rotation.parameters.get("original_length", 0)
     near = sorted(position for position in {0, 1, original - 1, original, original + 1} if 0 <= position < (longest or original + 2))
     yield from _task(rotation, f"frequencies/{called}", f"frequencies that are not those of {whose}")
@@ -105,6 +112,17 @@ def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
     if rotation.on_axes is not None:
         scheme, _, name = rotation.on_axes.partition(".")
         yield from _task(rotation, f"{name}/{called}-image", f"pairs that follow other axes than in {whose}", IMAGE, scheme)
+
+
+def _of_temperature(temperature: Temperature, called: str, whose: str, longest: int | None) -> Task:
+    """Return the case of what multiplies queries: at both sides of the first steps, and at the last position."""
+    operation, p = operations()[temperature.operation], temperature.parameters
+    ends = [each * p["floor_scale"] - p["shift"] for each in (1, 2)] if "floor_scale" in p else [p["original_length"]]
+    near = {0, *(end + apart for end in ends for apart in (-1, 0)), *([] if longest is None else [longest - 1])}
+    positions = sorted(position for position in near if 0 <= position < (longest or position + 1))
+    name = f"{operation.name.partition('.')[2]}/{called}"
+    exposes = f"steps, a slope or a length that are not those of {whose}"
+    return task(f"{operation.name.partition('.')[0]}.{name}", operation, Case(name, exposes=exposes, positions=positions, **p))
 
 
 def _of_softmax(rotation: Rotation, called: str, whose: str) -> Iterator[Task]:
