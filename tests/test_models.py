@@ -88,7 +88,8 @@ def test_a_model_holds_its_configuration_and_cases_of_each_kind_that_turns(model
         found = [short(CASES[identity]) for identity in told.cases]
         assert told.layers == kind.layers
         assert all(CASES[identity] in next(m for m in MODELS if slug(m.name) == stem).cases for identity, stem in told.cases.items())
-        assert {"frequencies", "rotate"} <= {*found} if turns(kind) else found == []
+        assert {"frequencies", "rotate"} <= {*found} if turns(kind) else {*found} <= {"scale"}
+        assert ("scale" in found) == (kind.temperature is not None)
 
 
 def kinds() -> list[Any]:
@@ -110,6 +111,8 @@ def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Mod
                 got = np.asarray(config.attention_factor(model.configuration, layer=layer))
             elif short(case) == "softmax_scale":
                 got = np.asarray(scale_of(config.chosen(config.read(model.configuration), layer).rotation))
+            elif short(case) == "scale":
+                got = np.asarray(config.scale(model.configuration, case.inputs["positions"], layer=layer))
             else:
                 got = read_and_turned(model.configuration, told, case, layer)
         radius = case.allowed["float64"]["result"]
@@ -136,6 +139,9 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
         found: Sequence[float] = [float(grown(**p))]
     elif short(case) == "softmax_scale":
         found = [float((mp.log(p["factor"]) * p["mscale_all_dim"] / 10 + 1) ** 2 / mp.sqrt(p["qk_head_dim"]))]
+    elif short(case) == "scale":
+        steps = [(position + p["shift"]) // p["floor_scale"] for position in case.inputs["positions"].tolist()]
+        found = [float(1 + mp.mpf(p["attn_scale"]) * mp.log(1 + step)) for step in steps]
     elif short(case) == "frequencies":
         found = [float(theta) for theta in FREQUENCIES[scheme](**p)]
     else:

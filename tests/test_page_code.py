@@ -87,6 +87,7 @@ BODIES = {
     "rotate_on_axes": "config.rotate_on_axes(configuration, x, positions, layer=layer).astype(x.dtype)",
     "frequencies": "config.frequencies(configuration, layer=layer, length=length, like=np.zeros(0))",
     "attention_factor": "config.attention_factor(configuration, layer=layer, length=length)",
+    "scale": "config.scale(configuration, positions, layer=layer)",
 }
 
 
@@ -143,7 +144,7 @@ def test_functions_of_a_configuration_are_judged_as_the_page_offers_them(tmp_pat
 
     assert code.count("    return ") == len(BODIES)
     assert report.status is Status.CONFORMS
-    assert {each.operation for each in report.evidence} == {"llama3.rotate", "llama3.frequencies"}
+    assert {each.operation for each in report.evidence} == {"llama3.rotate", "llama3.frequencies", "temperature.scale"}
 
 
 def test_the_reader_of_a_configuration_prints_what_it_reads(

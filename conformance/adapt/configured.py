@@ -15,16 +15,22 @@ from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
 from refimpl.configuration.findings import ON_AXES
+from refimpl.configuration.temperatures import LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
 
 #: What turns to positions on several axes.
 TURNS_ON_AXES = "config.rotate_on_axes"
+#: What says by how much queries are multiplied.
+SCALES = "config.scale"
+#: Functions that are judged as operations of other names.
+ELSEWHERE = {TURNS_ON_AXES: [ON_AXES], SCALES: [SCALE, LOG_SCALE]}
 #: What such functions offer, and the arrays that each is given.
 OFFERED: Mapping[str, tuple[str, ...]] = {
     "config.rotate": ("x", "positions"),
     TURNS_ON_AXES: ("x", "positions"),
     "config.frequencies": (),
     "config.attention_factor": (),
+    SCALES: ("positions",),
 }
 #: What the names of these functions start with.
 CONFIG = "config."
@@ -101,7 +107,7 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
 def judged_as(name: str) -> list[str]:
     """Return the operations that such a function can be judged as, by what a configuration says."""
     alike = [known for known in operations().values() if known.name.endswith(f".{name.removeprefix(CONFIG)}")]
-    return [ON_AXES] if name == TURNS_ON_AXES else [known.name for known in alike if not any(map(of_axes, known.arrays.values()))]
+    return ELSEWHERE.get(name) or [known.name for known in alike if not any(map(of_axes, known.arrays.values()))]
 
 
 def keywords(name: str) -> Mapping[str, str]:
@@ -163,8 +169,10 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     rotation = kind.at_rest if kind.rests else kind.rotation
     if rotation is None:
         return []
-    name = rotation.on_axes if one.operation == TURNS_ON_AXES else f"{rotation.scheme}.{one.operation.partition('.')[2]}"
-    operation = operations().get(str(name))
+    if one.operation == SCALES:
+        rotation = _multiplied(kind, reading)
+    names = {TURNS_ON_AXES: rotation.on_axes, SCALES: rotation.operation}
+    operation = operations().get(str(names.get(one.operation, f"{rotation.scheme}.{one.operation.partition('.')[2]}")))
     if operation is None:
         return []
     _verify_declared(one, operation)
@@ -176,8 +184,19 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
 
 
+def _multiplied(kind: Kind, reading: Reading) -> Rotation:
+    """Return what multiplies queries in the place of what turns them: 1 where only other kinds have a temperature, or none has."""
+    found = kind.temperature or unscaled([each.temperature for each in reading.kinds])
+    return Rotation(0, range(0), "", "", found.operation, found.parameters)
+
+
 def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int | None:
-    """Return how many positions a model may have: where its rule follows the length beyond the one that is said, as many as the factor."""
+    """Return how many positions a model may have: where its rule follows the length beyond the one that is said, as many as the factor.
+
+    Queries that grow beyond that length have no end of their own.
+    """
+    if operation.name == LOG_SCALE and rotation.parameters["original_length"] == reading.longest:
+        return None
     grows = "length" in operation.parameters and rotation.parameters.get("original_length") == reading.longest
     return round(rotation.parameters.get("factor", 1.0) * reading.longest) if grows and reading.longest else reading.longest
 

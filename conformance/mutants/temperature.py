@@ -16,6 +16,7 @@ POSITIONS = (
     "positions-ignored", "first-position-counts", "first-row-for-all", "positions-frozen", "clamped-at-2048", "clamped-at-4096",
 )  # fmt: skip
 COPIED = "in the style of formulas copied without a term"
+OTHER_RULE = "in the style of engines that have one rule for every temperature of queries"
 Function = Callable[..., Array]
 
 
@@ -91,6 +92,27 @@ STEP_MISTAKES: tuple[tuple[Mistake, Function], ...] = (
      stepping(lambda p, length, shift: np.floor((p + shift) * (1.0 / length)))),
     (Mistake("slope-ignored", "uses a slope of 0.1 whatever is asked for", "use attn_scale", "pass attn_scale through",
              origin="in the style of defaults that stay"), forcing(SCALE, {"attn_scale": 0.1})),
+    (Mistake("zero-for-missing", "takes a slope of 0 for one that isn't given, and uses 0.1", "return 1 everywhere where attn_scale is 0",
+             "ask whether the slope is given, not whether it is true; leave the queries of layers without a temperature as they are",
+             origin="in the style of `attn_scale or 0.1`, and of switches that no layer reads"),
+     lambda positions, *, floor_scale, attn_scale, shift: 1.0 + (attn_scale or 0.1) * np.log1p(steps(positions, floor_scale, shift))),
+    (Mistake("slope-left-out", "adds the logarithm without its slope to 1", "multiply the logarithm by attn_scale",
+             "multiply by the slope", origin=COPIED), rising(lambda step, _: 1.0 + np.log1p(step))),
+    (Mistake("of-qwen", "divides the logarithm of the position by that of the length, and takes 1 up to the length, as Qwen does",
+             "grow in steps, by the slope", "compute 1 + attn_scale log1p(floor((p + shift) / floor_scale))", origin=OTHER_RULE),
+     lambda positions, *, floor_scale, **_: np.maximum(logarithm(positions * 1.0, max(floor_scale, 2)), 1.0)),
+    (Mistake("of-kexue", "divides the logarithm of the position by ln 512, and scales the first ones by less than 1",
+             "grow in steps, by the slope", "compute 1 + attn_scale log1p(floor((p + shift) / floor_scale))", origin=OTHER_RULE),
+     lambda positions, **_: logarithm(positions * 1.0, 512.0)),
+    (Mistake("of-scalable-softmax", "multiplies by the logarithm of the number of keys, as Scalable-Softmax does",
+             "grow in steps, by the slope", "compute 1 + attn_scale log1p(floor((p + shift) / floor_scale))", origin=OTHER_RULE),
+     lambda positions, **_: np.log1p(positions * 1.0)),
+    (Mistake("softmax-scale-folded-in", "divides by the root of the width, 128, besides", "return the temperature alone",
+             "leave the scale of the logits to attention", origin="in the style of kernels that scale queries once for everything"),
+     altered(SCALE, result=lambda scale: scale / np.sqrt(128.0))),
+    (Mistake("of-yarn", "returns YaRN's factor for how often the position holds the length: 0.1 for the slope, and no steps",
+             "grow in steps, by the slope", "compute 1 + attn_scale log1p(floor((p + shift) / floor_scale))", origin=OTHER_RULE),
+     lambda positions, *, floor_scale, **_: 0.1 * np.log(np.maximum((positions + 1) / floor_scale, 1.0)) + 1.0),
 )
 
 LOG_MISTAKES: tuple[tuple[Mistake, Function], ...] = (

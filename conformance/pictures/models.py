@@ -6,7 +6,7 @@ import numpy as np
 
 from conformance.pictures.files import empty, save_figure
 from conformance.pictures.panels import STROKES, label, title
-from conformance.show.models import frequencies, golden
+from conformance.show.models import frequencies, golden, turns
 from refimpl.configuration import read
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def save(model: "Model", path: "Path") -> None:
 
 def _fill(figure: "Figure", model: "Model") -> None:
     title(figure, f"{model.name}: how many tokens a pair takes to turn once")
-    every = {kinds: turning(*frequencies(cases)) for kinds, cases in golden(model).items()}
+    every = {kinds: turning(*frequencies(cases)) for kinds, cases in golden(model).items() if turns(cases)}
     original = {case.parameters["original_length"] for case, _ in every.values() if "original_length" in case.parameters}
     panels = figure.subplots(1, 1 if all(np.nanmax(slowed(*each)) < 1 + 1e-9 for each in every.values()) else 2, squeeze=False)[0]
     for stroke, (kinds, (case, theta)) in zip(STROKES, every.items(), strict=False):

@@ -24,7 +24,7 @@ def listing() -> Iterator[Line]:
 
 
 def _schemes(model: Model) -> Iterator[str]:
-    turning = {kind.name: next(iter(kind.cases)).partition(".")[0] for kind in model.kinds if kind.cases}
+    turning = {kind.name: next(iter(kind.cases)).partition(".")[0] for kind in model.kinds if kind.cases and kind.channels}
     yield from (scheme if len(model.kinds) == 1 else f"{scheme} ({name})" for name, scheme in turning.items())
 
 
@@ -43,6 +43,11 @@ def golden(model: Model) -> Mapping[str, list[Vector]]:
     for kind in model.kinds:
         kinds.setdefault(tuple(kind.cases), []).append(kind.name)
     return {" and ".join(names): [every[identity] for identity in cases] for cases, names in kinds.items() if cases}
+
+
+def turns(cases: list[Vector]) -> bool:
+    """Whether the cases are of layers that turn, and not of their queries' temperature alone."""
+    return cases[0].operation.endswith(".frequencies")
 
 
 def frequencies(cases: list[Vector]) -> tuple[Vector, np.ndarray]:
@@ -64,14 +69,17 @@ def _described(model: Model, explained: Iterator[Line], model_type: str) -> Iter
     for kinds, cases in golden(model).items():
         yield "", ""
         yield "head", f"golden values of {kinds}"
-        yield "quiet", "  pair   radians per position     tokens per turn"
-        found = frequencies(cases)[1].tolist()
-        for pair in sorted({*range(0, len(found), max(1, len(found) // ROWS)), len(found) - 1}):
-            yield "", f"  {pair:4}   {found[pair]:<20.10g}   {_tokens(found[pair]):>15}"
+        yield from _table(frequencies(cases)[1].tolist()) if turns(cases) else ()
         yield from (("", f"  {case.id}{_places(case)}") for case in cases)
     yield "", ""
     files = dict.fromkeys([model.file, *(f"models/{stem}.yaml" for kind in model.kinds for stem in kind.cases.values())])
     yield "quiet", f"`posenc show CASE` prints a case; among the vectors these are in {', '.join(files)}"
+
+
+def _table(found: list[float]) -> Iterator[Line]:
+    yield "quiet", "  pair   radians per position     tokens per turn"
+    for pair in sorted({*range(0, len(found), max(1, len(found) // ROWS)), len(found) - 1}):
+        yield "", f"  {pair:4}   {found[pair]:<20.10g}   {_tokens(found[pair]):>15}"
 
 
 def _tokens(frequency: float) -> str:

@@ -1,11 +1,11 @@
 """Published configurations: what a ``config.json`` says about positions, as operations of the schemes with their parameters.
 
-``read`` explains every decision with the key that it comes from, and names what is wrong. ``frequencies``, ``attention_factor`` and
-``rotate`` compute by calling our operations; they are plain functions for now, no declared operations. Nothing is guessed: a default
+``read`` explains every decision with the key that it comes from, and names what is wrong. ``frequencies``, ``attention_factor``, ``scale``
+and ``rotate`` compute by calling our operations; they are plain functions for now, no declared operations. Nothing is guessed: a default
 that is assumed says so, a contradiction is an error, and a scheme that posenc doesn't have is said to be missing.
 """
 
-from refimpl.configuration.computing import ConfigurationWarning, attention_factor, chosen, frequencies, rotate, rotate_on_axes
+from refimpl.configuration.computing import ConfigurationWarning, attention_factor, chosen, frequencies, rotate, rotate_on_axes, scale
 from refimpl.configuration.findings import Decision, Finding, Kind, Reading, Rotation
 from refimpl.configuration.reading import read
 
@@ -22,4 +22,5 @@ __all__ = [
     "read",
     "rotate",
     "rotate_on_axes",
+    "scale",
 ]

@@ -8,6 +8,7 @@ from refimpl.arrays import Array, array_namespace, outer, row, taken
 from refimpl.configuration.findings import SOFTMAX, Kind, Reading, Rotation
 from refimpl.configuration.reading import read
 from refimpl.configuration.scalings import declared
+from refimpl.configuration.temperatures import unscaled
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.parted import replaced
@@ -30,15 +31,21 @@ def chosen(reading: Reading, layer: int) -> Kind:
     raise SpecificationError(message)
 
 
-def rotation(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
-    """Return how a layer turns, none where it doesn't; raise the first error, and warn of what is no error."""
+def understood(configuration: Mapping[str, Any], layer: int) -> tuple[Reading, Kind]:
+    """Return a reading with the kind of a layer; raise the first error, and warn of what is no error."""
     reading = read(configuration)
     kind = chosen(reading, layer)
     for finding in (*reading.findings, *kind.findings):
         if finding.level == "error":
             raise SpecificationError(finding.text)
         if finding.level == "warning":
-            warnings.warn(f"{finding.name}: {finding.text}", ConfigurationWarning, stacklevel=3)
+            warnings.warn(f"{finding.name}: {finding.text}", ConfigurationWarning, stacklevel=4)
+    return reading, kind
+
+
+def rotation(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
+    """Return how a layer turns, none where it doesn't."""
+    _, kind = understood(configuration, layer)
     if kind.rotation is not None and kind.rotation.operation is None:
         missing = next((finding.text for finding in kind.findings if finding.level == "missing"), kind.rotation.rope_type)
         raise SpecificationError(missing)
@@ -94,6 +101,13 @@ def factor_of(found: Rotation, length: int | None) -> float:
 def scale_of(found: Rotation) -> float | None:
     """Return what multiplies logits, where the model's code scales them by the stretch; else nothing is known of it."""
     return float(declared(SOFTMAX).function(**found.softmax)) if found.softmax else None
+
+
+def scale(configuration: Mapping[str, Any], positions: Array, *, layer: int = 0) -> Array:
+    """Return what multiplies the query at every position in a layer, beside the rotation: 1 where nothing does."""
+    reading, kind = understood(configuration, layer)
+    found = kind.temperature or unscaled(each.temperature for each in reading.kinds)
+    return declared(found.operation).function(positions, **found.parameters)
 
 
 def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:

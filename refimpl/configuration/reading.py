@@ -36,7 +36,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         notes.decide(key, value, f"{key} is {value}: nothing turns")
         return Reading(model_type, (Kind("every layer", None, None, tuple(notes.decisions), ()),), tuple(notes.findings))
     verify_known(section, model_type, notes)
-    images.verify(configuration, section, own, notes)
+    images.verify(configuration, own, notes)
     rope = mapping(section, notes)
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)

@@ -1,5 +1,6 @@
 """What queries are multiplied by beside the rotation: the temperature of attention, which grows with the logarithm of the position."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from refimpl.configuration import spellings
@@ -22,6 +23,12 @@ def of_layer(section: Section, rope: Section | None, own: Family, notes: Notes, 
     if section.get(LOGARITHM):
         return _made(LOG_SCALE, {"original_length": next(iter(section.given(spellings.TRAINED_LENGTH)), None)}, {}, notes)
     return None
+
+
+def unscaled(others: Iterable[Temperature | None]) -> Temperature:
+    """Return what multiplies queries by 1: the steps of other layers, without a slope."""
+    steps = [dict(each.parameters) for each in others if each is not None and each.operation == SCALE]
+    return Temperature(SCALE, {**(steps[0] if steps else {"floor_scale": 1, "shift": 0}), "attn_scale": 0.0})
 
 
 def _of_llama_4(section: Section, notes: Notes) -> Temperature | None:

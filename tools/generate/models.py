@@ -12,7 +12,7 @@ import yaml
 from conformance.oracle import Answer
 from refimpl import configuration
 from refimpl.configuration import Kind, Rotation
-from refimpl.configuration.findings import SOFTMAX
+from refimpl.configuration.findings import SOFTMAX, Temperature
 from refimpl.schemes import operations
 from refimpl.spec import Case
 from tools.generate.document import FORMAT, REVISION, Task, stored, task
@@ -85,15 +85,22 @@ def _model(entry: Mapping[str, Any], first: dict[object, tuple[str, str]]) -> Mo
 
 
 def tasks(model: str, kind: Kind, longest: int | None) -> Iterator[Task]:
-    """Yield what is stored of a kind of layers: frequencies, attention factor, rotations near the ends and where scaling begins.
+    """Yield what is stored of a kind of layers: what turns its heads, and what multiplies its queries."""
+    whose, called = (model, slug(model)) if kind.name == WHOLE else (f"{kind.name} in {model}", slug(f"{model} {kind.name}"))
+    if kind.rotation is not None:
+        yield from _of_rotation(kind.rotation, called, whose, longest)
+    if kind.temperature is not None:
+        yield _of_temperature(kind.temperature, called, whose, longest)
+
+
+def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | None) -> Iterator[Task]:
+    """Yield frequencies, attention factor, rotations near the ends and where scaling begins.
 
     Where frequencies follow the length of the sequence, there are those of the original length, of one token more, and of the longest
     one; nothing is stored where they follow lists besides.
     """
-    rotation = kind.rotation
-    if rotation is None or rotation.operation is None or rotation.factors is not None:
+    if rotation.operation is None or rotation.factors is not None:
         return
-    whose, called = (model, slug(model)) if kind.name == WHOLE else (f"{kind.name} in {model}", slug(f"{model} {kind.name}"))
     if "length" in operations()[rotation.operation].parameters:
         yield from _by_length(rotation, called, whose, longest)
         return
@@ -121,6 +128,17 @@ def _by_length(rotation: Rotation, called: str, whose: str, longest: int | None)
             exposes = f"a base that isn't that of {whose} in sequences of {length} tokens"
             yield from _task(part, f"frequencies/{called}-{name}", exposes)
             yield from _task(part, f"rotate/{called}-{name}", exposes, [1, length - 1])
+
+
+def _of_temperature(temperature: Temperature, called: str, whose: str, longest: int | None) -> Task:
+    """Return the case of what multiplies queries: at both sides of the first steps, and at the last position."""
+    operation, p = operations()[temperature.operation], temperature.parameters
+    ends = [each * p["floor_scale"] - p["shift"] for each in (1, 2)] if "floor_scale" in p else [p["original_length"]]
+    near = {0, *(end + apart for end in ends for apart in (-1, 0)), *([] if longest is None else [longest - 1])}
+    positions = sorted(position for position in near if 0 <= position < (longest or position + 1))
+    name = f"{operation.name.partition('.')[2]}/{called}"
+    exposes = f"steps, a slope or a length that are not those of {whose}"
+    return task(f"{operation.name.partition('.')[0]}.{name}", operation, Case(name, exposes=exposes, positions=positions, **p))
 
 
 def _of_softmax(rotation: Rotation, called: str, whose: str) -> Iterator[Task]:

@@ -1,0 +1,63 @@
+"""Configurations of released models for images and videos say where their tokens stand, and nothing is wrong with them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from refimpl.configuration import read
+
+SIZES = {"hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4, "max_position_embeddings": 65_536}
+QWEN2 = {**SIZES, "rope_theta": 1e6, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}}
+QWEN3 = {**SIZES, "rope_theta": 5e6, "rope_scaling": {"rope_type": "default", "mrope_interleaved": True, "mrope_section": [24, 20, 20]}}
+GLM = {**SIZES, "rope_theta": 1e4, "partial_rotary_factor": 0.5, "rope_scaling": {"type": "default", "mrope_section": [8, 12, 12]}}
+ERNIE = {**SIZES, "rope_parameters": {"rope_type": "default", "rope_theta": 5e5, "mrope_section": [22, 22, 20]}}
+TOKENS = {"image_token_id": 151_655, "video_token_id": 151_656}
+ENDS = {"vision_start_token_id": 151_652, "vision_end_token_id": 151_653, "vision_token_id": 151_654}
+BY_INDEX = {"image_token_index": 151_655, "video_token_index": 151_656, "audio_token_index": 151_646}
+MERGED = {"patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}
+SOUND = {"position_id_per_seconds": 25, "seconds_per_chunk": 2}
+OMNI: dict[str, Any] = {
+    "thinker_config": {**SOUND, **BY_INDEX, "text_config": QWEN2, "vision_config": {"patch_size": 14, "spatial_merge_size": 2}},
+    "talker_config": {**SOUND, "spatial_merge_size": 2},
+}
+OMNI_3 = {"position_id_per_seconds": 13, "seconds_per_chunk": 2, **TOKENS, "text_config": QWEN3, "vision_config": MERGED}
+
+
+@pytest.mark.parametrize(
+    ("model_type", "configuration", "says"),
+    [
+        ("qwen2_vl", {**QWEN2, **TOKENS, **ENDS, "vision_config": {**MERGED, "spatial_patch_size": 14}}, {}),
+        ("qwen2_5_vl", {**QWEN2, **TOKENS, **ENDS, "vision_config": {**MERGED, "tokens_per_second": 2}}, {"tokens_per_second": 2}),
+        ("qwen3_vl", {**TOKENS, "text_config": QWEN3, "vision_config": {**MERGED, "patch_size": 16}}, {}),
+        ("glm4v", {**TOKENS, "text_config": GLM, "vision_config": MERGED}, {}),
+        ("glm4v_moe", {**TOKENS, "text_config": GLM, "vision_config": MERGED}, {}),
+        (
+            "ernie4_5_vl_moe",
+            {**TOKENS, "text_config": ERNIE, "vision_config": {**MERGED, "temporal_merge_size": 2}},
+            {"temporal_merge_size": 2},
+        ),
+        ("qwen2_5_omni", OMNI, {"position_id_per_seconds": 25, "seconds_per_chunk": 2}),
+        ("qwen3_omni_moe", {"thinker_config": OMNI_3}, {"position_id_per_seconds": 13}),
+    ],
+)
+def test_what_a_released_model_says_of_images_is_told_and_nothing_is_wrong(
+    model_type: str, configuration: Mapping[str, Any], says: Mapping[str, int]
+) -> None:
+    reading = read({"model_type": model_type, **configuration})
+    decided = {each.key.rpartition(".")[2]: each.value for kind in reading.kinds for each in kind.decisions}
+    assert [each.text for each in reading.every_finding] == []
+    assert {"spatial_merge_size": 2, **says}.items() <= decided.items()
+
+
+@pytest.mark.parametrize("given", [{}, {"vision_config": None}, {"vision_config": {}}])
+def test_what_code_takes_where_no_encoder_says_it_is_told_as_assumed(given: Mapping[str, Any]) -> None:
+    (kind,) = read({"model_type": "qwen2_5_vl", **QWEN2, **given}).kinds
+    assumed = {each.key: each.value for each in kind.decisions if each.assumed}
+    assert assumed["vision_config.spatial_merge_size"] == 2
+    assert assumed["vision_config.tokens_per_second"] == 4
+
+
+def test_nothing_is_assumed_of_images_in_a_model_of_text_alone() -> None:
+    (kind,) = read({"model_type": "qwen3_vl_text", **QWEN3}).kinds
+    assert not any("vision_config" in each.key for each in kind.decisions)
