@@ -254,6 +254,7 @@ class _Run:
                 yield case.blamed
             yield from vector_checks.advisories(case.checked)
             yield from vector_checks.state(case.task, self._left(case))
+            yield from vector_checks.memory(case.task, self.session.piled(case.task.descriptor.index, case.task.dtype))
             yield from manner_checks.aliases(case.task, case.checked)
             yield from self._afterwards(case)
             if case.broken is not None:
