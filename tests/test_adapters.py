@@ -12,7 +12,7 @@ from conformance.isolate.session import Session
 from conformance.isolate.targets import BUNDLED, LibraryMissing
 from conformance.judge.judge import Judgement, compare, exact_in
 from conformance.spec.vectors import Vector, load
-from refimpl.schemes import operations
+from refimpl.schemes import mrope, operations
 
 VECTORS = [vector for vector in load() if vector.error is None]
 OFFERED = {
@@ -121,6 +121,16 @@ def test_transformers_begins_text_after_a_long_video_among_its_frames() -> None:
 
     assert places[8:12] == [[100, row, column] for row in range(2) for column in range(2)]
     assert places[12:] == [[2, 2, 2], [101, 101, 101]]
+
+
+def test_transformers_begins_text_after_the_video_of_the_public_report_at_31() -> None:
+    """15 tokens of text, then 84 steps of 12 rows and 16 columns, 4 positions apart: text begins at 348 (docs/findings.md)."""
+    torch, models = (pytest.importorskip(name) for name in ("torch", "conformance.adapters.transformers_mrope_positions"))
+    clip = {"text": (15,), "times": (84,), "heights": (12,), "widths": (16,), "tokens_per_second": 2, "seconds": 2.0}
+    last = 15 + 84 * 12 * 16
+
+    assert models.by_qwen2_5_vl(torch.arange(last + 1), **clip)[last].tolist() == [31, 31, 31]
+    assert mrope.positions(np.arange(last + 1), **clip)[last].tolist() == [348, 348, 348]
 
 
 def turned_by_equinox(session: Session, base: float) -> np.ndarray:

@@ -25,6 +25,9 @@ from conformance.calls.outcomes import (
     Result,
     Unsupported,
 )
+from conformance.calls.status import Status
+from conformance.commands import exits
+from conformance.commands.posenc import posenc
 from conformance.run.sharding import Shard
 from conformance.spec import vectors
 from conformance.spec.vectors import load
@@ -186,6 +189,46 @@ def test_help_names_every_command_and_every_exit_status(capsys: pytest.CaptureFi
     assert status == 0
     for word in ("check", "list", "show", "doctor", "init", "vectors", "bench", "0 conforms", "130"):
         assert word in out
+
+
+@pytest.mark.parametrize("name", dict(exits.commands(posenc)))
+def test_the_help_of_a_command_and_the_page_have_its_exit_statuses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    own, every = exits.EXITS[name], {**exits.EVERY, **exits.EXITS[name]}
+    rows = [f"| {status.value} | " for status in every] if name == "check" else [f"| `{name}` | {exits.told(own)} |"]
+
+    assert cli.main([*name.split(), "--help"]) == 0
+    assert f"Exit status: {exits.told(every)}." in " ".join(capsys.readouterr().out.split())
+    assert [row for row in rows if f"\n{row}" not in page] == []
+
+
+@pytest.mark.parametrize("name", dict(exits.commands(posenc)))
+def test_every_command_takes_an_unknown_option_for_wrong_usage(name: str) -> None:
+    assert cli.main([*name.split(), "--no-such-option"]) == Status.WRONG_USAGE
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [
+        ("list", 0),
+        ("show alibi", 0),
+        ("show nothing", 2),
+        ("init nothing/else", 2),
+        ("protocol replay nothing", 2),
+        ("report diff nothing nothing", 2),
+        ("vectors verify", 0),
+        ("identify nothing.py:nothing", 2),
+        ("precision nothing", 2),
+        ("compare nothing", 2),
+        ("explain tests/configurations/nothing.json", 2),
+    ],
+)
+def test_a_command_exits_with_one_of_its_statuses(command: str, status: int) -> None:
+    words = command.split()
+    name = " ".join(words[:2]) if " ".join(words[:2]) in exits.EXITS else words[0]
+
+    assert cli.main(words) == status
+    assert status in {**exits.EVERY, **exits.EXITS[name]}
 
 
 def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,29 @@ def test_wrong_code_that_returns_the_axis_of_places_first_is_told_so_beside_its_
     assert 'code that has its axis first declares axes="axis batch token"' in "; ".join(diagnosis.description)
 
 
+PASTED = {"neighbours": ("interleaved", "repeated"), "halves": ("half", "tiled")}
+
+
+@pytest.mark.parametrize(("name", "other"), [("neighbours", "halves"), ("halves", "neighbours")])
+def test_right_code_whose_layout_and_tables_are_both_declared_wrongly_is_told_both(name: str, other: str, tmp_path: Path) -> None:
+    right, pasted = ({"layout": layout, "tables": tables} for layout, tables in (PASTED[name], PASTED[other]))
+    every: dict[str, object] = {"direction": "positive", "rows": "shared"}
+
+    diagnosis = told(checked(tmp_path, "rope.apply", f"code.{name}(*a, **k)", every | pasted))
+
+    assert f'declare tables="{right["tables"]}", layout="{right["layout"]}" in implements("rope.apply", ...)' in diagnosis.fix
+    assert checked(tmp_path, "rope.apply", f"code.{name}(*a, **k)", every | right).status == Status.CONFORMS
+
+
+def test_a_declared_end_that_lies_one_too_far_is_told_the_true_one(tmp_path: Path) -> None:
+    declared: dict[str, object] = {"layout": "half", "direction": "positive", "rows": "shared", "lowest": 0, "highest": 512}
+
+    diagnosis = told(checked(tmp_path, "rope.rotate", "code.rows_of_a_table(*a, **k)", declared))
+
+    assert diagnosis.mutants == ("rope.rotate/highest=511",)
+    assert "takes positions up to 511, and raises beyond" in diagnosis.does
+
+
 def test_code_of_text_alone_is_told_which_axes_positions_have(tmp_path: Path) -> None:
     declared: dict[str, object] = {"layout": "half", "direction": "positive", "order": "contiguous", "rows": "shared"}
 

@@ -482,6 +482,21 @@ def test_code_that_no_call_gets_past_for_arrays_of_another_library_is_told_which
     assert fault.message.endswith(f'; if it takes arrays of {library}, declare Adapter(..., framework="{library}")')
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "AssertionError: Torch not compiled with CUDA enabled (__init__.py:522 in _lazy_init)",
+        "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+        "RuntimeError: Found no NVIDIA driver on your system.",
+    ],
+)
+def test_code_for_another_device_is_told_where_its_arrays_are(message: str) -> None:
+    fault = unanswered([Errored(message), Errored(message)])
+
+    assert fault is not None
+    assert fault.message.endswith("; it gets arrays on the device that Adapter(..., device=...) declares, else on the CPU")
+
+
 def test_a_name_that_is_not_defined_is_told_without_what_an_adapter_declares(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"NameError: name 'position' is not defined \(mine.py:5 in f\)$"):
         judged(tmp_path, f"def f(x, positions, base): return by_position(x, position, base)\n{TURNS}")

@@ -305,3 +305,40 @@ def test_a_directory_is_refused_as_one_with_the_files_that_it_has(tmp_path: Path
         (tmp_path / f"m{index}.py").touch()
     with pytest.raises(TargetError, match=r"which has m0.py, m1.py, m2.py, m3.py, m4.py and 2 more$"):
         targets.load(str(tmp_path))
+
+
+def test_an_operation_that_the_class_offers_is_told_to_make_an_adapter_first(tmp_path: Path) -> None:
+    source = "@Adapter.implements('rope.rotate')\ndef rotate(x, positions, **_): pass\n"
+
+    assert refusal(written(tmp_path, source)).endswith(
+        "(line 2): make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)"
+    )
+
+
+def test_a_framework_that_is_a_module_is_told_to_be_text(tmp_path: Path) -> None:
+    source = "import numpy\nadapter = Adapter('mine', framework=numpy)\n"
+
+    assert refusal(written(tmp_path, source)).endswith("got the module numpy: write its name as text")
+
+
+def test_an_adapter_that_only_a_program_makes_is_told_so(tmp_path: Path) -> None:
+    source = "if __name__ == '__main__':\n    adapter = Adapter('mine')\n"
+
+    assert "got none: what stands below `if __name__ == ...` isn't run when the file is imported; " in refusal(written(tmp_path, source))
+    assert "isn't run" not in refusal(written(tmp_path, "def f(): pass\nif __name__ == '__main__':\n    f()\n"))
+
+
+def test_a_relative_import_is_told_to_be_a_plain_one(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, "from .model import rotate\n")).endswith("write the module's name without a dot")
+
+
+def test_a_function_that_was_called_is_told_to_be_passed_itself(tmp_path: Path) -> None:
+    source = "adapter = Adapter('mine')\nadapter.implements('rope.rotate', abs(-1))\n"
+
+    assert refusal(written(tmp_path, source)).endswith("got 1: pass the function itself, not what a call of it returns")
+
+
+def test_a_value_by_another_name_is_told_those_of_its_own_parameter_alone(tmp_path: Path) -> None:
+    message = refusal(offering(tmp_path, "'rope.permute', conversion='neox'"))
+
+    assert message.endswith("(interleaved_to_half is NEOX's: `posenc show rope.permute`)")

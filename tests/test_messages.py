@@ -58,6 +58,7 @@ def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
         (("check", "numpy", "--profil", "float32"), "--profil"),
         (("check",), "TARGET"),
         (("chek", "numpy"), "did you mean check?"),
+        (("my_rope.py",), "did you mean check my_rope.py?"),
         (("show", "rope.rotte"), "did you mean rope.rotate?"),
         (("init", "not-a-name"), "name must be a Python name"),
         (("init", "mine", "--operation", "t5.bukket"), "did you mean t5.bucket?"),

@@ -1,16 +1,21 @@
 """The pages of known mistakes: written anew they are what is there, nothing is left out, and every link leads somewhere."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from conformance.mutants.catalogue import KNOWN, load
+from conformance.checks.evidence.known import answer
+from conformance.mutants.catalogue import KNOWN
+from conformance.mutants.catalogue import load as reports
+from conformance.spec.mutant import Mutant
+from conformance.spec.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 from tools.mistakes import __main__ as program
 from tools.mistakes.__main__ import DOCS, main, pages, stale
-from tools.mistakes.known import mistakes, slug
+from tools.mistakes.known import REPORTED, Mistake, mistakes, slug
 from tools.mistakes.topics import matches, sorted_by_topic, symptoms, topics
 
 EVERY = [mistake for scheme in SCHEMES for mistake in mistakes(scheme)]
@@ -53,6 +58,59 @@ def test_every_symptom_s_pattern_names_a_mistake(pattern: str) -> None:
     assert any(matches(mistake, [pattern]) for mistake in EVERY)
 
 
+def test_where_a_mistake_comes_from_can_be_looked_up() -> None:
+    """Threads that are spoken of are linked, and so is the mistake of the scheme that it was reported for."""
+    told = [mistake for mistake in EVERY if not mistake.threads]
+
+    assert [mistake.address for mistake in told if any("thread" in origin for origin in mistake.origins)] == []
+    assert [mistake.address for mistake in told if mistake.elsewhere is None and any(map(REPORTED.match, mistake.origins))] == []
+
+
+def held_by(sees: str) -> list[Mistake]:
+    (seen,) = (symptom for symptom in symptoms() if symptom.sees.startswith(sees))
+    return [mistake for mistake in EVERY if matches(mistake, seen.patterns)]
+
+
+def values(known: Mutant, vector: Vector) -> Mapping[str, np.ndarray]:
+    with np.errstate(all="ignore"):
+        return answer(known.operation, known.function, vector.inputs, vector.parameters) or {}
+
+
+def answers(mistake: Mistake, ending: str = "") -> Iterator[tuple[Vector, Mapping[str, np.ndarray]]]:
+    """Yield what a mistake answers to the stored cases of its operations."""
+    for known in mistake.shown:
+        if isinstance(known, Mutant) and known.operation.endswith(ending):
+            yield from ((vector, values(known, vector)) for vector in load({known.operation}) if vector.error is None)
+
+
+@pytest.mark.parametrize("mistake", held_by("inf or nan"), ids=lambda mistake: mistake.address)
+def test_what_may_be_inf_or_nan_is_so_in_some_stored_case(mistake: Mistake) -> None:
+    assert any(
+        np.any(~np.isfinite(result) & np.isfinite(vector.expected[name]))
+        for vector, results in answers(mistake)
+        for name, result in results.items()
+        if vector.expected is not None and result.shape == vector.expected[name].shape
+    )
+
+
+@pytest.mark.parametrize("mistake", held_by("The norm of"), ids=lambda mistake: mistake.address)
+def test_what_may_change_the_norm_changes_it_in_some_stored_case(mistake: Mistake) -> None:
+    norms = (
+        (np.linalg.norm(results["result"], axis=-1), np.linalg.norm(vector.expected["result"], axis=-1))
+        for vector, results in answers(mistake, ".rotate")
+        if vector.expected is not None and results
+    )
+
+    assert any(np.any(np.abs(got - right) > 0.01 * right) for got, right in norms)
+
+
+def test_a_rotation_with_its_tables_swapped_keeps_the_norm() -> None:
+    (swapped,) = (mistake for mistake in EVERY if mistake.address == "rope.md#sine-and-cosine-swapped")
+
+    for vector, results in answers(swapped, ".rotate"):
+        np.testing.assert_allclose(np.linalg.norm(results["result"]), np.linalg.norm(vector.inputs["x"]), rtol=1e-12)
+
+
 def test_every_link_between_the_documents_leads_to_a_heading(texts: Mapping[str, str]) -> None:
     for page, text in texts.items():
         for file, place in LINK.findall(text):
@@ -64,7 +122,7 @@ def test_every_link_between_the_documents_leads_to_a_heading(texts: Mapping[str,
 
 
 def test_every_report_is_listed(texts: Mapping[str, str]) -> None:
-    assert all(f"({entry.url})" in texts["mistakes/reports.md"] for entry in load())
+    assert all(f"({entry.url})" in texts["mistakes/reports.md"] for entry in reports())
 
 
 def test_a_page_that_was_edited_is_named(

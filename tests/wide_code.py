@@ -28,6 +28,18 @@ def of_a_model(x: Array, positions: Array, **_: Any) -> Array:
     return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(F32)
 
 
+def neighbours(x: Array, cos: Array, sin: Array, **_: Any) -> Array:
+    """Turn pairs (2j, 2j + 1) by tables that have every column twice in a row."""
+    turned = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return x * cos + turned * sin
+
+
+def halves(x: Array, cos: Array, sin: Array, **_: Any) -> Array:
+    """Turn pairs (j, j + d / 2) by tables that have all columns twice."""
+    one, two = np.split(x, 2, axis=-1)
+    return x * cos + np.concatenate([-two, one], axis=-1) * sin
+
+
 def one_offset(x: Array, positions: Array, **given: Any) -> Array:
     first = int(positions.flat[0])
     return plain.rotate(x, np.arange(first, first + x.shape[2]), **given)
@@ -46,6 +58,13 @@ def table(positions: Array, *, dim: int, **_: Any) -> Array:
     """Return rows of a table of 500 positions, as a module keeps it; negative ones are its last."""
     angles = np.arange(500)[:, None] * np.exp(np.arange(0, dim, 2) * (-np.log(10000.0) / dim))
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(500, dim).astype(F32)[positions.astype(int)]
+
+
+def rows_of_a_table(x: Array, positions: Array, *, base: float, **_: Any) -> Array:
+    """Rotate by the rows of a table of 512 positions."""
+    cos, sin = (rows[positions] for rows in plain.tables(np.arange(512), x.shape[-1], base))
+    one, two = np.split(x, 2, axis=-1)
+    return np.concatenate([one * cos - two * sin, two * cos + one * sin], axis=-1).astype(F32)
 
 
 def cached(q: Array, k: Array, v: Array, m: Array, n: Array, **_: Any) -> Array:

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, TypeVar
 
 from conformance.calls import form as forms
@@ -148,7 +149,7 @@ class Adapter:
         sides = _sides(form, takes, operation, restrictions.get("axes"))
 
         def connect(function: Function) -> Function:
-            _callable("function", function)
+            _callable("function", function, ": pass the function itself, not what a call of it returns")
             self.implementations.extend(
                 Implementation(
                     label=f"{label or self.name}{form.judged}",
@@ -183,7 +184,8 @@ def _one_of(thing: str, value: str, known: Collection[str]) -> None:
     if not isinstance(value, str) or value not in known:
         word = "" if isinstance(value, int) else str(value)  # of one with thousands of digits there is no text
         close = near_miss(DTYPES.get(word, word), known)
-        message = f"{thing} must be one of {', '.join(known)}, got {shown(value)}{close}"
+        got = f"the module {value.__name__}: write its name as text" if isinstance(value, ModuleType) else shown(value)
+        message = f"{thing} must be one of {', '.join(known)}, got {got}{close}"
         raise AdapterError(message)
 
 
@@ -200,9 +202,9 @@ def _flags(**flags: object) -> None:
             raise AdapterError(message)
 
 
-def _callable(thing: str, value: object) -> None:
+def _callable(thing: str, value: object, hint: str = "") -> None:
     if not callable(value):
-        message = f"{thing} must be callable, got {shown(value)}"
+        message = f"{thing} must be callable, got {shown(value)}{hint}"
         raise AdapterError(message)
 
 

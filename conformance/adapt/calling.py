@@ -171,7 +171,8 @@ class Calling:
     def _tell_sequences(self, name: str, value: np.ndarray, sizes: Mapping[str, int]) -> None:
         """Refuse biases of several sequences where one is asked for, and those that lie in one axis with the heads, undeclared."""
         heads, batch, lying = sizes["head"], sizes.get("batch", 1), math.prod(value.shape[:-2])
-        if "batch" not in sizes and lying > heads > 0 == lying % heads:
+        of_pairs = value.shape[-1] == sizes["key"] and value.shape[-2] in (1, sizes["query"])
+        if "batch" not in sizes and of_pairs and lying > heads > 0 == lying % heads:
             got = f"{lying // heads} in shape {value.shape}"
             message = f"{name} must be that of one sequence where positions are one row, got {got}: return one"
             raise MisfitError(message)

@@ -138,6 +138,8 @@ CONVICTIONS = (Failed, Errored, *FATAL)
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
 UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError):|broadcast|shape|dimension")
+#: What they say of arrays on another device than those that they meet, or on one that isn't there.
+DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
 #: What they say of code that can't run whatever it is given.
 UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
@@ -148,7 +150,7 @@ FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' ob
 def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
     """Return why nothing can be judged, where no call gave a result, and all say that code doesn't fit together; else ``None``."""
     came = [outcome for outcome in outcomes if isinstance(outcome, (Passed, Waived, HarnessError, *CONVICTIONS))]
-    raised = [outcome for outcome in came if isinstance(outcome, Errored) and UNFIT.search(outcome.message)]
+    raised = [outcome for outcome in came if isinstance(outcome, Errored) and _is_unfit(outcome.message)]
     faults = [outcome for outcome in came if is_fault(outcome)]
     if not came or len(raised) + len(faults) < len(came):
         return None
@@ -158,8 +160,14 @@ def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
     return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{hint}")
 
 
+def _is_unfit(message: str) -> bool:
+    return bool(UNFIT.search(message) or DEVICE.search(message))
+
+
 def _for_others(message: str) -> str:
-    """Return what to declare where code names arrays that it is given as none of its own; nothing where it doesn't."""
+    """Return what to declare where code names arrays, or a device, that it is given as none of its own; nothing where it doesn't."""
+    if DEVICE.search(message):
+        return "it gets arrays on the device that Adapter(..., device=...) declares, else on the CPU"
     library = "jax" if "Tensor" in message and "jax" in message else "numpy"
     return f'if it takes arrays of {library}, declare Adapter(..., framework="{library}")' if FOREIGN.search(message) else ""
 

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, with the frequencies.")
 @click.pass_context
 def explain(context: click.Context, path: Path, *, layer: int | None, length: int | None, as_json: bool) -> None:
-    """Say what CONFIG.json, a model's published configuration, does to positions: in each kind of layers, and why.
-
-    Exit status: 0 all is said; 1 the configuration has errors or warnings; 2 it can't be read; 5 it has what posenc has no operation for.
-    """
+    """Say what CONFIG.json, a model's published configuration, does to positions: in each kind of layers, and why."""
     import numpy as np
 
     from refimpl.configuration import read, words

@@ -44,11 +44,7 @@ def identify(
     as_json: bool,
     limits: Limits,
 ) -> None:
-    """Say what an undeclared function is, from its values: FILE.py:NAME, MODULE:NAME, or every implementation of an adapter.
-
-    Exit status: 0 if every function is an operation that posenc knows and answers every call the same each time, 1 if not,
-    if an adapter declares it to be something else, or if the check of the adapter that is printed finds the function wrong.
-    """
+    """Say what an undeclared function is, from its values: FILE.py:NAME, MODULE:NAME, or every implementation of an adapter."""
     from conformance.calls.status import Status
     from conformance.identify import identify as identified
 

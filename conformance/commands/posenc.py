@@ -8,6 +8,7 @@ import click
 
 from conformance.calls.limits import Limits
 from conformance.calls.status import Status
+from conformance.commands import exits
 from conformance.commands.check import check
 from conformance.commands.explain import explain
 from conformance.commands.identify import identify
@@ -28,7 +29,8 @@ class Commands(click.Group):
         from conformance.adapt.adapter import near_miss
 
         if args and args[0] not in self.commands and not args[0].startswith("-"):
-            message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{near_miss(args[0], self.commands)}"
+            close = f" (did you mean check {args[0]}?)" if args[0].endswith(".py") else near_miss(args[0], self.commands)
+            message = f"command must be one of {', '.join(self.commands)}, got {args[0]!r}{close}"
             raise click.UsageError(message)
         return super().resolve_command(context, args)
 
@@ -36,11 +38,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="posenc", message="%(prog)s %(version)s")
 def posenc() -> None:
-    """Judge an implementation of a positional encoding: right or wrong, which known mistake, how precise.
-
-    Exit status: 0 conforms, 1 does not, 2 wrong usage, 3 the harness itself failed, 4 nothing ran, 5 not enough evidence for a verdict,
-    130 interrupted.
-    """
+    """Judge an implementation of a positional encoding: right or wrong, which known mistake, how precise."""
 
 
 @posenc.command(name="list")
@@ -189,7 +187,7 @@ def render(record: Path, name: str, output: Path | None) -> None:
 @click.argument("new", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.pass_context
 def diff(context: click.Context, old: Path, new: Path) -> None:
-    """Say what changed from OLD to NEW; exit status 1 if something fails that didn't."""
+    """Say what changed from OLD to NEW."""
     from conformance.reports import changes, lines
 
     found = changes.between(lines.read(old), lines.read(new))
@@ -269,3 +267,4 @@ posenc.add_command(check)
 posenc.add_command(explain)
 posenc.add_command(identify)
 posenc.add_command(precision)
+exits.add(posenc)

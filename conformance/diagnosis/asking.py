@@ -109,7 +109,12 @@ class Asking:
 
     def _as_taken(self, call: Arguments, way: Way) -> Mapping[str, np.ndarray]:
         arrays = call.arrays if way is SQUARE else way.given(self.operation, call.arrays)
-        return self.subject.call(list(arrays.values()), call.parameters).values
+        return self.subject.call(list(arrays.values()), self._as_declared(call.parameters)).values
+
+    def _as_declared(self, parameters: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the parameters that code takes: another convention than the one it declares is judged, and never asked for."""
+        declared = self.task.descriptor.restrictions
+        return {**parameters, **{name: value for name, value in declared.items() if isinstance(value, str | bool)}}
 
     def _declaring(self, declaration: Declaration) -> Task:
         """Return the task as it were under a declaration."""
@@ -125,7 +130,8 @@ class Asking:
 
             def once(given: Sequence[np.ndarray]) -> Mapping[str, np.ndarray]:
                 named = dict(zip(self.operation.arrays, given, strict=True))
-                replies.append(self.subject.call(list(declaration.way.given(self.operation, named).values()), parameters))
+                given_so = list(declaration.way.given(self.operation, named).values())
+                replies.append(self.subject.call(given_so, self._as_declared(parameters)))
                 return declaration.way.back(self.operation, named, replies[-1].values)
 
             try:

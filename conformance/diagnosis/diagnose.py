@@ -5,6 +5,7 @@ then a number that is wrong, then both under a convention that wasn't declared, 
 rounds in which something fits.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -25,8 +26,8 @@ from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
 from conformance.diagnosis.seen import Observation, Seen, seen
 from conformance.diagnosis.separating import separating, splitting
-from conformance.diagnosis.taken import taken
-from conformance.diagnosis.undeclared import Raised, joined, undeclared
+from conformance.diagnosis.taken import last, taken
+from conformance.diagnosis.undeclared import Raised, joined, placed, undeclared
 from conformance.mutants import for_operation
 from conformance.spec.vectors import Vector
 
@@ -35,6 +36,8 @@ from conformance.spec.vectors import Vector
 HANDFUL = 5
 #: So many cases must show two mistakes: of thousands of pairs, one fits fewer by chance.
 ENOUGH = 4
+#: The name of the diagnosis that code takes positions up to one of those that were asked for.
+HIGHEST = re.compile(r"[\w.]+/highest=\d+")
 #: How well something fits, and what.
 Fit = tuple[Grade, Candidate]
 
@@ -99,6 +102,8 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
 
 def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | None:
     found = _of_checks(checked)
+    if subject is not None and found is not None and HIGHEST.fullmatch(found.name):
+        return _to_its_end(found, checked, subject)
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found
     if found is None or not found.named:
@@ -107,6 +112,17 @@ def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | N
     if declared is None:
         return found
     return replace(found, fix=f"{found.fix}; or, where it is meant so, {declared.fix}")
+
+
+def _to_its_end(found: Diagnosis, checked: Sequence[Checked], subject: Subject) -> Diagnosis:
+    """Return the declaration of the highest position with the last one that code takes: few calls end just there."""
+    task = checked[0].task
+    end = last(Asking(subject, task), checked)
+    return found if end is None else placed(task.operation, "highest", end, _raised(checked))
+
+
+def _raised(checked: Sequence[Checked]) -> list[Raised]:
+    return [(one.vector, one.judgement.outcome.message) for one in checked if isinstance(one.judgement.outcome, Errored)]
 
 
 def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
@@ -161,7 +177,7 @@ def _denies(one: Checked, given: Mapping[str, np.ndarray]) -> bool:
 
 def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:
     """Return what the answers to some vectors show, and which of all that was asked gave none."""
-    raised = [(one.vector, one.judgement.outcome.message) for one in asked if isinstance(one.judgement.outcome, Errored)]
+    raised = _raised(asked)
     answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
     task, masked = asked[0].task, asked[0].task.descriptor.takes.masked
     observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype, masked) for one in told if one.reply is not None]

@@ -34,17 +34,32 @@ POSITIONS: tuple[Positions, ...] = ("any", "whole", "consecutive", "from_zero")
 
 def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     """Return the declaration inside of which code is right, where much of what is declared goes wrong, or nothing."""
-    asked = [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
+    asked = _made(checked)
     if len(asked) < ASKED or sum(one.failed for one in asked) < SHARE * len(asked):
         return None
-    usual, of_models = _narrowest(asking, asked), _of_models(asking, asked)
-    narrow = chain(islice(usual, COMBINATIONS), islice(of_models, COMBINATIONS))
+    every = (_narrowest(asking, asked), _of_models(asking, asked), _otherwise(asking, asked))
+    narrow = chain.from_iterable(islice(some, COMBINATIONS) for some in every)
     found = next((each for each in narrow if asking.right(each, TRIED)), None)
     if found is None:
         return None
     wide = _to_its_end(asking, _widened(asking, found), asked)
     holds = asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
     return _told(asking, wide) if holds else None
+
+
+def last(asking: Asking, checked: Sequence[Checked]) -> int | None:
+    """Return the last position that code takes, where it raises beyond; nothing where it is declared, or nothing raises."""
+    made = _made(checked)
+    answered = _last(made)
+    if answered is None:
+        return None
+    takes = replace(asking.task.descriptor.takes, highest=answered)
+    return _to_its_end(asking, Declaration({}, takes), made).takes.highest
+
+
+def _made(checked: Sequence[Checked]) -> list[Checked]:
+    """Return the checks whose calls were made."""
+    return [one for one in checked if one.failed or isinstance(one.judgement.outcome, Passed)]
 
 
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
@@ -62,6 +77,15 @@ def _of_models(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declarati
         if not parameter.required and not _conventions(parameter):
             plain = [one for one in narrowest if one.way == narrowest[0].way and one.takes == narrowest[0].takes]
             yield from (replace(one, values={**one.values, name: value}) for value in candidates(parameter, ..., VALUES) for one in plain)
+
+
+def _otherwise(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
+    """Yield the narrowest declarations of code that takes its arrays in another way, and has another convention than it declares."""
+    declared = asking.task.descriptor.restrictions
+    chosen = {name: _conventions(parameter) for name, parameter in asking.operation.parameters.items() if name in declared}
+    others = [{name: value} for name, every in chosen.items() if declared[name] in every for value in every if value != declared[name]]
+    ways_taken = (one for one in islice(_narrowest(asking, checked), COMBINATIONS) if one.way is not AS_DECLARED)
+    yield from (replace(one, values={**one.values, **other}) for one in ways_taken for other in others)
 
 
 def _values(asking: Asking, parameter: Parameter, checked: Sequence[Checked]) -> Iterator[Any]:
@@ -174,10 +198,15 @@ def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
     if not said and found.way is AS_DECLARED:
         return None
     every = ", ".join(filter(None, (found.way.declared, *said)))
-    add = f"add {every} to implements({shown(operation)}, ...){', or take what else is asked for' if said else ''}" if every else ""
-    inside = f"is right {'inside a narrower declaration' if said else 'so'}, where {TOLD} drawn calls pass"
+    otherwise = bool(found.values.keys() & asking.task.descriptor.restrictions.keys())
+    besides = f"add {every} to implements({shown(operation)}, ...){', or take what else is asked for' if said else ''}"
+    instead = f"declare {every} in implements({shown(operation)}, ...) in place of what it declares"
+    add = "" if not every else instead if otherwise else besides
+    kind = "another" if otherwise else "a narrower"
+    inside = f"is right {f'inside {kind} declaration' if said else 'so'}, where {TOLD} drawn calls pass"
+    name = "declared-otherwise" if otherwise else "declared-too-widely"
     return Diagnosis(
-        mutants=(f"{operation}/{'declared-too-widely' if said else found.way.name}",),
+        mutants=(f"{operation}/{name if said else found.way.name}",),
         does="; ".join(filter(None, (found.way.does, inside))),
         should="take what is asked for, or declare what it takes",
         fix="; ".join(filter(None, (found.way.write, add))),

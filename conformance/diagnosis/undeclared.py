@@ -73,10 +73,15 @@ def _outside(operation: str, answered: Sequence[Vector], raised: Sequence[Raised
     for name, value in telling(answered, [vector for vector, _ in raised]).items():
         if name == "lowest" and any(lowest(one) < 0 for one in wrong):
             return None
-        declared = f"{name}={written(value)}"
-        fix = f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for"
-        return _said(operation, {name: str(value)}, TAKEN[name].format(value), raised, fix)
+        return placed(operation, name, value, raised)
     return None
+
+
+def placed(operation: str, name: str, value: object, raised: Sequence[Raised]) -> Diagnosis:
+    """Return the declaration of positions: whole ones, the lowest or the highest."""
+    declared = f"{name}={written(value)}"
+    fix = f"declare {declared} in implements({shown(operation)}, {declared}), or take the positions that are asked for"
+    return _said(operation, {name: str(value)}, TAKEN[name].format(value), raised, fix)
 
 
 def _never(operation: str, answered: Sequence[Vector], raised: Sequence[Raised]) -> Diagnosis | None:

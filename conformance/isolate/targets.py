@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Mapping
@@ -22,8 +23,14 @@ from conformance.spec.declarations import operations, schemes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation, Parameter
 
-#: What Python says of an adapter that is called as a decorator, and what is meant.
-CALLED, MEANT = "'Adapter' object is not callable", "@adapter.implements('OPERATION', ...) says what a function offers"
+#: What to write instead, by what an exception says.
+MEANT = {
+    "'Adapter' object is not callable": "@adapter.implements('OPERATION', ...) says what a function offers",
+    "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
+    "attempted relative import with no known parent": "the file belongs to no package here: write the module's name without a dot",
+}
+#: What stands below is run where a file is a program, and not where it is imported.
+AS_PROGRAM = re.compile(r"^if __name__ *==", re.MULTILINE)
 #: Bundled adapters by name; a module must not be called like the library that it adapts.
 BUNDLED = {
     "numpy": "conformance.adapters.numpy_reference",
@@ -217,7 +224,7 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
 
 def _broken(target: str, error: BaseException) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == Path(target).resolve()]
-    hint = f": {MEANT}" if CALLED in str(error) else ""
+    hint = next((f": {meant}" for words, meant in MEANT.items() if words in str(error)), "")
     return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}{hint}"
 
 
@@ -241,7 +248,8 @@ def _only(target: str, module: ModuleType) -> Adapter:
         adapter.unjudged = tuple(name for each, name in found.items() if each != id(adapter))
         return adapter
     if not found:
-        hint = f"`posenc identify {target}:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"
+        unread = "what stands below `if __name__ == ...` isn't run when the file is imported; " if _is_program(target) else ""
+        hint = f"{unread}`posenc identify {target}:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"
         message = f"{target} must define adapter = Adapter(...), got none: {hint}"
         raise TargetError(message)
     if len(found) > 1:
@@ -249,6 +257,12 @@ def _only(target: str, module: ModuleType) -> Adapter:
         message = f"{target} must define one Adapter, or one named adapter, got {', '.join(names)}: take one as {target}:{names[0]}"
         raise TargetError(message)
     return _named(target, module, next(iter(found.values())))
+
+
+def _is_program(target: str) -> bool:
+    """Whether a part of a file is run only where it is a program, and makes an adapter."""
+    below = AS_PROGRAM.split(Path(target).read_text(encoding="utf-8", errors="replace"), maxsplit=1)[1:]
+    return any("Adapter(" in text for text in below)
 
 
 def _check(implementation: Implementation) -> None:
@@ -316,16 +330,17 @@ def _check_values(operation: Operation, parameter: Parameter, allowed: object) -
             parameter.check(value)
         except ValueError as error:
             word = value if isinstance(value, str) and parameter.choices else ""
-            hint = _convention(operation, word) or near_miss(word, parameter.choices)
+            hint = _convention(operation, parameter.name, word) or near_miss(word, parameter.choices)
             message = f"{operation.name}: {error}{hint}"
             raise TargetError(message) from error
 
 
-def _convention(operation: Operation, word: str) -> str:
-    """Return which values have a name in the words of the scheme, as half is GPT-NeoX's."""
+def _convention(operation: Operation, parameter: str, word: str) -> str:
+    """Return which values of a parameter have a name in the words of the scheme, as half is GPT-NeoX's."""
     plain = _letters(word)
-    told = schemes()[operation.name.partition(".")[0]].conventions if len(plain) > 2 else {}
-    words = {name.partition("=")[2]: [each for each in meaning.split() if plain in _letters(each)] for name, meaning in told.items()}
+    every = schemes()[operation.name.partition(".")[0]].conventions if len(plain) > 2 else {}
+    told = {name.partition("=")[2]: meaning for name, meaning in every.items() if name.startswith(f"{parameter}=")}
+    words = {value: [each for each in meaning.split() if plain in _letters(each)] for value, meaning in told.items()}
     found = [f"{value} is {named[0].strip('.,;:()`')}'s" for value, named in words.items() if named]
     return f" ({', '.join(found)}: `posenc show {operation.name}`)" if found else ""
 

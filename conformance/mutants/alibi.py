@@ -95,7 +95,7 @@ SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
     (
         Mistake(
             "next-power-of-two-cut",
-            does="cuts the slopes of the next power of two",
+            does="takes the first slopes of the next power of two",
             should="take the largest power of two c, then every second slope of 2 c",
             fix="concatenate s[1::2] and s[::2] before cutting",
             threads=("https://github.com/huggingface/transformers/pull/28380",),

@@ -148,7 +148,7 @@ EVERY: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
     (
         Mistake(
             "no-bias",
-            does="returns no bias at all, as decoding without a mask does",
+            does="returns no bias at all, as code does whose bias lies in a mask that decoding leaves out",
             should="add the bias at every step",
             fix="build the bias over the keys of the cache, not over the query's length, and add it on every path",
             origin="in the style of paths with a cache that lack it",
@@ -242,7 +242,7 @@ MET = (
             "multiplied-by-the-scale",
             does="multiplies the bias by sqrt(head_dim)",
             should="add the bias after the scale",
-            fix="where the kernel doesn't scale the bias, don't undo a scale",
+            fix="don't multiply the bias by sqrt(head_dim) for a kernel that doesn't divide it",
             origin="in the style of biases that are made for kernels that scale them",
         ),
         Pieces(met=lambda bias, q, _: bias * width(q)),
@@ -306,7 +306,7 @@ OF_WEIGHTS: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
             does="divides the distance by the number of keys",
             should="use the distance in tokens",
             fix="don't normalise",
-            origin="in the style of functional interpolation, which does",
+            origin="in the style of FIRE (functional interpolation), which does",
         ),
         Pieces(pair=lambda query, key: (query / key.shape[-1], key / key.shape[-1])).of,
     ),

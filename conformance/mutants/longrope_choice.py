@@ -58,7 +58,7 @@ CHOICE_MISTAKES: tuple[tuple[Mistake, Choice], ...] = (
     (
         Mistake(
             "switch-at-original-length",
-            does="switches at the original length",
+            does="uses the long factors at the original length already: one token early",
             should="switch beyond it",
             fix="compare with >",
             origin="in the style of a comparison that is off by one",

@@ -131,7 +131,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         Mistake(
             "stretch-below-two-ignored",
             does="treats a stretch below 2 as 1",
-            should="compare with 1",
+            should="take every stretch above 1 as it is",
             fix="compare with 1",
             origin="in the style of stretches cut to integers before they are compared",
         ),

@@ -160,7 +160,7 @@ OWN_MISTAKES: tuple[tuple[Mistake, Ladder], ...] = (
             fix="keep the lists in float32 when the model is cast",
             threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
             kind="precision",
-            origin="in the style of the thread: everything in the model's dtype",
+            origin="in the style of code that computes everything in the model's dtype",
         ),
         with_factors(to("bfloat16")),
     ),

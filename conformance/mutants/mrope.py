@@ -234,7 +234,7 @@ SPLIT_AS_ONE = Mistake(
 
 HALVES_OFF_TEXT = Mistake(
     "halves-off-text",
-    does="turns halves where the axes of a position differ, whatever the layout",
+    does="turns pairs half a head apart where the axes of a position differ, whatever the layout",
     should="turn the pairs of the layout, on images as on text",
     fix="pass the layout on to the kernel for positions with axes",
     threads=("https://github.com/vllm-project/vllm/issues/49290",),

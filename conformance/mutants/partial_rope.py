@@ -92,7 +92,7 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
     (
         Mistake(
             "width-reduced-twice",
-            does="takes the fraction of a width that is the fraction of the head already",
+            does="takes the fraction twice: of rotary_dim, which is that fraction of the head already",
             should="turn rotary_dim channels",
             fix="multiply head_dim by partial_rotary_factor, or read rotary_dim, not both",
             threads=("https://github.com/vllm-project/vllm/pull/30384",),
@@ -134,7 +134,7 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             "width-of-the-rest",
             does="turns as many channels as should rest",
             should="turn rotary_dim channels",
-            fix="exchange qk_nope_head_dim and qk_rope_head_dim",
+            fix="read rotary_dim from qk_rope_head_dim, not from qk_nope_head_dim",
             origin="in the style of heads that are split in two by the sizes of both parts",
         ),
         of_width(lambda head_dim, rotary_dim: head_dim - rotary_dim or head_dim),

@@ -103,7 +103,7 @@ PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, float], Array]], ...] = (
             fix="divide in float32, outside autocast",
             threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
             kind="precision",
-            origin="in the style of the thread: everything in the model's dtype",
+            origin="in the style of code that computes everything in the model's dtype",
         ),
         lambda positions, factor: to("bfloat16")(positions / factor),
     ),

@@ -48,7 +48,7 @@ MISTAKES: dict[str, tuple[Mistake, Change]] = {
                 does="counts positions from one",
                 should="count them from zero",
                 fix="don't add 1 to the positions",
-                origin="in the style of the off-by-one starts of the position threads",
+                origin="in the style of counts that start one off",
             ),
             lambda positions: positions + 1,
         ),

@@ -80,7 +80,7 @@ FREQUENCY_MISTAKES = (
             does="uses the exponent j / head_dim",
             should="use 2 j / head_dim",
             fix="divide j by head_dim / 2",
-            origin="in the style of the exponent mistakes of the sinusoidal threads",
+            origin="in the style of mistakes in the exponent that were reported for sinusoids",
         ),
         Rotary(spectrum=lambda d, base: base ** (-index(d) / d)),
     ),
@@ -247,7 +247,7 @@ TURN_MISTAKES = (
             does="adds where the rotation subtracts: (a cos + b sin, a sin + b cos)",
             should="return (a cos - b sin, a sin + b cos)",
             fix="negate the second half in rotate_half",
-            origin="in the style of the sign threads",
+            origin="in the style of signs that are lost",
         ),
         Rotary(turn=without_minus),
     ),
@@ -331,7 +331,7 @@ BASE_OFF = Mistake(
     does="uses base + 1",
     should="use the base that is given",
     fix="don't change the base",
-    origin="the smallest change of base that the suite must see",
+    origin="ours: the smallest change that a whole base can have",
 )
 BASE_HALF = Mistake(
     "bfloat16-base",
@@ -340,7 +340,7 @@ BASE_HALF = Mistake(
     fix="compute frequencies from a float32 or wider base",
     threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
     kind="precision",
-    origin="in the style of the thread: everything in the model's dtype",
+    origin="in the style of code that computes everything in the model's dtype",
 )
 
 

@@ -117,7 +117,7 @@ def half_spectra() -> Iterator[tuple[Mistake, Spectrum]]:
             fix="don't convert the base to the model's dtype",
             threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
             kind="precision",
-            origin="in the style of the thread: everything in the model's dtype",
+            origin="in the style of code that computes everything in the model's dtype",
         ),
         lambda head_dim, base: of_width(head_dim, head_dim, float(rounded(np.asarray(base), "float16"))),
     )

@@ -113,7 +113,7 @@ WAVE_MISTAKES: tuple[tuple[Mistake, Waves], ...] = (
             does="uses the exponent i / dim",
             should="use 2 i / dim",
             fix="divide by dim / 2",
-            origin="in the style of the exponent threads",
+            origin="in the style of mistakes in the exponent that were reported for other sinusoids",
         ),
         waves(spectrum=lambda dim, base, _: base ** (-index(dim) / dim)),
     ),

@@ -79,7 +79,7 @@ TERM_MISTAKES: tuple[tuple[Mistake, Callable[[Sides], Terms]], ...] = (
             "biases-exchanged",
             does="gives the content the position's bias and the distance the content's",
             should="let u meet the keys' content and v the distance",
-            fix="r_w_bias is u, r_r_bias is v",
+            fix="take r_w_bias for u and r_r_bias for v",
             origin=RENAMED,
         ),
         exchanged,
@@ -183,7 +183,7 @@ SCALE_MISTAKES: tuple[tuple[Mistake, Callable[[Terms, int, int], Array]], ...] =
      scaled_by(0.0)),
     (Mistake("scale-twice", does="divides by head_dim", should=SCALED, fix="scale in one place only", origin=SCALE_ORIGIN), scaled_by(1.0)),
     (Mistake("scale-of-the-model", does="divides by the root of the sinusoid's width", should=SCALED,
-             fix="the width is that of a head",
+             fix="take the width of a head",
              threads=("https://github.com/sooftware/conformer/pull/55", "https://github.com/openspeech-team/openspeech/pull/182")),
      scaled_by_model),
 )
@@ -219,7 +219,7 @@ SWAPPED_RESULTS = Mistake(
     "terms-exchanged",
     does="returns u k where q r belongs",
     should="return q k, q r, u k, v r in this order",
-    fix="terms (b) and (c) of section 3.3 in their order",
+    fix="return terms (b) and (c) of section 3.3 in their order",
     origin=RENAMED,
 )
 SCALED_RESULTS = Mistake(

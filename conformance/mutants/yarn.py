@@ -152,8 +152,8 @@ FREQUENCY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
         Mistake(
             "ramp-times-factor",
             does="multiplies the ramp by the factor",
-            should="multiply it by 1",
-            fix="write 1 as the extrapolation factor",
+            should="leave the ramp as it is",
+            fix="write 1 as the ramp's weight (ext_factor in llama.cpp), not the scaling factor",
             threads=("https://github.com/ikawrakow/ik_llama.cpp/pull/2003",),
         ),
         frequencies(blend=lambda plain, slowed, factor: mixed(plain, 1.0 - factor * (1.0 - slowed), factor)),

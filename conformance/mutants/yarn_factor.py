@@ -102,7 +102,7 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
     (
         Mistake(
             "mscale-unset-is-one",
-            does="takes an mscale that isn't set, or is 0, for 1 or 0 and divides all the same",
+            does="takes an mscale that isn't set for 1, an mscale_all_dim that isn't set for 0, and divides their growths all the same",
             should="use the default unless both are set and not 0",
             fix="test both for being set and not 0",
             origin="in the style of `mscale or 1` defaults",

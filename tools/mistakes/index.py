@@ -44,7 +44,7 @@ def index(reports: str = f"{FOLDER}/reports.md") -> str:
 
 def met(known: Iterable[Mistake]) -> dict[str, int]:
     """Return how many mistakes have a report on their own scheme, and how many one on another scheme only."""
-    told = Counter("own" if mistake.own_threads else "lent" for mistake in known if mistake.threads)
+    told = Counter("own" if mistake.own_threads else "lent" for mistake in known if mistake.threads or mistake.elsewhere)
     return {kind: told[kind] for kind in ("own", "lent")}
 
 
@@ -87,7 +87,7 @@ def _line(group: Sequence[Mistake]) -> str:
 def _said(mistake: Mistake) -> str:
     """Return what a mistake does, or what a convention is without who uses it."""
     convention = SCHEMES[mistake.scheme].conventions.get(mistake.slug, "")
-    return escaped(convention.partition(":")[0].rstrip(".") if convention else mistake.does[0])
+    return escaped(convention.partition(":")[0].rstrip(".") if convention else "; or ".join(mistake.does))
 
 
 def by_topic() -> Iterator[str]:
@@ -132,9 +132,10 @@ def reports() -> str:
 
 def _report(entry: Entry, known: Sequence[Mistake]) -> str:
     """Return one report: what went wrong, what repeats it or why nothing does, and where else it was met."""
-    nature = " A convention." if entry.nature == "convention" else ""
-    also = f" See also {', '.join(map(_related, entry.related))}." if entry.related else ""
-    return f"- {thread(entry.url)}: {escaped(entry.says)}{nature} {_answer(entry, known)}{also}"
+    nature = "A convention." if entry.nature == "convention" else ""
+    also = f"See also {', '.join(map(_related, entry.related))}." if entry.related else ""
+    told = (f"{thread(entry.url)}: {escaped(entry.says)}", nature, _answer(entry, known), also)
+    return f"- {' '.join(filter(None, told))}"
 
 
 def _related(name: str) -> str:

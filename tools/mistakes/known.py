@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from conformance.mutants.catalogue import KNOWN, about
 from conformance.spec.mutant import Habit, Mutant, slug
+from refimpl.schemes import SCHEMES
 from tools.convictions import laws, lock
 
 HALF = re.compile(r"^b?float16-")
+SUFFIX = re.compile(r" in b?float16$")
 FORMAT = re.compile(r"\bb?float16\b")
 EITHER = "bfloat16 or float16"
+REPORTED = re.compile(r"reported for [\w ]+")
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,10 @@ class Mistake:
     @property
     def title(self) -> str:
         """The heading: a convention as it is declared, anything else in words."""
-        words = self.slug if "=" in self.slug else self.slug.replace("-", " ")
-        return words[:1].upper() + words[1:] + self._format if "=" not in words else f"`{words}`"
+        if "=" in self.slug:
+            return f"`{self.slug}`"
+        words = self.slug.replace("-", " ")
+        return words[:1].upper() + (SUFFIX.sub("", words[1:]) + self._format if self._format else words[1:])
 
     @property
     def anchor(self) -> str:
@@ -76,6 +81,11 @@ class Mistake:
     def own_threads(self) -> tuple[str, ...]:
         """Return those of them in which code of this very scheme was at fault."""
         return tuple(thread for thread in self.threads if about(thread) in ("", self.scheme))
+
+    @property
+    def elsewhere(self) -> "Mistake | None":
+        """Return this mistake of another scheme where it was reported for that one only."""
+        return _reported().get(self.title) if not self.threads and any(map(REPORTED.match, self.origins)) else None
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -115,6 +125,13 @@ def mistakes(scheme: str) -> Sequence[Mistake]:
     for each in _of(scheme):
         groups.setdefault(_key(each), []).append(each)
     return [Mistake(scheme, name, tuple(group)) for (_, name), group in _joined(groups).items()]
+
+
+@functools.cache
+def _reported() -> Mapping[str, Mistake]:
+    """Return by its title the first scheme's mistake that was reported for that scheme."""
+    every = [mistake for scheme in SCHEMES for mistake in mistakes(scheme) if mistake.own_threads]
+    return {mistake.title: mistake for mistake in reversed(every)}
 
 
 def _joined(groups: Mapping[tuple[str, str], list[Mutant | Habit]]) -> dict[tuple[str, str], list[Mutant | Habit]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from refimpl.spec import Scheme
-from tools.mistakes.known import Mistake, mistakes
+from tools.mistakes.known import REPORTED, Mistake, mistakes
 from tools.mistakes.topics import Topic, sorted_by_topic, topics
 from tools.pages.markdown import code, escaped, joined, link, section, sentence
 from tools.pages.thread import met
@@ -106,4 +106,7 @@ def _named(names: Sequence[str]) -> str:
 def _met(mistake: Mistake) -> str:
     threads = ", ".join(met(mistake.threads, mistake.scheme))
     origins = escaped("; ".join(mistake.origins))
+    if mistake.elsewhere is not None:
+        reported = link(code(mistake.elsewhere.scheme), mistake.elsewhere.address)
+        origins = REPORTED.sub(f"reported for {reported}", origins, count=1)
     return f"**Met by**: {threads}{f' ({origins})' if origins else ''}." if threads else f"**From**: {origins}." if origins else ""

@@ -54,7 +54,7 @@ def cache_of_t5() -> Correction:
         "The bias touches logits only. Twelve tokens decoded one by one, each key and value made once and kept, differ from attention "
         f"over all twelve at once by {small(off)}. Each step needs one new row of biases: a number per head and key. "
         "No scheme here needs keys or values again while its parameters stay. Only frequencies that depend on the length do "
-        "(LongRoPE's second list, above).",
+        "(those of LongRoPE and dynamic NTK, in the table above).",
     )
 
 
