@@ -69,17 +69,17 @@ class Ledger:
         """What was asked, as a pile of what was added."""
         return Pile(self.held - self.first, self.calls, len(self.settings))
 
-    def grows(self, holder: Holder) -> bool:
-        """Whether the last call, or what added most, adds each time that it is made again as much as all calls did on average."""
-        least = (self.held - self.first) / self.calls / 2
+    def grows(self, holder: Holder, size: int) -> bool:
+        """Whether the last call, or what added most, adds each time that it is made again as much as all calls did of a size on average."""
+        least = size / self.calls / 2
         return any(_adds(again, holder, least) for again in {self.last, self.most} if again is not None)
 
-    def piled(self, holder: Holder) -> bool:
+    def piled(self, holder: Holder, limit: int) -> bool:
         """Whether memory ran out for unlike calls: a fresh worker has room for the last one, and for what added most, again and again."""
         try:
             for again in filter(None, (self.most, self.last)):
                 again(holder)
-            return not self.grows(holder)
+            return not self.grows(holder, limit - self.first)
         except CallFailedError:
             return False
 

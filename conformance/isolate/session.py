@@ -223,7 +223,7 @@ class Session:
         if process is None or self._last is None or not ledger.calls or ledger.leaks or not process.watch.full(ledger.held):
             return
         try:
-            ledger.leaks = ledger.grows(self)
+            ledger.leaks = ledger.grows(self, ledger.pile.size)
         except CallFailedError as failure:
             if isinstance(failure.outcome, Exhausted):
                 self._charge(self._last, self._words, failure.outcome)
@@ -238,7 +238,7 @@ class Session:
         if not (isinstance(ending, Exhausted) and ending.of_memory) or last is None or ledger.calls < 2 or ledger.leaks:
             return False
         with self.fresh(hash_seed=self.hash_seed) as fresh:
-            ledger.leaks = not ledger.piled(fresh)
+            ledger.leaks = not ledger.piled(fresh, self.limits.memory * MIB)
         if not ledger.leaks:
             self._kin.piles[last] = replace(ledger.pile, size=self.limits.memory * MIB)
         return not ledger.leaks
