@@ -11,7 +11,7 @@ from conformance.calls.subject import CallFailedError
 class Holder(Protocol):
     """A session, which says how many bytes its worker holds."""
 
-    def held(self) -> int:
+    def held(self) -> float:
         """Return the bytes."""
 
 
@@ -25,23 +25,23 @@ TIMES = 3
 class Pile:
     """What a worker held for unlike calls of one implementation: bytes, calls, and unlike settings of parameters among these."""
 
-    size: int
+    size: float
     calls: int
     settings: int
 
     def words(self) -> str:
         """Return what is to be known of it."""
         calls = f"{self.calls:,} call{'s' * (self.calls > 1)} with {self.settings:,} setting{'s' * (self.settings > 1)} of parameters"
-        return f"keeps memory of unlike calls: {self.size // MIB:,} MiB after {calls}; the same call again adds nothing"
+        return f"keeps memory of unlike calls: {int(self.size) // MIB:,} MiB after {calls}; the same call again adds nothing"
 
 
 @dataclass
 class Ledger:
     """What one worker was asked by one implementation since it held so many bytes: how often, what last, and what added most."""
 
-    held: int
-    first: int = field(init=False)
-    added: int = -1
+    held: float
+    first: float = field(init=False)
+    added: float = -1
     settings: set[str] = field(default_factory=set)
     calls: int = 0
     last: Again | None = None
@@ -58,7 +58,7 @@ class Ledger:
         self.settings.add(repr(said.get("parameters")))
         self.last = again
 
-    def answered(self, held: int) -> None:
+    def answered(self, held: float) -> None:
         """Write down that the worker holds so many bytes after the call."""
         if held - self.held > self.added:
             self.most, self.added = self.last, held - self.held
@@ -69,7 +69,7 @@ class Ledger:
         """What was asked, as a pile of what was added."""
         return Pile(self.held - self.first, self.calls, len(self.settings))
 
-    def grows(self, holder: Holder, size: int) -> bool:
+    def grows(self, holder: Holder, size: float) -> bool:
         """Whether the last call, or what added most, adds each time that it is made again as much as all calls did of a size on average."""
         least = size / self.calls / 2
         return any(_adds(again, holder, least) for again in {self.last, self.most} if again is not None)
@@ -79,7 +79,7 @@ class Ledger:
         try:
             for again in filter(None, (self.most, self.last)):
                 again(holder)
-            return not self.grows(holder, limit - self.first)
+            return not self.grows(holder, min(limit, self.held) - self.first)
         except CallFailedError:
             return False
 

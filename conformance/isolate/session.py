@@ -223,12 +223,12 @@ class Session:
         if process is None or self._last is None or not ledger.calls or ledger.leaks or not process.watch.full(ledger.held):
             return
         try:
-            ledger.leaks = ledger.grows(self, ledger.pile.size)
+            ledger.leaks = ledger.grows(self, ledger.pile.size) and process.watch.exceeded is None
         except CallFailedError as failure:
             if isinstance(failure.outcome, Exhausted):
                 self._charge(self._last, self._words, failure.outcome)
             return
-        if not ledger.leaks:
+        if not ledger.leaks and process.watch.exceeded is None:  # what was ended is told where it is noticed
             self._kin.piles[self._last] = ledger.pile
             self.close()
 
@@ -243,7 +243,7 @@ class Session:
             self._kin.piles[last] = replace(ledger.pile, size=self.limits.memory * MIB)
         return not ledger.leaks
 
-    def held(self) -> int:
+    def held(self) -> float:
         """Return how many bytes the worker holds, if there is one."""
         return self._process.watch.held() if self._process is not None else 0
 

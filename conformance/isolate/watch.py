@@ -1,6 +1,7 @@
 """Watch a worker from a thread of the harness: end it when it uses more than it may, notice when it is dead."""
 
 import contextlib
+import math
 import socket
 import subprocess
 import threading
@@ -58,15 +59,18 @@ class Watch:
             return self._over_half(memory(running)) or not self.settled.issuperset(running)
         return True
 
-    def held(self) -> int:
-        """Return the bytes that all which was last seen to run holds, in a moment: what processes share is counted more than once."""
-        return resident(self.tree.known())
+    def held(self) -> float:
+        """Return the bytes that all which was last seen to run holds, in a moment: what processes share is counted more than once.
 
-    def full(self, held: int) -> bool:
+        Of what was ended for a limit it is without end: nobody can tell any more.
+        """
+        return resident(self.tree.known()) if self.exceeded is None else math.inf
+
+    def full(self, held: float) -> bool:
         """Whether more than half of the memory is used, where so many bytes are held."""
         return self._over_half(held) and self._over_half(memory(self.tree.known()))
 
-    def _over_half(self, held: int) -> bool:
+    def _over_half(self, held: float) -> bool:
         return bool(self.limits.memory) and held > self.limits.memory * MIB / 2
 
     def check(self) -> Exhausted | None:
