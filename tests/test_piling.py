@@ -14,7 +14,7 @@ KEPT = "KEPT = {}"
 #: What right code keeps: a table of 60 MB for every base.
 TABLES = "KEPT.setdefault(parameters['base'], np.ones(60_000_000 // 8))"
 #: The same, after which a table of 200 MB is made in one call, which has room in a fresh worker only.
-LARGE = f"KEPT.setdefault(-1.0, np.ones(200_000_000 // 8)) if parameters['base'] > 10_003 else {TABLES}"
+LARGE = f"-1.0 in KEPT or KEPT.update({{-1.0: np.ones(200_000_000 // 8)}}) if parameters['base'] > 10_003 else {TABLES}"
 TOLD = "keeps memory of unlike calls"
 
 
