@@ -247,6 +247,20 @@ def test_without_that_equality_a_constant_is_an_error() -> None:
     assert isinstance(compare(case, reply(row + 5.0), "float32", "float32").outcome, Failed)
 
 
+def test_a_position_keeps_its_sign() -> None:
+    got = np.zeros((1, 1, 40, 4))
+    right = got.copy()
+    right[:, :, ::2] = 1.0
+    places = np.stack([np.arange(-20, 0), np.arange(1, 21)], axis=-1).ravel()
+    case = vector(right, {"float32": np.full(right.shape, 0.25)}, inputs={"x": got, "positions": places})
+
+    judgement = compare(case, reply(got), "float32", "float32")
+
+    assert isinstance(judgement.outcome, Failed)
+    assert judgement.outcome.message.endswith("; wrong up to position -1")
+    assert [position for position, ratio in judgement.by_position if ratio > 1] == list(range(-20, 0))
+
+
 def test_an_element_of_two_axes_stands_at_the_farther_position() -> None:
     row = np.zeros((1, 2, 2))
     places = {"query_positions": np.array([7, 1]), "key_positions": np.array([0, 5])}

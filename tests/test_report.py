@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 
@@ -318,7 +319,24 @@ def test_rotations_of_one_arithmetic_say_together_how_far_and_what_it_does_to_lo
 def test_a_wrong_rotation_says_from_where_and_what_it_does_to_logits() -> None:
     shown = screen(wrong(errors_by_position=((1, 0.2), (257, 200.0)), logits=((1, 1e-6), (257, 0.35))))
 
-    assert "no known arithmetic, float32 results: wrong from 257; logits off by 0.3 at 257" in shown
+    assert "no known arithmetic, float32 results: wrong from position 257; logits off by 0.3 at 257" in shown
+
+
+@pytest.mark.parametrize(
+    ("positions", "words"),
+    [
+        ((-1,), "wrong only at position -1"),
+        ((-300, -1), "wrong only at negative positions from -1 down"),
+        ((-1, 300, 301), "wrong from position 300 and at position -1"),
+        ((-2049, 2049), "wrong from position 2,049"),
+        ((-2, 0), "wrong from position 0"),
+    ],
+)
+def test_padding_at_minus_one_is_not_told_as_position_one(positions: tuple[int, ...], words: str) -> None:
+    shown = screen(wrong(errors_by_position=((1, 0.2), *((position, 200.0) for position in positions))))
+
+    assert words.replace(" ", "") in re.sub(r"\s", "", shown)
+    assert "position 1" not in shown
 
 
 def test_nothing_is_said_about_logits_where_nothing_can_tell_them() -> None:

@@ -68,6 +68,10 @@ process is left.
 - A failure is repeated in a fresh worker before it counts. If it passes there, it depends on earlier calls. A time-out, a crash or an
   exceeded limit is called that only if an earlier call is found that causes it. Otherwise a time-out is not judged and the report says
   so; a crash or an exceeded limit stays a failure, and the report says that the same call passes in a fresh worker.
+- Memory that piles up over unlike calls, as tables for every width do, is a note and no failure. A worker that holds more than half
+  of what it may is started again, unless the call that came last, or the one that added most, adds each time that it is made again: that is
+  a leak. It goes on to the limit and fails there. A call at which the limit is exceeded is made again in a fresh worker, and judged by that
+  answer if it has room there, again and again.
 - `posenc identify` makes its calls beside others that a careless cache takes for them, once after these and once without, each in a fresh
   worker. If answers depend on more than the call, it calls nothing certain and prints no adapter.
 - Workers hash text with a fixed seed. Repeated calls use another seed: a result that changes then depends on hash order.

@@ -11,7 +11,7 @@ from conformance.spec.profiles import PROFILES
 from conformance.spec.vectors import of_models
 
 #: What drawn cases are called.
-DRAWN = re.compile(r"(drawn|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+(-[0-9]+)?)?")
+DRAWN = re.compile(r"(drawn|varied|beside|large|sweep)-[1-9][0-9]{0,6}(-[a-z]+|-[0-9]+)*")
 
 
 class SelectionError(Exception):

@@ -74,10 +74,14 @@ class Exhausted:
     limit: int
     message: str = ""
 
+    @property
+    def of_memory(self) -> bool:
+        """Whether it was memory."""
+        return self.resource == "memory"
+
     def words(self) -> str:
         """Return what was used, and the limit."""
-        memory = self.resource == "memory"
-        used = f"used more than {self.limit} MiB of memory" if memory else f"ran more than {self.limit} {self.resource} at once"
+        used = f"used more than {self.limit} MiB of memory" if self.of_memory else f"ran more than {self.limit} {self.resource} at once"
         return used + (f"; {self.message}" if self.message else "")
 
 

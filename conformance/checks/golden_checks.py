@@ -14,6 +14,7 @@ from conformance.checks import manner_checks, neighbour_checks, vector_checks
 from conformance.checks.evidence.gathered import CHEAP, Gathered
 from conformance.checks.vector_checks import Checked, asked, judged
 from conformance.golden import answers, calls, large, sweep
+from conformance.golden import varied as parameters_of_cases
 from conformance.judge.journal import Task
 from conformance.judge.judge import Judgement
 from conformance.spec.arguments import Arguments
@@ -39,11 +40,18 @@ def drawn(task: Task, seed: int) -> Iterator[Numbered]:
     yield from enumerate(calls.drawn(**_inside(task), seed=seed), start=1)
 
 
-def named(task: Task, seed: int, cases: Collection[str]) -> Iterator[Numbered]:
+def varied(task: Task, seed: int) -> Iterator[Numbered]:
+    """Yield the drawn calls of a task that have the parameters of stored cases, each with its number."""
+    yield from enumerate(parameters_of_cases.varied(**_inside(task), seed=seed), start=1)
+
+
+def named(task: Task, seed: int, cases: Collection[str]) -> Iterator[tuple[str, Arguments]]:
     """Yield the drawn calls that are asked for by their names (``rope.rotate/drawn-7``)."""
-    numbers = {int(case.split("-")[1]) for case in cases if case.startswith(f"{task.operation}/drawn-")}
-    if numbers:
-        yield from (each for each in islice(drawn(task, seed), min(max(numbers), FARTHEST)) if each[0] in numbers)
+    for kind, stream in (("drawn", drawn), ("varied", varied)):
+        numbers = {int(case.split("-")[1]) for case in cases if case.startswith(f"{task.operation}/{kind}-")}
+        if numbers:
+            every = islice(stream(task, seed), min(max(numbers), FARTHEST))
+            yield from ((name(task, number, kind), call) for number, call in every if number in numbers)
 
 
 def name(task: Task, number: int, kind: str = "drawn") -> str:
@@ -79,6 +87,9 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     """
     stream = drawn(task, seed)
     yield from run(subject, task, stream, enough=enough(task, level))
+    if thorough(task, level):
+        every = (check(subject, task, name(task, number, "varied"), arguments) for number, arguments in varied(task, seed))
+        yield from (each for each in every if not isinstance(each.judgement.outcome, Unsupported))
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
     if thorough(task, level):
@@ -120,8 +131,8 @@ def _inside(task: Task) -> dict[str, Any]:
 
 def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[str], *, seed: int, level: str) -> Iterator[Checked]:
     """Yield the judgement of the drawn cases that are asked for by their names."""
-    for number, arguments in named(task, seed, cases):
-        whole = check(subject, task, name(task, number), arguments)
+    for identity, arguments in named(task, seed, cases):
+        whole = check(subject, task, identity, arguments)
         others = (*neighbour_checks.beside(subject, task, [whole]), *otherwise(subject, task, [whole], seed))
         others += (*manner_checks.inferring(subject, task, [whole, *others]),)
         yield from (each for each in (whole, *others) if each.vector.id in cases)

@@ -188,5 +188,10 @@ def state(task: Task, left: Iterable[str]) -> Iterator[Result]:
     yield from (_advisory(task, "state", trace) for trace in left)
 
 
+def memory(task: Task, piled: str) -> Iterator[Result]:
+    """Yield in words what a task keeps of unlike calls, where that is much."""
+    yield from (_advisory(task, "memory", words) for words in filter(None, [piled]))
+
+
 def _advisory(task: Task, check: str, message: str) -> Result:
     return Result(task.descriptor.label, task.operation, check, "advisory", task.dtype, task.profile, Advisory(message))

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import cycle, product
 
@@ -57,6 +57,15 @@ def drawn(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
         sizing = Sizing(operation, parameters, takes, next(hands.scenes), next(hands.rows))
         batched = (False, False) if takes.one_row else hands.batched(sizing)
         yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizing.draw(rng), batched, hands.dyadic(parameters)).draw()
+
+
+def of_sizes(
+    operation: Operation, every: Iterable[tuple[Settings, Sizes, tuple[bool, bool]]], takes: Takes, dtype: str, rng: Generator
+) -> Iterator[Arguments]:
+    """Yield a call for each setting of parameters, with sizes of axes, and with rows of positions or without."""
+    hands = _Hands(rng)
+    for number, (parameters, sizes, batched) in enumerate(every):
+        yield _Call(operation, parameters, takes, dtype, rng, hands, number, sizes, batched, hands.dyadic(parameters)).draw()
 
 
 def generator(operation: Operation, *words: object) -> Generator:

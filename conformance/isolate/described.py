@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from conformance.calls.takes import WHEN, Takes
+from conformance.isolate.piling import Pile
 
 if TYPE_CHECKING:
     from conformance.isolate.session import Session
@@ -38,7 +39,8 @@ class Kin:
     """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
 
     ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
-    right answers; ``early`` what a program did once before it was asked anything, ``patient`` that one waited then until it was asked.
+    right answers; ``early`` what a program did once before it was asked anything, ``patient`` that one waited then until it was asked;
+    ``piles`` what of memory piled up over unlike calls, by implementation and dtype.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -48,6 +50,7 @@ class Kin:
     reached: dict[str, None] = field(default_factory=dict)
     early: dict[str, None] = field(default_factory=dict)
     patient: bool = False
+    piles: dict[tuple[int, str], Pile] = field(default_factory=dict)
 
     def reach(self, who: str, words: Sequence[str]) -> None:
         """Keep what a worker says that somebody reached."""

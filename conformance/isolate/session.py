@@ -8,15 +8,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from conformance.calls.limits import Limits
+from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Crashed, Exhausted, HarnessError
+from conformance.calls.outcomes import Crashed, Exhausted, HarnessError, Outcome
 from conformance.calls.subject import CallFailedError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
 from conformance.isolate import conversation, replies
 from conformance.isolate.conversation import UnaskedFailureError
 from conformance.isolate.described import Descriptor, Kin, in_order, offered, unlike
 from conformance.isolate.interrupts import uninterrupted
+from conformance.isolate.piling import Ledger
 from conformance.isolate.process import Process
 from conformance.isolate.targets import COMMAND, TargetError, configured
 from conformance.protocol.errors import ImpatientError
@@ -55,6 +56,7 @@ class Session:
         self._words = ""
         self._altered = False
         self._admitted: dict[tuple[int, str], bool] = {}
+        self._ledger = Ledger(0)
 
     def __enter__(self) -> Self:
         """Return the session."""
@@ -187,34 +189,76 @@ class Session:
         """
         self.notice()
         self._hand_over(index, dtype)
-        process = self._running()
+        self._relieve()
+        self._running()
         before, after = self._last, self._words
         self._last, self._words = (index, dtype), call
-        asked = {**said, "index": self._places[index] if self._places else index}
+        again = functools.partial(type(self)._exchanged, index=index, said=said, arrays=arrays, forms=forms, results=results)  # noqa: SLF001
+        self._ledger.asks(again, said)
         try:
-            reply, values = self._exchanged(process, asked, arrays, forms, results)
+            reply, values = again(self)
         except UnaskedFailureError as failure:
             if alone or (before is None and not self.program):
                 raise
             self._verify_patient()
+            piled = self._piled(failure.ending)
             answered = self._answered(index, dtype, said, arrays, forms, results, by=by, call=call, alone=True)
-            self._charge(before, after, failure.ending)
+            if not piled:
+                self._charge(before, after, failure.ending)
             return answered
+        except CallFailedError as failure:
+            if alone or not self._piled(failure.outcome):
+                raise
+            return self._answered(index, dtype, said, arrays, forms, results, by=by, call=call, alone=True)
+        self._ledger.answered(self.held())
         self._kin.reach(f"{self._named(index)},", reply["reached"])
         left = dict.fromkeys(f"{by}{each}" for each in reply["left"])
         self.left.setdefault(self._last, {}).update(left)
         self._altered = self._altered or bool(left)
         return reply, values
 
+    def _relieve(self) -> None:
+        """End a worker that holds more than half of what it may for unlike calls; one that leaks goes on to the limit."""
+        process, ledger = self._process, self._ledger
+        if process is None or self._last is None or not ledger.calls or ledger.leaks or not process.watch.full(ledger.held):
+            return
+        try:
+            ledger.leaks = ledger.grows(self, ledger.pile.size) and process.watch.exceeded is None
+        except CallFailedError as failure:
+            if isinstance(failure.outcome, Exhausted):
+                self._charge(self._last, self._words, failure.outcome)
+            return
+        if not ledger.leaks and process.watch.exceeded is None:  # what was ended is told where it is noticed
+            self._kin.piles[self._last] = ledger.pile
+            self.close()
+
+    def _piled(self, ending: Outcome) -> bool:
+        """Whether a worker's memory ran out for unlike calls, of which the last is one: that convicts nobody, and is written down."""
+        ledger, last = self._ledger, self._last
+        if not (isinstance(ending, Exhausted) and ending.of_memory) or last is None or ledger.calls < 2 or ledger.leaks:
+            return False
+        with self.fresh(hash_seed=self.hash_seed) as fresh:
+            ledger.leaks = not ledger.piled(fresh, self.limits.memory * MIB)
+        if not ledger.leaks:
+            self._kin.piles[last] = replace(ledger.pile, size=self.limits.memory * MIB)
+        return not ledger.leaks
+
+    def held(self) -> float:
+        """Return how many bytes the worker holds, if there is one."""
+        return self._process.watch.held() if self._process is not None else 0
+
     def _exchanged(
         self,
-        process: Process,
-        asked: Mapping[str, object],
+        *,
+        index: int,
+        said: Mapping[str, object],
         arrays: Sequence[np.ndarray],
         forms: Mapping[str, replies.Form],
         results: Sequence[str] | None,
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Return the reply of a worker, which is ended where there is none."""
+        process = self._running()
+        asked = {**said, "index": self._places[index] if self._places else index}
         try:
             return conversation.exchanged(process, asked, arrays, forms, results, self.limits.call_seconds, program=bool(self.program))
         except CallFailedError:
@@ -235,6 +279,8 @@ class Session:
 
     def _charge(self, answered: tuple[int, str] | None, call: str, ending: Crashed | Exhausted) -> None:
         """Write down what became of a worker after its last answer, or before anything was asked of it."""
+        if self._piled(ending):
+            return
         if answered is not None:
             self.late.setdefault(answered, _after(call, ending))
         elif isinstance(ending, Crashed):
@@ -258,6 +304,8 @@ class Session:
             self.close()
         elif (other and self._altered) or (self.under == CAST and ANY not in (before, dtype) and before != dtype):
             self.close()
+        elif other:
+            self._ledger = Ledger(process.watch.held())
 
     def traces(self, index: int, dtype: str) -> Mapping[str, None]:
         """Return what an implementation left changed at a dtype, or whatever the dtype, in words."""
@@ -266,6 +314,11 @@ class Session:
     def afterwards(self, index: int, dtype: str) -> Crashed | Exhausted | None:
         """Return what became of a worker after an implementation had answered at a dtype, or whatever the dtype."""
         return self.late.get((index, dtype), self.late.get((index, ANY)))
+
+    def piled(self, index: int, dtype: str) -> str:
+        """Return in words what an implementation keeps of unlike calls at a dtype, if a worker was ended for that."""
+        pile = self._kin.piles.get((index, dtype))
+        return "" if pile is None else pile.words()
 
     def aftermath(self, index: int, dtype: str) -> tuple[str, ...]:
         """Return in words what an implementation left changed, and how a worker ended after its answer."""
@@ -385,6 +438,7 @@ class Session:
                 message = f"{self.target} must describe itself alike at each start, got {unlike(first, about)}"
                 raise TargetError(message)
             process.watch.settle()
+            self._ledger = Ledger(process.watch.held())
             self._places = [offered(about).index(each) for each in offered(first)]
             self._greeted = True
         return process

@@ -6,7 +6,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import psutil
 
@@ -59,6 +59,11 @@ class Tree:
             self.seen = {process for process in self.seen if runs(process)}
             return list(self.seen)
 
+    def known(self) -> list[psutil.Process]:
+        """Return what was seen to run when it was last looked."""
+        with self.looking:
+            return list(self.seen)
+
     def kill(self) -> None:
         """End everything, and what is started meanwhile; the keeper comes last, so that nothing leaves it."""
         for _ in range(ROUNDS):
@@ -98,8 +103,13 @@ def runs(process: psutil.Process) -> bool:
 
 def memory(processes: Collection[psutil.Process]) -> int:
     """Return the bytes that processes hold: what they share is counted once where the system tells."""
-    together = sum(_resident(process) for process in processes)
+    together = resident(processes)
     return together if len(processes) < 2 else min(together, sum(_own(process) for process in processes))
+
+
+def resident(processes: Iterable[psutil.Process]) -> int:
+    """Return the bytes that processes hold, each by itself."""
+    return sum(map(_resident, processes))
 
 
 def _resident(process: psutil.Process) -> int:

@@ -1,6 +1,7 @@
 """Watch a worker from a thread of the harness: end it when it uses more than it may, notice when it is dead."""
 
 import contextlib
+import math
 import socket
 import subprocess
 import threading
@@ -10,7 +11,7 @@ from conformance.calls.limits import MIB, Limits
 from conformance.calls.outcomes import Exhausted
 from conformance.isolate import keeper
 from conformance.isolate.control_group import ControlGroup
-from conformance.isolate.tree import GONE, Tree, memory
+from conformance.isolate.tree import GONE, Tree, memory, resident
 
 if TYPE_CHECKING:
     import psutil
@@ -55,9 +56,22 @@ class Watch:
         with contextlib.suppress(*GONE):
             self.exceeded = self.exceeded or self._look()
             running = self.tree.look()
-            full = bool(self.limits.memory) and memory(running) > self.limits.memory * MIB / 2
-            return full or not self.settled.issuperset(running)
+            return self._over_half(memory(running)) or not self.settled.issuperset(running)
         return True
+
+    def held(self) -> float:
+        """Return the bytes that all which was last seen to run holds, in a moment: what processes share is counted more than once.
+
+        Of what was ended for a limit it is without end: nobody can tell any more.
+        """
+        return resident(self.tree.known()) if self.exceeded is None else math.inf
+
+    def full(self, held: float) -> bool:
+        """Whether more than half of the memory is used, where so many bytes are held."""
+        return self._over_half(held) and self._over_half(memory(self.tree.known()))
+
+    def _over_half(self, held: float) -> bool:
+        return bool(self.limits.memory) and held > self.limits.memory * MIB / 2
 
     def check(self) -> Exhausted | None:
         """Return what was exceeded, once and for all."""

@@ -1,5 +1,6 @@
 """Compare what came back with what is right: the only place that decides about a value."""
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from conformance.adapt.wording import times
 from conformance.calls.outcomes import Failed, NotJudged, Outcome, Passed, Reason
 from conformance.calls.subject import Reply
 from conformance.judge.beginnings import extent
-from conformance.spec.arguments import farthest
+from conformance.spec.arguments import outermost
 from conformance.spec.declarations import features, operations
 from conformance.spec.profiles import FORMATS, LARGEST, attainable
 from conformance.spec.vectors import Vector
@@ -321,7 +322,8 @@ def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, w
     told = extent({axis: index for axis, index in indices.items() if not axis.startswith("_")}, sizes, wrong)
     positions = _positions(vector, axes, indices)
     if not told and positions is not None:
-        told = extent({"position": positions}, {}, wrong)
+        negative = np.all(positions[wrong] < 0)  # how far they lie from 0 doesn't tell them from others
+        told = extent({"position": positions if negative else np.abs(positions)}, {}, wrong)
     return f"; wrong {told}" if told else ""
 
 
@@ -346,18 +348,18 @@ def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple
 
 
 def _positions(vector: Vector, axes: tuple[str, ...], indices: Mapping[str, np.ndarray]) -> np.ndarray | None:
-    """Return the position of every element: of its token, or the farther one of its query and its key."""
+    """Return the position of every element: of its token, or of its query or its key, whichever is farther from 0."""
     every = operations()[vector.operation].arrays
     known = {axis: PLACES[axis] for axis in axes if PLACES.get(axis) in vector.inputs}
-    found = [_placed(farthest(every[name], vector.inputs[name]), axis, indices) for axis, name in known.items()]
-    return np.maximum.reduce(found) if found else None
+    found = [_placed(outermost(every[name], vector.inputs[name]), axis, indices) for axis, name in known.items()]
+    return functools.reduce(lambda one, other: np.where(np.abs(one) >= np.abs(other), one, other), found) if found else None
 
 
 def _placed(places: np.ndarray, axis: str, indices: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return how far tokens along one axis (and the batch, where positions have one) lie from 0, at every element of a result."""
+    """Return where tokens along one axis (and the batch, where positions have one) stand, at every element of a result."""
     own = ("batch", axis) if places.ndim > 1 else (axis,)
     if not set(own) <= set(indices):
-        return np.full(indices[axis].shape, places.max(initial=0))
+        return np.full(indices[axis].shape, max(places.ravel().tolist(), key=abs, default=0))
     return np.asarray(places[tuple(indices[name] for name in own)])
 
 

@@ -37,12 +37,14 @@ from conformance.spec.profiles import FORMATS
 
 #: How many vectors of every implementation are asked again, in reverse order, in a fresh worker.
 ASKED_AGAIN = 6
-#: How many workers are started to look for the earlier call, and to clear failures of suspicion.
+#: How many workers are started to look for the earlier call; how many to clear failures of suspicion, for every implementation at every
+#: dtype, and for all together of which some failures pass there and others don't.
 SUSPECTS = 10
-FRESH_WORKERS = 30
+OWN_WORKERS, FRESH_WORKERS = 10, 30
 ULPS = 16.0
 ALONE = "the same call passes in a fresh worker"
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
+ALIKE = NotJudged(f"fails after other calls, and wasn't repeated, since all that were passed in a fresh worker: see {HISTORY}")
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
 Failure = Checked | Found
@@ -59,6 +61,7 @@ class Case:
     first: list[Call] = field(default_factory=list)
     changed: list[Call] = field(default_factory=list)
     affected: list[Failure] = field(default_factory=list)
+    alike: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
     ended: list[Failure] = field(default_factory=list)
     unanswered: list[tuple[Call, Crashed | Exhausted | TimedOut | HarnessError]] = field(default_factory=list)
@@ -124,6 +127,8 @@ class Case:
         """Return what a failure really is, where that is something else."""
         if check in self.affected:
             return RANDOM if self.random else AFFECTED
+        if check in self.alike:
+            return RANDOM if self.random else ALIKE
         came = _came(check)
         if check in self.slow and isinstance(came, TimedOut):
             return once(came)
@@ -224,9 +229,12 @@ def settle(session: Session, cases: Sequence[Case]) -> None:
     failing = [case for case in cases if case.failures]
     with _Pristine(session) as pristine:
         for case in failing:
-            pristine.renew()
+            pristine.begin()
             for failure in case.failures:
-                if pristine.passes(case, failure):
+                passes = pristine.passes(case, failure)
+                if passes is None:
+                    case.alike.append(failure)
+                elif passes:
                     _kind(case, _came(failure)).append(failure)
 
 
@@ -289,12 +297,12 @@ def _result(session: Session, case: Case, outcome: Outcome, pair: Pair | None) -
 
 
 class _Pristine:
-    """Fresh workers for repeating failures, as few as give a sure answer."""
+    """Fresh workers for repeating failures, as few as give a sure answer; no implementation takes those of another."""
 
     def __init__(self, session: Session) -> None:
         self.session = session.fresh()
         self.left = FRESH_WORKERS
-        self.used = False
+        self.begin()
 
     def __enter__(self) -> Self:
         return self
@@ -302,23 +310,34 @@ class _Pristine:
     def __exit__(self, *_: object) -> None:
         self.session.close()
 
-    def renew(self) -> None:
-        """Start over, unless nothing was called or too many workers were started."""
-        if self.used and self.left > 0:
-            self.session.close()
-            self.left -= 1
-            self.used = False
+    def begin(self) -> None:
+        """Start over with an implementation, of which nothing was called yet."""
+        self.session.close()
+        self.own, self.used, self.wrong = OWN_WORKERS, False, False
 
-    def passes(self, case: Case, failure: Failure) -> bool:
-        """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call."""
-        before, self.used = self.used, True
-        if failure.again(self._subject(case.task)):
-            return True
-        if not (before and (case.affected or case.suspicious) and self.left > 0):
+    def passes(self, case: Case, failure: Failure) -> bool | None:
+        """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call.
+
+        ``None`` where it fails behind others, and as many workers as it may have were started for these, in each of which one passed.
+        """
+        alone = not self.used
+        passed = self._again(case, failure)
+        if passed or alone or not (case.affected or case.suspicious):
+            return passed
+        if self.own == 0 and not self.wrong:
+            return None
+        if self.own == self.left == 0:
             return False
-        self.renew()
+        self.own, self.left = max(self.own - 1, 0), self.left - (self.own == 0)
+        self.session.close()
+        self.used = False
+        return self._again(case, failure)
+
+    def _again(self, case: Case, failure: Failure) -> bool:
+        passed = failure.again(self._subject(case.task))
+        self.wrong = self.wrong or not (passed or self.used)
         self.used = True
-        return failure.again(self._subject(case.task))
+        return passed
 
     def _subject(self, task: Task) -> Subject:
         return self.session.subject(task.descriptor, task.dtype, task.profile)
@@ -398,6 +417,7 @@ def _evidence(case: Case) -> list[Call]:
 
 
 def _message(case: Case, pair: Pair | None) -> str:
-    count = len(case.affected)
+    count, alike = len(case.affected), len(case.alike)
     others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
-    return f"{causes.told(pair)}{others}"
+    more = f", {alike} more weren't repeated" if alike else ""
+    return f"{causes.told(pair)}{others}{more}"

@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 from hypothesis.errors import HypothesisException
 
 from conformance.adapt.selection import SelectionError, chooses, is_drawn
-from conformance.calls.outcomes import INTERRUPTED, Diagnosis, Errored, Failed, Reason, Report, Result, Unsupported
+from conformance.calls.outcomes import INTERRUPTED, Diagnosis, Report, Result, Unsupported
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.described import Descriptor
 from conformance.isolate.session import Session
-from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Journal, Task
-from conformance.run import between_calls, history, sharding
+from conformance.run import between_calls, by_values, history, sharding
 from conformance.run.history import Case
 from conformance.run.sharding import Shard
 from conformance.spec.declarations import features, operations
@@ -37,7 +36,6 @@ FEW = 4
 AFTERWARDS = "nothing afterwards"
 #: How many of the operations that a target offers are named where it is asked for another.
 NAMED = 12
-DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
 
 Progress = Callable[[int, int, str], None]
 
@@ -256,6 +254,7 @@ class _Run:
                 yield case.blamed
             yield from vector_checks.advisories(case.checked)
             yield from vector_checks.state(case.task, self._left(case))
+            yield from vector_checks.memory(case.task, self.session.piled(case.task.descriptor.index, case.task.dtype))
             yield from manner_checks.aliases(case.task, case.checked)
             yield from self._afterwards(case)
             if case.broken is not None:
@@ -349,12 +348,6 @@ def _vectors_for(task: Task, vectors: Sequence[Vector]) -> list[Vector]:
     return [vector for vector in vectors if vector.error is None or task.first]
 
 
-def diagnosable(checked: vector_checks.Checked) -> bool:
-    """Whether a diagnosis can say something about a check: it came to wrong values, or to none."""
-    outcome = checked.judgement.outcome if checked.vector.error is None else None
-    return isinstance(outcome, Errored) or (isinstance(outcome, Failed) and outcome.reason in DIAGNOSED)
-
-
 def _diagnose(session: Session, case: Case) -> Diagnosis | None:
     """Return the diagnosis of wrong values, or of what calls leave behind: a known mistake first, then any name, then any."""
     ways = [functools.partial(_of_values, session, case), functools.partial(between_calls.diagnosis, session, case)]
@@ -376,13 +369,6 @@ def _known(diagnosis: Diagnosis) -> bool:
 
 
 def _of_values(session: Session, case: Case) -> Diagnosis | None:
-    """Return the known mistake that a case's wrong values show, if they do: what depends on hash order shows none."""
-    if case.hashed:
-        return None
-    told = [checked for checked in case.checked if checked not in case.affected and not checked.manner.unlike_plain]
-    if not any(map(diagnosable, told)):
-        return None
-    from conformance.diagnosis import diagnose
-
-    subject = session.subject(case.task.descriptor, case.task.dtype, case.task.profile)
-    return diagnose.of_checks(told, subject, configured=configured(session.target)[0] is not None)
+    """Return what a case's wrong values show: what depends on history, or on hash order, shows nothing."""
+    told = [checked for checked in case.checked if checked not in (*case.affected, *case.alike)]
+    return None if case.hashed else by_values.diagnosis(session, case.task, told)

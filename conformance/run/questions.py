@@ -12,13 +12,12 @@ from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.session import Session
-from conformance.isolate.targets import configured
 from conformance.judge import reproduction
 from conformance.judge.journal import Call, Journal, Task
 from conformance.laws.running import run_checks
-from conformance.run import causes, history
+from conformance.run import by_values, causes, history
 from conformance.run.history import Case
-from conformance.run.orchestrator import Selection, diagnosable
+from conformance.run.orchestrator import Selection
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 
@@ -117,6 +116,7 @@ class Judge:
         self.journal = Journal()
         self.causes: dict[tuple[int, str], Failed] = {}
         self.evidence: dict[tuple[int, str], Evidence] = {}
+        self.inferred: dict[str, list[vector_checks.Checked]] = {}
         self.again = session.fresh(hash_seed=1)  # what depends on the order of a set answers otherwise there
         self.inferring = session.fresh()
 
@@ -206,7 +206,10 @@ class Judge:
             if "differentiated" in subject.manners:
                 inferring = self.inferring.subject(task.descriptor, task.dtype, task.profile)
                 checked = self._golden(task).gathered.checked
-                yield from manner_checks.inferring(inferring, task, checked, isolated=self.inferring.isolated)
+                known = self.inferred.setdefault(_named(task), [])
+                for found in manner_checks.inferring(inferring, task, checked, isolated=self.inferring.isolated):
+                    known.append(found)
+                    yield found
 
     def _result(self, question: Question, kind: str, outcome: Outcome) -> Result:
         task = question.task
@@ -251,16 +254,12 @@ class Judge:
         return history.verdict(self.session, self.journal, case)
 
     def _diagnosed(self, task: Task) -> Diagnosis | None:
-        from conformance.diagnosis import diagnose
-
         subject = self.session.subject(task.descriptor, task.dtype, task.profile)
         vectors = [question.vector for question in self.questions if question.task == task and question.vector is not None]
         stored = list(vector_checks.run(subject, task, [vector for vector in vectors if vector.expected is not None], enough=math.inf))
         if vector_checks.futile(stored):
             return None
-        checked = [*stored, *(each for each in self._golden(task) if not each.manner.unlike_plain)]
-        by = configured(self.session.target)[0] is not None
-        return diagnose.of_checks(checked, subject, configured=by) if any(map(diagnosable, checked)) else None
+        return by_values.diagnosis(self.session, task, [*stored, *self._golden(task), *self.inferred.get(_named(task), ())])
 
 
 def _named(task: Task) -> str:

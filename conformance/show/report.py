@@ -4,7 +4,7 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from conformance.adapt.wording import MANY, times
@@ -304,7 +304,7 @@ def _others(conviction: Conviction, shown: Result, width: int, *, verbose: bool)
 
 
 def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
-    rows = [row for row in precision(report) if (row.met, row.worst, row.wrong_from) != (None, None, None)]
+    rows = [row for row in precision(report) if row.met is not None or row.worst is not None or row.wrong_at]
     if not rows:
         return
     yield "", ""
@@ -321,8 +321,8 @@ def _precision(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
 def _in_logits(rotation: Rotation) -> str:
     arithmetic = "no known arithmetic" if rotation.met is None else WORDS[rotation.met]
     results = "" if rotation.met is not None and rotation.met.startswith(rotation.dtype) else f", {rotation.dtype} results"
-    wrong, right = rotation.wrong_from, rotation.reach
-    reached = f"wrong from {wrong:,}" if wrong is not None else f"right up to {right:,}" if right is not None else "right"
+    right = "right" if rotation.reach is None else f"right up to {rotation.reach:,}"
+    reached = _wrong(rotation.wrong_at) if rotation.wrong_at else right
     position, error = rotation.logits
     return f"{arithmetic}{results}: {reached}; logits off by {error:.1g} at {position:,}"
 
@@ -332,11 +332,11 @@ def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:
     ordered = sorted(rows, key=lambda row: row.operation)
     for name, group in groupby(ordered, key=lambda row: row.operation):
         every = list(group)
-        right = [row for row in every if row.wrong_from is None]
+        right = [row for row in every if not row.wrong_at]
         if right:
             yield name, _merged(right)
         for row in every:
-            if row.wrong_from is not None:
+            if row.wrong_at:
                 yield name, f"{row.implementation}: {_dtype_precision(row)}"
 
 
@@ -355,17 +355,28 @@ def _dtype(rows: list[Precision]) -> str:
 
 
 def _reach(rows: list[Precision]) -> str:
-    wrong = [row.wrong_from for row in rows if row.wrong_from is not None]
+    wrong = sorted({position for row in rows for position in row.wrong_at})
     reach = [row.reach for row in rows if row.reach is not None]
     if wrong:
-        return f"; wrong from position {min(wrong):,}"
+        return f"; {_wrong(wrong)}"
     return f"; to {max(reach):,}" if reach else ""
+
+
+def _wrong(positions: Sequence[int]) -> str:
+    """Say from where on it is wrong, and at which negative positions that lie nearer to 0."""
+    first = min((position for position in positions if position >= 0), default=None)
+    below = [position for position in positions if position < 0 and (first is None or -position < first)]
+    only = "" if first is not None else "only "
+    told = [] if first is None else [f"from position {first:,}"]
+    if below:
+        told.append(f"at position {below[0]:,}" if len(below) == 1 else f"at negative positions from {max(below):,} down")
+    return f"wrong {only}{' and '.join(told)}"
 
 
 def _dtype_precision(row: Precision) -> str:
     if row.worst is not None and math.isinf(row.worst):
         return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
-    if row.met is None and row.wrong_from is not None:
+    if row.met is None and row.wrong_at:
         return f"{row.dtype} meets no profile, {_times(row.worst)} the allowed{_reach([row])}"
     declared = f", declared {row.required}" if row.declared else ""
     return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}"

@@ -65,9 +65,14 @@ class Precision:
     met: str | None
     worst: float | None
     reach: int | None
-    wrong_from: int | None
+    wrong_at: tuple[int, ...]
     errors_by_position: tuple[tuple[int, float], ...]
     logits: tuple[int, float] | None = None
+
+    @property
+    def wrong_from(self) -> int | None:
+        """How far from 0 the first position lies at which it is wrong, or ``None``."""
+        return min(map(abs, self.wrong_at), default=None)
 
     @property
     def declared(self) -> bool:
@@ -169,14 +174,15 @@ def precision(report: Report) -> list[Precision]:
 def _precision(results: list[Result]) -> Precision:
     first = results[0]
     ratios = [result.ratio for result in results if result.ratio is not None]
-    wrong = min((position for result in results for position in _wrong_positions(result)), default=None)
-    right = [position for result in results if isinstance(result.outcome, Passed) for position in _positions(result)]
+    wrong_at = tuple(sorted({position for result in results for position in _wrong_positions(result)}))
+    wrong = min((abs(position) for position in wrong_at), default=None)
+    right = [abs(position) for result in results if isinstance(result.outcome, Passed) for position in _positions(result)]
     return Precision(
         *(first.implementation, first.operation, first.dtype, first.profile),
         met=_weakest(results),
         worst=max(ratios, default=None),
         reach=max((position for position in right if wrong is None or position < wrong), default=None),
-        wrong_from=wrong,
+        wrong_at=wrong_at,
         errors_by_position=_worst_by_position(results),
         logits=max((found for result in results for found in result.logits), key=lambda found: found[1], default=None),
     )
@@ -189,7 +195,7 @@ class Rotation:
     dtype: str
     met: str | None
     reach: int | None
-    wrong_from: int | None
+    wrong_at: tuple[int, ...]
     logits: tuple[int, float]
 
 
@@ -201,7 +207,7 @@ def rotations(rows: Iterable[Precision]) -> list[Rotation]:
 
 
 def _kind_of_rotation(row: Precision) -> tuple[bool, int, str]:
-    return row.wrong_from is not None, len(PROFILES) if row.met is None else PROFILES.index(row.met), row.dtype
+    return bool(row.wrong_at), len(PROFILES) if row.met is None else PROFILES.index(row.met), row.dtype
 
 
 def _rotation(rows: list[Precision]) -> Rotation:
@@ -209,7 +215,7 @@ def _rotation(rows: list[Precision]) -> Rotation:
         dtype=rows[0].dtype,
         met=rows[0].met,
         reach=max((row.reach for row in rows if row.reach is not None), default=None),
-        wrong_from=min((row.wrong_from for row in rows if row.wrong_from is not None), default=None),
+        wrong_at=tuple(sorted({position for row in rows for position in row.wrong_at})),
         logits=max((row.logits for row in rows if row.logits is not None), key=lambda found: found[1]),
     )
 
@@ -241,7 +247,7 @@ def _worst_by_position(results: list[Result]) -> tuple[tuple[int, float], ...]:
     worst: dict[int, float] = {}
     for result in results:
         for position, ratio in result.errors_by_position:
-            worst[position] = max(ratio, worst.get(position, 0.0))
+            worst[abs(position)] = max(ratio, worst.get(abs(position), 0.0))
     return tuple(sorted(worst.items()))
 
 

@@ -75,8 +75,14 @@ def on_every_axis(axes: str, positions: np.ndarray, change: Callable[[np.ndarray
 
 def farthest(axes: str, positions: np.ndarray) -> np.ndarray:
     """Return how far every token lies from 0: on the axis where it lies farthest, if there are several."""
-    distances = np.abs(positions)
-    return np.asarray(distances.max(axis=-1, initial=0) if axes.endswith(" axis") else distances)
+    return np.asarray(np.abs(outermost(axes, positions)))
+
+
+def outermost(axes: str, positions: np.ndarray) -> np.ndarray:
+    """Return the position of every token: on the axis where it lies farthest from 0, if there are several."""
+    if not axes.endswith(" axis"):
+        return positions
+    return np.take_along_axis(positions, np.abs(positions).argmax(axis=-1, keepdims=True), axis=-1)[..., 0]
 
 
 def rows_of_their_own(axes: str, positions: np.ndarray) -> bool:

@@ -19,7 +19,8 @@ from conformance.diagnosis import diagnose
 from conformance.in_process import InProcess
 from conformance.judge.journal import Task
 from conformance.laws.running import run_checks
-from conformance.run.orchestrator import DIAGNOSED, EXAMPLES
+from conformance.run.by_values import DIAGNOSED
+from conformance.run.orchestrator import EXAMPLES
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector, load
 

@@ -1,0 +1,50 @@
+"""Diagnose wrong values: those of plain calls, else those that come only in training or only where gradients are off."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conformance.calls.manner import MODES, TRACKED, WAYS, Manner
+from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason
+from conformance.checks import vector_checks
+from conformance.checks.vector_checks import Checked
+from conformance.isolate.session import Session
+from conformance.isolate.targets import configured
+from conformance.judge.journal import Task
+
+DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
+
+
+def diagnosable(checked: Checked) -> bool:
+    """Whether a diagnosis can say something about a check: it came to wrong values, or to none."""
+    outcome = checked.judgement.outcome if checked.vector.error is None else None
+    return isinstance(outcome, Errored) or (isinstance(outcome, Failed) and outcome.reason in DIAGNOSED)
+
+
+def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagnosis | None:
+    """Return the known mistake that wrong values show, and in which mode alone they come; else what is known of them."""
+    plain = [each for each in checked if not each.manner.unlike_plain]
+    by = configured(session.target)[0] is not None
+    if any(map(diagnosable, plain)):
+        from conformance.diagnosis import diagnose
+
+        return diagnose.of_checks(plain, session.subject(task.descriptor, task.dtype, task.profile), configured=by)
+    wrong = {each.manner.views for each in checked if diagnosable(each) and not each.manner.before and not each.manner.cotangents}
+    mode = next((mode for mode in (*MODES, TRACKED) if mode in wrong), None)
+    return None if mode is None else _in_mode(session, task, plain, mode, configured=by)
+
+
+def _in_mode(session: Session, task: Task, plain: Sequence[Checked], mode: str, *, configured: bool) -> Diagnosis | None:
+    """Return what all small calls show that are right when they are made plainly, made once more in a mode, by themselves."""
+    from conformance.diagnosis import diagnose
+
+    with session.fresh() as fresh:
+        subject = fresh.subject(task.descriptor, task.dtype, task.profile)
+        small = (each.vector for each in plain if each.reply is not None and not each.vector.at)
+        asked = [vector_checks.check(subject, task, vector, Manner(views=mode)) for vector in small]
+    found = diagnose.of_checks(asked, configured=configured) if any(map(diagnosable, asked)) else None
+    if found is None:
+        return None
+    where = f"only where {WAYS[mode]}"
+    if found.named:
+        return replace(found, does=f"{found.does}, {where}")
+    return replace(found, description=(f"wrong {where}", *found.description))

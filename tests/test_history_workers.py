@@ -1,0 +1,73 @@
+"""How many fresh workers failures are repeated in: no implementation of a target takes those of another."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from test_history_late import TASK
+
+from conformance.calls.outcomes import NotJudged, Reason
+from conformance.checks.law_checks import Found
+from conformance.laws.running import Finding
+from conformance.run import history
+from conformance.run.history import FRESH_WORKERS, OWN_WORKERS, Case
+
+
+@dataclass
+class Workers:
+    """A session of which only the number of calls in a worker, and the number of workers, are known."""
+
+    calls: int = 0
+    started: int = 0
+
+    def fresh(self) -> "Workers":
+        return self
+
+    def close(self) -> None:
+        self.calls = 0
+
+    def subject(self, *_: Any) -> "Workers":
+        self.started += self.calls == 0
+        self.calls += 1
+        return self
+
+
+def failure(*, wrong: bool) -> Found:
+    """Return a failure that is wrong in any case, or that passes as the first call of a worker alone."""
+
+    def ratio(workers: Any) -> float:
+        return float("inf") if wrong or workers.calls > 1 else 0.0
+
+    return Found(TASK, Finding("relative", 1, 0.0, None, "so", Reason.LAW, (), ratio))
+
+
+def settled(*cases: Case) -> int:
+    workers: Any = Workers()
+    history.settle(workers, cases)
+    return int(workers.started)
+
+
+@pytest.mark.parametrize("each", [3, 60])
+def test_the_last_of_many_implementations_is_cleared_like_the_first(each: int) -> None:
+    cases = [Case(TASK, found=[failure(wrong=False) for _ in range(each)]) for _ in range(40)]
+
+    started = settled(*cases)
+
+    assert all(isinstance(case.overruled(found), NotJudged) for case in cases for found in case.found)
+    assert {len(case.affected) for case in cases} == {min(each, OWN_WORKERS + 1)}
+    assert started == 40 * min(each, OWN_WORKERS + 1)
+
+
+def test_what_is_wrong_besides_stays_so_and_costs_no_more_than_all_may_have() -> None:
+    mixed = [failure(wrong=number % 2 == 1) for number in range(OWN_WORKERS)]
+    cases = [Case(TASK, found=[*mixed, *mixed]) for _ in range(40)]
+
+    started = settled(*cases)
+
+    assert all(len(case.affected) >= OWN_WORKERS // 2 for case in cases)
+    assert all(case.overruled(found) is None for case in cases for found in mixed[1::2])
+    assert started <= 40 * (OWN_WORKERS + 1) + FRESH_WORKERS
+
+
+def test_wrong_code_takes_one_fresh_worker_for_each_implementation() -> None:
+    assert settled(*(Case(TASK, found=[failure(wrong=True) for _ in range(60)]) for _ in range(40))) == 40
