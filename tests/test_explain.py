@@ -154,7 +154,7 @@ QWEN = {"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "r
 def test_the_first_dynamic_rule_of_qwen_is_told_with_its_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["explain", written(tmp_path, {**QWEN, "use_dynamic_ntk": True, "seq_length": 2048})]) == 0
     text = capsys.readouterr().out
-    assert "growth=doublings, original_length=2048)" in text
+    assert "original_length=2048,factor=2.0,growth=doublings)" in "".join(text.split())
     assert "are divided by 1.018 to 3\n" in text
     assert cli.main(["explain", written(tmp_path, {**QWEN, "use_dynamic_ntk": True})]) == 1
     assert "seq_length must be given for doublings, got None" in capsys.readouterr().out

@@ -5,6 +5,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,6 @@ from conformance.spec.vectors import Model, Vector, VectorError, load_models, ve
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.configuration.computing import scale_of
-from refimpl.schemes import operations
 from tools.generate import mint
 from tools.generate.models import published, slug
 from tools.released import RELEASED
@@ -61,9 +61,8 @@ def test_every_model_whose_layers_turn_by_an_operation_of_ours_has_a_file() -> N
 
 
 def turns(kind: config.Kind) -> bool:
-    """Whether layers turn by an operation of ours, alike at every length."""
-    operation = None if kind.rotation is None or kind.rotation.operation is None else operations()[kind.rotation.operation]
-    return operation is not None and "length" not in operation.parameters
+    """Whether layers turn by an operation of ours, and by no lists besides."""
+    return kind.rotation is not None and kind.rotation.operation is not None and kind.rotation.factors is None
 
 
 def test_the_bytes_are_fresh() -> None:
@@ -89,7 +88,7 @@ def test_a_model_holds_its_configuration_and_cases_of_each_kind_that_turns(model
         assert told.layers == kind.layers
         assert all(CASES[identity] in next(m for m in MODELS if slug(m.name) == stem).cases for identity, stem in told.cases.items())
         assert {"frequencies", "rotate"} <= {*found} if turns(kind) else {*found} <= {"scale"}
-        assert ("scale" in found) == (kind.temperature is not None)
+        assert bool({"scale", "log_scale"} & {*found}) == (kind.temperature is not None)
 
 
 def kinds() -> list[Any]:
@@ -101,17 +100,17 @@ def kinds() -> list[Any]:
 @pytest.mark.parametrize(("model", "told"), kinds())
 def test_what_the_configuration_gives_is_within_the_float64_allowance(model: Model, told: Layers) -> None:
     """The way in: from the mapping to a whole head, with the channels that don't turn."""
-    layer = (told.layers or (0,))[0]
     for case in (CASES[identity] for identity in told.cases):
+        layer, length = (told.layers or (0,))[0], case.parameters.get("length")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", config.ConfigurationWarning)
             if short(case) == "frequencies":
-                got = config.frequencies(model.configuration, layer=layer, like=np.zeros(0))
+                got = config.frequencies(model.configuration, layer=layer, length=length, like=np.zeros(0))
             elif short(case) == "attention_factor":
                 got = np.asarray(config.attention_factor(model.configuration, layer=layer))
             elif short(case) == "softmax_scale":
                 got = np.asarray(scale_of(config.chosen(config.read(model.configuration), layer).rotation))
-            elif short(case) == "scale":
+            elif short(case) in ("scale", "log_scale"):
                 got = np.asarray(config.scale(model.configuration, case.inputs["positions"], layer=layer))
             else:
                 got = read_and_turned(model.configuration, told, case, layer)
@@ -125,7 +124,8 @@ def read_and_turned(configuration: Any, told: Layers, case: Vector, layer: int) 
     x = case.inputs["x"]
     head = np.full((*x.shape[:-1], told.head_dim), 0.375)
     head[..., first : last + 1] = x
-    rotate = config.rotate_on_axes if "sections" in case.parameters else config.rotate
+    by_length = partial(config.rotate, length=case.parameters.get("length"))
+    rotate = config.rotate_on_axes if "sections" in case.parameters else by_length
     got = np.asarray(rotate(configuration, head, case.inputs["positions"], layer=layer))
     passed = np.delete(got, range(first, last + 1), axis=-1)
     assert (passed == 0.375).all()
@@ -142,6 +142,9 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
     elif short(case) == "scale":
         steps = [(position + p["shift"]) // p["floor_scale"] for position in case.inputs["positions"].tolist()]
         found = [float(1 + mp.mpf(p["attn_scale"]) * mp.log(1 + step)) for step in steps]
+    elif short(case) == "log_scale":
+        logarithms = [mp.log(position + 1, p["original_length"]) for position in case.inputs["positions"].tolist()]
+        found = [float(max(mp.mpf(1), each)) for each in logarithms]
     elif short(case) == "frequencies":
         found = [float(theta) for theta in FREQUENCIES[scheme](**p)]
     else:

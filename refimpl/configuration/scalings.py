@@ -181,7 +181,7 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
     """Return what the operation of a rope type gets besides width and base; null where a key lacks or breaks a rule."""
     rule, before = RULES[name], len(notes.findings)
     contract = declared(f"{rule.scheme}.frequencies").parameters
-    values: dict[str, Any] = dict(rule.fixed)
+    values: dict[str, Any] = {}
     for key in sorted(key for key in rule.required if rope.get(key) is None):
         notes.find("error", "missing-key", rope.name(key), None, f"be given for {name}")
     for key, parameter in rule.keys.items():
@@ -195,7 +195,7 @@ def parameters(name: str, section: Section, rope: Section, notes: Notes) -> dict
             notes.find("error", "missing-key", section.name(key), None, f"be given for {name}")
     if any(each.level == "error" for each in notes.findings[before:]):
         return None
-    return values if _in_order(rule, rope, values, notes) else None
+    return {**values, **rule.fixed} if _in_order(rule, rope, values, notes) else None
 
 
 def _given(key: str, section: Section, rope: Section) -> list[tuple[str, Any]]:
