@@ -1,5 +1,6 @@
 """What goes wrong with dynamic NTK scaling: how the stretch follows the length, and what is made of it."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ from conformance.mutants import ntk_aware
 from conformance.mutants.building import Mistake
 from conformance.mutants.positions import length_mutants
 from conformance.mutants.rotary import spectrum
+from conformance.mutants.rounding import rounded
 from conformance.mutants.stretched import Ladder, inherited, of_ladder
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
@@ -15,6 +17,12 @@ from refimpl.schemes.dynamic_ntk import Growth, lasting, stretch
 SCHEME = "dynamic_ntk"
 #: The stretch from the factor, the original length, the length, and how it grows.
 Stretch = Callable[[float, int, int, Growth], float]
+
+
+def halved(original: int, length: int) -> int:
+    """Return the length whose ratio to the original one is rounded to float16."""
+    return math.ceil(original * float(rounded(length / original, "float16")))
+
 
 STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
     (
@@ -76,9 +84,9 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             fix="take the longer of the two lengths",
             origin="in the style of code without the maximum",
         ),
-        lambda factor, original, length, growth: stretch(factor, original, length, growth)
-        if length > original
-        else max(1.0 + factor * (length - original) / original, 0.25),
+        lambda factor, original, length, growth: (
+            stretch(factor, original, length, growth) if length > original else max(1.0 + factor * (length - original) / original, 0.25)
+        ),
     ),
     (
         Mistake(
@@ -99,6 +107,19 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
             origin="in the style of floor + 1 in the place of ceil",
         ),
         lambda factor, original, length, growth: stretch(factor, original, length + 1 if growth == "doublings" else length, growth),
+    ),
+    (
+        Mistake(
+            "float16-ratio",
+            does="takes the ratio of the lengths in float16, which just beyond a doubling rounds to it",
+            should="divide and round up in float32 or wider",
+            fix="compute the number of doublings from integers, or in float64",
+            kind="precision",
+            origin="in the style of tables that are built in the dtype of the model",
+        ),
+        lambda factor, original, length, growth: stretch(
+            factor, original, halved(original, length) if growth == "doublings" else length, growth
+        ),
     ),
     (
         Mistake(

@@ -251,7 +251,7 @@ def _scaled(
 
 def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
     """Note a rope type that posenc doesn't have."""
-    key, value = (rope.given(("rope_type", "type")) or section.given(("model_type",)) or [("model_type", None)])[0]
+    key, value = (rope.given(("rope_type", "type")) or section.given((scalings.GROWING, "model_type")) or [("model_type", None)])[0]
     notes.find("missing", f"no-{name}", key, value, scalings.WITHOUT[name])
 
 

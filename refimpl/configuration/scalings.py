@@ -15,7 +15,7 @@ from refimpl.spec import Operation, Parameter, describe
 ORIGINAL, LONGEST, TRAINED = spellings.ORIGINAL_LENGTH, spellings.MAX_LENGTH[0], spellings.TRAINED_LENGTH[0]
 #: Keys of the longest length, which stand beside the mapping, in the order in which they are looked up.
 LENGTHS = {LONGEST: spellings.MAX_LENGTH, TRAINED: spellings.TRAINED_LENGTH}
-DOUBLING = "use_dynamic_ntk"
+DOUBLING, GROWING = "use_dynamic_ntk", "training_seqlen"
 RATIO = "https://github.com/huggingface/transformers/issues/38224"
 
 
@@ -66,10 +66,11 @@ RULES = {
     "ntk_alpha": Rule("ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"})),
 }
 #: Rules that are no rope types: other keys say them.
-UNNAMED = frozenset({"doublings", "ntk_alpha"})
+UNNAMED = frozenset({"doublings", "grown-doublings", "ntk_alpha"})
 
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
+    "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
     "axial": "turns a part of the head for each axis of an image",
     "ntk": "raises the base once, and divides the frequencies besides",
     "xdrope": "takes positions with four axes, each for some pairs",
@@ -133,7 +134,9 @@ def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
 
 
 def with_doublings(name: str, section: Section, family: Family, notes: Notes) -> str:
-    """Return the rule where ``use_dynamic_ntk`` is set, which only code of Qwen's first models reads, and beside no other."""
+    """Return the rule of ``use_dynamic_ntk``, which only code of Qwen's first models reads, or of TeleChat's ``training_seqlen``."""
+    if name == "default" and section.get(GROWING) is not None:
+        return "grown-doublings"
     for key, value in section.given((DOUBLING,)):
         if value is True and not family.doubles:
             notes.find("warning", "ignored-key", key, value, "be left out: only code of Qwen's first models (model_type qwen) reads it")

@@ -53,7 +53,7 @@ READ = frozenset(
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk"),
-        *("use_logn_attn", "yarn_only_types"),
+        *("use_logn_attn", "yarn_only_types", "training_seqlen", "base_seqlen"),
     }
 )
 BESIDE = frozenset(
