@@ -46,6 +46,7 @@ def offered(function=slopes, operation="alibi.slopes", **declared):
 
 adapter = Adapter("mine")
 """
+ITSELF = "pass the function itself, not what a call of it returns"
 LONG = "an integer of 1329 bits"
 AS_IT_IS = "be called as it is, which call='f(...)' declares"
 
@@ -76,8 +77,8 @@ def written(folder: Path, lines: str) -> str:
         ("offered(operation=['alibi.slopes'])", "operation must be text, got ['alibi.slopes']"),
         ("adapter.implements(slopes)", "operation must be text, got a function: @adapter.implements(OPERATION) is written with one"),
         ("offered(when=5)", "when must be callable, got 5"),
-        ("offered(None)", "function must be callable, got None"),
-        ("offered('slopes')", "function must be callable, got 'slopes'"),
+        ("offered(None)", f"function must be callable, got None: {ITSELF}"),
+        ("offered('slopes')", f"function must be callable, got 'slopes': {ITSELF}"),
         ("offered(operation='rope.rotate', masked='yes')", "rope.rotate: masked must be True or False, got 'yes'"),
         (
             "offered(operation='rope.rotate', lowest=10**400)",

@@ -129,7 +129,7 @@ def _finite(values: np.ndarray) -> np.ndarray:
 
 def _take_larger(known: dict[int, float], new: Mapping[int, float]) -> None:
     for position, value in new.items():
-        known[position] = float(np.fmax(known.get(position, 0.0), value))
+        known[abs(position)] = float(np.fmax(known.get(abs(position), 0.0), value))
 
 
 def _strongest(found: _Found) -> str | None:
