@@ -87,15 +87,14 @@ def judgements(subject: Subject, plain: Subject, task: Task, gathered: Gathered,
     """
     stream = drawn(task, seed)
     yield from run(subject, task, stream, enough=enough(task, level))
-    if thorough(task, level):
-        every = (check(subject, task, name(task, number, "varied"), arguments) for number, arguments in varied(task, seed))
-        yield from (each for each in every if not isinstance(each.judgement.outcome, Unsupported))
     for number, arguments in gathered.further(stream):
         yield check(subject, task, name(task, number), arguments)
     if thorough(task, level):
         swept = list(large_ones(plain, task, "sweep", sweep.sweep(**_inside(task), seed=seed)))
         yield from map(_kept, swept)
         yield from beside(subject, task, gathered.checked, swept, seed)
+        every = (check(subject, task, name(task, number, "varied"), arguments) for number, arguments in varied(task, seed))
+        yield from (each for each in every if not isinstance(each.judgement.outcome, Unsupported))
     yield from at_real_sizes(plain, task, seed, level)
 
 
