@@ -486,7 +486,7 @@ def test_a_leak_stays_a_leak(tmp_path: Path) -> None:
 
     ended = results(report, "faulty", Exhausted)
     assert ended
-    assert "the same call passes in a fresh worker" in ended[0]
+    assert all("memory" in each for each in ended)  # in whichever call the limit was met
     assert not convictions(report, Reason.HISTORY)
 
 
