@@ -117,6 +117,10 @@ def sibling(operation: str, *arrays: str) -> str | None:
     return next((known.name for known in taking(*arrays) if known.name.partition(".")[0] == scheme), None)
 
 
+#: What code that is told all other numbers needn't be told: it grows as usual, where it doesn't show.
+GROWTH = "growth"
+
+
 def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None) -> Fit | None:
     """Return the rule that gives what was seen for what was asked, else for numbers that are found, the simplest first.
 
@@ -124,7 +128,7 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
     """
     every = sorted(rules, key=lambda rule: len(rule.free))
     for rule in reversed(every):
-        values = {name: asked.get(SPELLED.get(name, name), ...) for name in rule.free}
+        values = {name: asked.get(SPELLED.get(name, name), one.default if name == GROWTH else ...) for name, one in rule.free.items()}
         if ... not in values.values() and rule.fits(values):
             unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, value in values.items() if value is None}
             return Fit(rule.operation, {**{name: Seen(value) for name, value in values.items()}, **unset})
