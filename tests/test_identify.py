@@ -176,7 +176,10 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
             "base_by_doublings",
             {**ROPE, "operation": "dynamic_ntk.rotate", "factor": 2.0, "original_length": 2_048, "growth": "doublings"},
         ),
-        ("base_by_length", {**ROPE, "operation": "dynamic_ntk.rotate", "factor": 2.0, "original_length": 2_048}),
+        (
+            "base_by_length",
+            {**ROPE, "operation": "dynamic_ntk.rotate", "factor": 2.0, "original_length": 2_048, "growth": "tokens"},
+        ),
         ("length_that_counts_for_nothing", {**ROPE, "base": 500_000.0}),
         ("single_angles", ROPE),
         ("half_angles", ROPE),
