@@ -69,17 +69,14 @@ class Ledger:
         """What was asked, as a pile of what was added."""
         return Pile(self.held - self.first, self.calls, len(self.settings))
 
-    def grows(self, holder: Holder, size: float) -> bool:
-        """Whether the last call, or what added most, adds each time that it is made again as much as all calls did of a size on average."""
-        least = size / self.calls / 2
-        return any(_adds(again, holder, least) for again in {self.last, self.most} if again is not None)
-
     def piled(self, holder: Holder, limit: int) -> bool:
-        """Whether memory ran out for unlike calls: a fresh worker has room for the last one, and for what added most, again and again."""
+        """Whether memory is that of unlike calls: the last one, and what added most, add little where a fresh worker makes them again."""
+        least = (min(limit, self.held) - self.first) / self.calls / 2
+        every = [again for again in (self.most, self.last) if again is not None]
         try:
-            for again in filter(None, (self.most, self.last)):
+            for again in every:
                 again(holder)
-            return not self.grows(holder, min(limit, self.held) - self.first)
+            return not any(_adds(again, holder, least) for again in every)
         except CallFailedError:
             return False
 

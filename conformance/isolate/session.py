@@ -193,7 +193,7 @@ class Session:
         self._running()
         before, after = self._last, self._words
         self._last, self._words = (index, dtype), call
-        again = functools.partial(type(self)._exchanged, index=index, said=said, arrays=arrays, forms=forms, results=results)  # noqa: SLF001
+        again = functools.partial(Session.exchange, index=index, said=said, arrays=arrays, forms=forms, results=results)
         self._ledger.asks(again, said)
         try:
             reply, values = again(self)
@@ -220,34 +220,30 @@ class Session:
     def _relieve(self) -> None:
         """End a worker that holds more than half of what it may for unlike calls; one that leaks goes on to the limit."""
         process, ledger = self._process, self._ledger
-        if process is None or self._last is None or not ledger.calls or ledger.leaks or not process.watch.full(ledger.held):
-            return
-        try:
-            ledger.leaks = ledger.grows(self, ledger.pile.size) and process.watch.exceeded is None
-        except CallFailedError as failure:
-            if isinstance(failure.outcome, Exhausted):
-                self._charge(self._last, self._words, failure.outcome)
-            return
-        if not ledger.leaks and process.watch.exceeded is None:  # what was ended is told where it is noticed
-            self._kin.piles[self._last] = ledger.pile
+        alone = self._kin.one_at_a_time  # a fresh worker would be this one's end
+        if process is not None and not alone and process.watch.full(ledger.held) and self._piles(ledger.pile.size):
             self.close()
 
     def _piled(self, ending: Outcome) -> bool:
-        """Whether a worker's memory ran out for unlike calls, of which the last is one: that convicts nobody, and is written down."""
+        """Whether a worker's memory ran out for unlike calls, of which the last is one."""
+        return isinstance(ending, Exhausted) and ending.of_memory and self._piles(self.limits.memory * MIB)
+
+    def _piles(self, size: float) -> bool:
+        """Whether so many bytes are what unlike calls keep, as a fresh worker shows: that convicts nobody, and is written down."""
         ledger, last = self._ledger, self._last
-        if not (isinstance(ending, Exhausted) and ending.of_memory) or last is None or ledger.calls < 2 or ledger.leaks:
+        if last is None or ledger.calls < 2 or ledger.leaks:
             return False
         with self.fresh(hash_seed=self.hash_seed) as fresh:
             ledger.leaks = not ledger.piled(fresh, self.limits.memory * MIB)
         if not ledger.leaks:
-            self._kin.piles[last] = replace(ledger.pile, size=self.limits.memory * MIB)
+            self._kin.piles[last] = replace(ledger.pile, size=size)
         return not ledger.leaks
 
     def held(self) -> float:
         """Return how many bytes the worker holds, if there is one."""
         return self._process.watch.held() if self._process is not None else 0
 
-    def _exchanged(
+    def exchange(
         self,
         *,
         index: int,

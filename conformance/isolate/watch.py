@@ -68,7 +68,7 @@ class Watch:
 
     def full(self, held: float) -> bool:
         """Whether more than half of the memory is used, where so many bytes are held."""
-        return self._over_half(held) and self._over_half(memory(self.tree.known()))
+        return self.exceeded is None and self._over_half(held) and self._over_half(memory(self.tree.known()))
 
     def _over_half(self, held: float) -> bool:
         return bool(self.limits.memory) and held > self.limits.memory * MIB / 2
