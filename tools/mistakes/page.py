@@ -33,6 +33,8 @@ CALLED = {
     "dynamic_ntk": "dynamic NTK scaling",
     "ntk_by_parts": "NTK-by-parts scaling",
     "llama3": "Llama 3's rope scaling (rope_type llama3)",
+    "resonance_rope": "Resonance RoPE",
+    "resonance_yarn": "Resonance YaRN",
     "shaw": "Shaw's relative position representations",
     "transformer_xl": "Transformer-XL relative position encoding",
     "binary": "binary positional encoding",
