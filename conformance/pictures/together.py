@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HEADS, WIDTH, LENGTH = 2, 16, 32
+HEADS, WIDTH, LENGTH = 2, 16, 28
 COLUMNS = 6
 #: Shades end at an eighth and at eight times of an even share.
 WIDEST = 3
