@@ -95,6 +95,7 @@ class Law(Enum):
     WHOLE_WAVELENGTHS = "the wavelength of every pair is a whole number of positions"
     NEAREST = "no wavelength lies more than half a position outside of those of plain rope and of rope slowed by the whole factor"
     FALLS = "no pair turns faster than the pair before it"
+    WITHIN_WINDOW = "with a window that no distance reaches the scheme is plain rope"
     HOWEVER_MANY = "pairs that turn have the same frequencies however many do, and the others have none"
     PLAIN_WITHIN_LENGTH = "up to the original length the scheme is plain rope"
     SLOWS_WITH_LENGTH = "no pair turns faster in a longer sequence"

@@ -31,6 +31,7 @@ from conformance.mutants import (
     t5,
     temperature,
     transformer_xl,
+    windowed,
     yarn,
 )
 from conformance.spec.mutant import Mutant
@@ -61,6 +62,7 @@ FAMILIES = (
     dynamic_ntk,
     by_turns,
     resonance,
+    windowed,
     shaw,
     binary,
     learned,

@@ -38,6 +38,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "resonance_rope": ladders.resonance_rope,
     "resonance_yarn": ladders.resonance_yarn,
     "kerple": biases.kerple,
+    "rerope": weighting.rerope,
     "da_transformer": weighting.da_transformer,
     "temperature": weighting.temperature,
 }

@@ -35,6 +35,7 @@ CALLED = {
     "llama3": "Llama 3's rope scaling (rope_type llama3)",
     "resonance_rope": "Resonance RoPE",
     "resonance_yarn": "Resonance YaRN",
+    "rerope": "ReRoPE (rectified rotary position embeddings)",
     "shaw": "Shaw's relative position representations",
     "transformer_xl": "Transformer-XL relative position encoding",
     "binary": "binary positional encoding",
