@@ -13,7 +13,7 @@ GAMMA = 0.4
 
 
 def query_factor(positions: Positions, *, head_dim: EvenCount, scale_base: Positive = 512.0, centre: int = 0) -> Array:
-    """Return ``zeta_j^((p - centre) / scale_base)`` with ``zeta_j = (2 j / head_dim + 0.4) / 1.4``, what multiplies each pair of a query."""
+    """Return ``zeta_j^((p - centre) / scale_base)`` with ``zeta_j = (2 j / head_dim + 0.4) / 1.4``: what multiplies a query's pair."""
     zeta = (2.0 * arange(head_dim // 2, like=positions) / head_dim + GAMMA) / (1.0 + GAMMA)
     return zeta ** (exact_float64(positions - centre)[..., None] / scale_base)
 
@@ -31,7 +31,7 @@ rotate_key = FORM.of_keys.operation(
     rotary.rotate, "Turn keys to their positions, each pair over ``zeta_j^((p - centre) / scale_base)``.", name="rotate_key"
 )
 rotate_query_key = FORM.operation(
-    rotary.rotate_query_key, "Turn queries and keys to their own positions; the powers of ``zeta_j`` multiply the ones and divide the others."
+    rotary.rotate_query_key, "Turn queries and keys to their own positions; powers of ``zeta_j`` multiply the ones and divide the others."
 )
 
 
@@ -62,7 +62,7 @@ SCHEME = Scheme(
         "centre": "the position at which nothing is multiplied; scores don't depend on it where queries and cached keys have the same",
     },
     conventions={
-        "layout=interleaved": "pairs (2j, 2j + 1): the paper, torchscale, rotary-embedding-torch, x-transformers, flash-attention if asked for",
+        "layout=interleaved": "pairs (2j, 2j + 1): the paper, torchscale, rotary-embedding-torch, x-transformers",
         "layout=half": "pairs (j, j + head_dim / 2), whose powers are repeated in the same way: flash-attention's default",
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves: no code is known",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): all code that is known",
@@ -74,9 +74,9 @@ SCHEME = Scheme(
             "grows where keys come later, so xPos is for causal attention."
         ),
         (
-            "The powers overflow. `zeta_0` is near 2/7, so a key's first pair grows by 3.5 in every scale_base positions from the centre: float16 "
-            "ends after 8.8 of them, float32 and bfloat16 after 70, float64 after 566; with 512 these are positions 4533, 36,261 and "
-            "290,086. Queries vanish at about the same places. The cases, and drawn calls, stay within 7 of them."
+            "The powers overflow. `zeta_0` is 2/7, so a key's first pair grows by 3.5 in every scale_base positions from the centre: "
+            "float16 ends after 8.85 of them, float32 and bfloat16 after 70.8, float64 after 566.5; with 512 these are the positions "
+            "4533, 36,261 and 290,086. Queries vanish at about the same places. Drawn calls stay within 7 of them, stored cases within 5."
         ),
         (
             "To go farther, released code centres the exponent on each call: torchscale on `ceil(length / 2)`, "
@@ -85,8 +85,8 @@ SCHEME = Scheme(
             "torchscale keeps keys unturned for that reason. Here the centre is a parameter, and angles count from 0 whatever it is."
         ),
         (
-            "Algorithm 1 raises `zeta_j` to the position itself. Code divides the position by 512 first: with scale_base 1 a key's first pair "
-            "leaves float32 at position 71."
+            "Algorithm 1 raises `zeta_j` to the position itself. Code divides the position by 512 first: with scale_base 1 a key's first "
+            "pair leaves float32 at position 71."
         ),
     ),
     layer=layer,
