@@ -83,7 +83,7 @@ EXPONENT = "raise zeta to (p - centre) / scale_base"
 PIECES: tuple[tuple[Mistake, Rotary], ...] = (
     (Mistake("pairs-for-channels", "counts pairs where the formula counts channels: zeta is (j + 0.4 d) / (1.4 d)", ZETA,
              "use arange(0, head_dim, 2)", origin=COPIED), fading(lambda d: (shares(d) / 2 + 0.4) / 1.4)),
-    (Mistake("pairs-from-one", "counts pairs from one", ZETA, "start arange at 0", origin="in the style of printed sums that start at 1"),
+    (Mistake("zeta-from-pair-one", "counts pairs from one", ZETA, "start arange at 0", origin="in the style of printed sums that start at 1"),
      fading(lambda d: (shares(d) + 2.0 / d + 0.4) / 1.4)),
     (Mistake("zeta-not-divided", "doesn't divide by 1.4, so that fast pairs fade and slow pairs grow", ZETA, "divide by 1 + gamma",
              origin=COPIED), fading(lambda d: shares(d) + 0.4)),
@@ -105,7 +105,7 @@ PIECES: tuple[tuple[Mistake, Rotary], ...] = (
              origin="in the style of clamps against overflow"), fading(exponent=lambda p, base, centre: np.maximum(p - centre, 0) / base)),
     (Mistake("centre-of-the-call", "counts exponents from the middle of the call, which isn't that of earlier calls whose keys were cached",
              "count them from the centre that is given", "keep one centre for queries and cached keys, or keep keys unturned",
-             threads=(f"{THREADS}Dao-AILab/flash-attention/issues/522", f"{THREADS}lucidrains/rotary-embedding-torch/issues/27")),
+             threads=(f"{THREADS}Dao-AILab/flash-attention/issues/522",)),
      fading(exponent=lambda p, base, _: (p - middle(p)) / base)),
     (Mistake("index-for-exponent", "counts exponents by the index of the token, and angles by its position", EXPONENT,
              "use the positions for both", origin="in the style of scales that are made for a length"),
