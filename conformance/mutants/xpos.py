@@ -83,7 +83,7 @@ EXPONENT = "raise zeta to (p - centre) / scale_base"
 PIECES: tuple[tuple[Mistake, Rotary], ...] = (
     (Mistake("pairs-for-channels", "counts pairs where the formula counts channels: zeta is (j + 0.4 d) / (1.4 d)", ZETA,
              "use arange(0, head_dim, 2)", origin=COPIED), fading(lambda d: (shares(d) / 2 + 0.4) / 1.4)),
-    (Mistake("zeta-from-pair-one", "counts pairs from one", ZETA, "start arange at 0", origin="in the style of printed sums that start at 1"),
+    (Mistake("zeta-from-pair-one", "counts pairs from one", ZETA, "start arange at 0", origin="in the style of sums that start at 1"),
      fading(lambda d: (shares(d) + 2.0 / d + 0.4) / 1.4)),
     (Mistake("zeta-not-divided", "doesn't divide by 1.4, so that fast pairs fade and slow pairs grow", ZETA, "divide by 1 + gamma",
              origin=COPIED), fading(lambda d: shares(d) + 0.4)),
