@@ -18,7 +18,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "beta_fast": (32.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (4, 8, 3, 21, 40, 62),
-    "centre": (0, 9, 2048, -3),
+    "centre": (0, 9, 512, -3),
     "clamp_length": (None, 2, 9, 4096),
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),

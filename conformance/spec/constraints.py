@@ -101,8 +101,9 @@ def held(first: np.ndarray, exponent: np.ndarray, arrays: Arrays) -> tuple[np.nd
     return first * np.exp2(-np.maximum(excess, 0.0)), exponent
 
 
-#: How often positions lie a base of the scale away from the centre at most: 3.5 to that power leaves numbers of float16 some room.
-FADED = 7
+#: How often positions lie a base of the scale away from the centre at most: 3.5 to that power is 23, which large numbers of float16 have
+#: room for. Runs of positions may be longer: to the second power numbers below 2 have room.
+FADED, FADED_RUN = 2.5, 8.1
 
 
 def inside_of_the_scale(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
@@ -115,10 +116,17 @@ def inside_of_the_scale(_: Mapping[str, str], arrays: Arrays, parameters: Parame
     lowest, highest = int(every.min()), int(every.max())
     excess = max(highest - centre - reach, 0) + min(lowest - centre + reach, 0) if highest - lowest <= 2 * reach else 0
     moved = {name: array - (min(excess, lowest) if lowest >= 0 else excess) for name, array in places.items()}
-    if all(np.all(np.abs(array - centre) <= reach) or np.all(np.diff(array) == 1) for array in moved.values()):
+    if all(_faint(array, centre, reach, float(parameters["scale_base"])) for array in moved.values()):
         return {**arrays, **moved}
     near = {name: centre + np.sign(array - centre) * (np.abs(array - centre) % (reach + 1)) for name, array in moved.items()}
     return {**arrays, **{name: np.maximum(array, min(lowest, 0)) for name, array in near.items()}}
+
+
+def _faint(positions: np.ndarray, centre: int, reach: int, scale_base: float) -> bool:
+    """Whether no power at positions overflows."""
+    farthest = int(np.abs(positions - centre).max(initial=0))
+    run = positions.shape[-1] > 1 and bool(np.all(np.diff(positions) == 1))
+    return farthest <= reach or (run and farthest <= FADED_RUN * scale_base)
 
 
 RULES: tuple[Rule, ...] = (

@@ -76,7 +76,8 @@ SCHEME = Scheme(
         (
             "The powers overflow. `zeta_0` is 2/7, so a key's first pair grows by 3.5 in every scale_base positions from the centre: "
             "float16 ends after 8.85 of them, float32 and bfloat16 after 70.8, float64 after 566.5; with 512 these are the positions "
-            "4533, 36,261 and 290,086. Queries vanish at about the same places. Drawn calls stay within 7 of them, stored cases within 5."
+            "4533, 36,261 and 290,086. Queries vanish at about the same places. Drawn calls stay within 2.5 of them; stored cases and "
+            "runs of positions stay within 8.1."
         ),
         (
             "To go farther, released code centres the exponent on each call: torchscale on `ceil(length / 2)`, "
