@@ -113,8 +113,6 @@ PIECES: tuple[tuple[Mistake, Rotary], ...] = (
     (Mistake("angles-from-the-centre", "counts the angles from the centre too", "turn by the position itself",
              "subtract the centre in the exponent alone", origin="in the style of a centre that moves all positions"),
      Rotary(move=lambda positions, rule: positions - rule["centre"])),
-    (Mistake("sides-exchanged", "divides queries by the powers and multiplies keys by them", "multiply queries, and divide keys",
-             "exchange the two", origin="in the style of signs that are lost"), Rotary(size=xpos.key_factor, key_size=xpos.query_factor)),
     *((Mistake(f"{dtype}-powers", f"rounds the powers to {dtype}", "keep them in float32", "cast the result only", kind="precision",
                origin="in the style of buffers that are cast with the model"), narrowed(dtype)) for dtype in ("bfloat16", "float16")),
 )  # fmt: skip
@@ -122,6 +120,8 @@ QUERIES: tuple[tuple[Mistake, Rotary], ...] = (
     (Mistake("queries-not-multiplied", "multiplies keys alone", "multiply queries by the powers too",
              "scale both sides: queries by zeta, keys by 1 / zeta", origin="in the style of decays that are left to one side"),
      Rotary(size=one)),
+    (Mistake("sides-exchanged", "divides queries by the powers and multiplies keys by them", "multiply queries, and divide keys",
+             "exchange the two", origin="in the style of signs that are lost"), Rotary(size=xpos.key_factor, key_size=xpos.query_factor)),
 )  # fmt: skip
 KEYS: tuple[tuple[Mistake, Rotary], ...] = (
     (Mistake("keys-not-inverted", "multiplies keys as queries: scores fade with the sum of both positions", "divide keys by the powers",
