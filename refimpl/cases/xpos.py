@@ -52,6 +52,8 @@ def both() -> Iterator[Case]:
     yield build("cached-keys", "queries and keys centred on their own lengths", head_dim=4, layout="half", scale_base=2.0,
                 query_positions=[6], key_positions=[0, 1, 2, 3, 4, 5, 6])
     yield from narrowed(build, {"q": (1, 1, 2, 4), "k": (1, 1, 2, 4)}, head_dim=4, query_positions=[0, 1], key_positions=[0, 1])
+    yield build("no-scale-base", "a division by 0", head_dim=4, scale_base=0.0, query_positions=[0], key_positions=[0],
+                error="scale_base must be greater than 0, got 0.0")
 
 
 CASES = (*side("rotate_query"), *side("rotate_key"), *both())
