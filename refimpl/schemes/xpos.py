@@ -36,10 +36,8 @@ rotate_query_key = FORM.operation(
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
-    """Return how it acts in attention, with powers that show over a few positions: values don't turn, and nothing is learned."""
-    query, key = (
-        rotary.layer(turn, scale_base=32.0)(num_heads=num_heads, head_dim=head_dim, like=like) for turn in (rotate_query, rotate_key)
-    )
+    """Return how it acts in attention: queries and keys turn and fade, values don't, and nothing is learned."""
+    query, key = (rotary.layer(turn)(num_heads=num_heads, head_dim=head_dim, like=like) for turn in (rotate_query, rotate_key))
     return Layer(turn_query=query.turn_query, turn_key=key.turn_key)
 
 
