@@ -56,6 +56,12 @@ def narrowed(dtype: str) -> Rotary:
     return Rotary(size=lambda **rule: narrow(xpos.query_factor(**rule)), key_size=lambda **rule: narrow(xpos.key_factor(**rule)))
 
 
+def rounded_exponents(dtype: str) -> Rotary:
+    """Return the scheme with exponents of positions in a half format."""
+    narrow = to(dtype)
+    return fading(exponent=lambda positions, scale_base, centre: (narrow(positions * 1.0) - centre) / scale_base)
+
+
 def middle(positions: Array) -> int:
     """Return half the length that the largest position tells."""
     return int(positions.max(initial=0) + 1) // 2
@@ -115,6 +121,10 @@ PIECES: tuple[tuple[Mistake, Rotary], ...] = (
      Rotary(move=lambda positions, rule: positions - rule["centre"])),
     *((Mistake(f"{dtype}-powers", f"rounds the powers to {dtype}", "keep them in float32", "cast the result only", kind="precision",
                origin="in the style of buffers that are cast with the model"), narrowed(dtype)) for dtype in ("bfloat16", "float16")),
+    *((Mistake(f"{dtype}-exponents", f"rounds positions to {dtype} where it takes exponents of them", "keep positions in float32 or wider",
+               "count exponents with integers, and divide in float32", kind="precision",
+               origin="in the style of positions that are counted in the dtype of the model"), rounded_exponents(dtype))
+      for dtype in ("bfloat16", "float16")),
 )  # fmt: skip
 QUERIES: tuple[tuple[Mistake, Rotary], ...] = (
     (Mistake("queries-not-multiplied", "multiplies keys alone", "multiply queries by the powers too",
