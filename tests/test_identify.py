@@ -380,6 +380,7 @@ PASTED = (
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
     "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
     "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_8192", "steps_of_10000", "beyond_training",
+    "fading_queries", "growing_keys", "fading_queries_and_keys",
 )  # fmt: skip
 
 
