@@ -30,6 +30,7 @@ from conformance.mutants import (
     t5,
     temperature,
     transformer_xl,
+    xpos,
     yarn,
 )
 from conformance.spec.mutant import Mutant
@@ -49,6 +50,7 @@ FAMILIES = (
     kerple,
     mrope,
     mrope_positions,
+    xpos,
     slots,
     partial_rope,
     proportional_rope,

@@ -60,13 +60,14 @@ def unturned(_: "Rotary", values: Array, *__: Array, **___: Any) -> Array:
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
 
-    ``theta``, ``size``, ``parts`` and ``places`` replace what fills the slots of the form, ``spectrum`` the frequencies of rope where
-    they do. To a part of a head ``head_dim`` is the part's width, and ``whole`` the head's.
+    ``theta``, ``size``, ``key_size``, ``parts`` and ``places`` replace what fills the slots of the form, ``spectrum`` the frequencies of
+    rope where they do. To a part of a head ``head_dim`` is the part's width, and ``whole`` the head's.
     """
 
     form: rotary.Rotary = rope.FORM
     theta: Callable[..., Array] | None = None
-    size: Callable[..., float] | None = None
+    size: Callable[..., float | Array] | None = None
+    key_size: Callable[..., float | Array] | None = None
     parts: Callable[..., Sequence[Part]] | None = None
     places: Callable[..., Array] | None = None
     spectrum: Callable[[int, float], Array] = spectrum
@@ -113,7 +114,7 @@ class Rotary:
         circle = self.circle(self.standing(self.move(positions, rule), rule), self.ladder(*given, **rule))
         if self.form.factor is None:
             return circle
-        size = (self.size or self.form.factor)(**those_of(self.form.factor, rule))
+        size = (self.size or self.form.factor)(**those_of(self.form.factor, {**rule, "positions": positions}))
         return rope.Tables(*rotary.grown(*circle, size))
 
     def apply(self, x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
@@ -130,6 +131,19 @@ class Rotary:
             result[..., list(channels)] = self.turn(x[..., list(channels)], cos, sin, layout=layout, direction=direction)
         return result
 
+    @property
+    def of_keys(self) -> "Rotary":
+        """The pieces of keys, where something else multiplies these."""
+        return self if self.form.key_factor is None else replace(self, form=self.form.of_keys, size=self.key_size)
+
+    def rotate_query(self, *arrays: Array, **parameters: Any) -> Array:
+        """Turn queries."""
+        return self.rotate(*arrays, **parameters)
+
+    def rotate_key(self, *arrays: Array, **parameters: Any) -> Array:
+        """Turn keys."""
+        return self.of_keys.rotate(*arrays, **parameters)
+
     def gradient(self, x: Array, positions: Array, cotangent: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
         """Turn the cotangent back."""
         cos, sin = self.tables(positions, *given, **rule)
@@ -142,7 +156,7 @@ class Rotary:
     ) -> rotary.QueryKey:
         """Turn queries and keys."""
         m, n = self.place(query_positions, key_positions)
-        return rotary.QueryKey(self.rotate(q, m, *given, **parameters), self.rotate(k, n, *given, **parameters))
+        return rotary.QueryKey(self.rotate(q, m, *given, **parameters), self.of_keys.rotate(k, n, *given, **parameters))
 
     def weights(
         self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, causal: bool, **parameters: Any

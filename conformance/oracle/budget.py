@@ -90,6 +90,14 @@ ROWS: Mapping[str, Row] = {
         argument="four roundings of the logarithm (exponent, ln base, product, a spare) become 4 |ln theta|; pow, exp or 1 / x adds 4",
         needs="jax 0.10.2 computes a power as exp2 of a product: up to 29 units in all",
     ),
+    "decay": Row(
+        Stage.FREQUENCY,
+        5,
+        per={"logarithm": 5, "power": 6},
+        covers="zeta^((p - c) / s) with zeta = (2 j + 0.4 d) / (1.4 d), by pow, exp or exp2, and its reciprocal",
+        argument="six roundings of zeta enter as often as the exponent says; the exponent has one more than a frequency's, as has 1 / x",
+        needs="torchscale 0.3.0: scale ** arange.div(scale_base), 1 / scale",
+    ),
     "loose frequency": Row(
         Stage.FREQUENCY,
         4,

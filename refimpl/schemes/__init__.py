@@ -24,6 +24,7 @@ from refimpl.schemes import (
     t5,
     temperature,
     transformer_xl,
+    xpos,
     yarn,
 )
 from refimpl.spec import Operation, Scheme, describe
@@ -36,6 +37,7 @@ SCHEMES: dict[str, Scheme] = {
         proportional_rope,
         axial_rope,
         mrope,
+        xpos,
         sinusoidal,
         alibi,
         t5,
