@@ -143,6 +143,18 @@ def llama3(x, positions):
     return halves(x, positions[:, None] * ((1 - smooth) * plain / 8 + smooth * plain))
 
 
+def whole_wavelengths(x, positions):
+    wavelengths = np.round(2 * np.pi * 5e5 ** (np.arange(0, x.shape[-1], 2) / x.shape[-1]))
+    return halves(x, positions[:, None] * 2 * np.pi / wavelengths)
+
+
+def yarn_of_whole_wavelengths(x, positions):
+    width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
+    plain, ramp = 1e4 ** (-2 * pair / width), np.clip((pair - 10) / (23 - 10), 0, 1)
+    wavelengths = np.round(2 * np.pi / (plain * (1 - ramp) + plain / 8 * ramp))
+    return halves(x, positions[:, None] * 2 * np.pi / wavelengths, 0.1 * np.log(8) + 1)
+
+
 def by_parts(x, positions):
     width = x.shape[-1]
     plain = 1e4 ** (-2 * np.arange(width // 2) / width)

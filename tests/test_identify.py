@@ -253,6 +253,7 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
                 "high_freq_factor": 4.0,
             },
         ),
+        ("whole_wavelengths", {**ROPE, "operation": "resonance_rope.rotate", "base": 500_000.0}),
         ("by_parts", {**ROPE, "operation": "ntk_by_parts.rotate", "factor": 16.0, "original_length": 4_096, "alpha": 1.0, "beta": 32.0}),
     ],
 )
@@ -276,11 +277,12 @@ def test_an_argument_that_counts_for_nothing_isnt_followed_where_its_value_is_as
     assert restrictions(fates)[parameter] == value
 
 
-def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor() -> None:
-    got = shown("yarn")
+@pytest.mark.parametrize(("name", "operation"), [("yarn", "yarn.rotate"), ("yarn_of_whole_wavelengths", "resonance_yarn.rotate")])
+def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor(name: str, operation: str) -> None:
+    got = shown(name)
 
     assert {key: got[key] for key in ("operation", "base", "factor", "truncate", "original_length", "beta_fast", "beta_slow")} == {
-        "operation": "yarn.rotate", "base": 1e4, "factor": 8.0, "truncate": True,
+        "operation": operation, "base": 1e4, "factor": 8.0, "truncate": True,
         "original_length": 4096, "beta_fast": 32.0, "beta_slow": 1.0,
     }  # fmt: skip
     assert got["attention_factor"] is None

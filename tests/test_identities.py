@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from narrow_code import softmax
 
-from refimpl.schemes import SCHEMES, alibi, mrope, rope, sinusoidal, xpos, yarn
+from refimpl.schemes import SCHEMES, alibi, mrope, rerope, rope, sinusoidal, xpos, yarn
 
 #: For an identity: the tests that show it, as file and the beginning of the name.
 TESTED = {
@@ -36,6 +36,7 @@ TESTED = {
     16: ("test_identities_bias.py", "test_t5_where_every_distance_has_a_bucket_is_one_bias_per_offset"),
     18: ("test_schemes_shaw.py", "test_without_value_edges_under_a_mask_it_is_the_skew_of_music_transformer"),
     19: ("test_schemes_transformer_xl.py", "test_the_expansion_of_encodings_that_are_added_is_the_four_terms"),
+    22: ("test_identities.py", "test_a_window_that_holds_everything_is_rope"),
     23: ("test_identities.py", "test_dot_product_of_sinusoids_is_the_sum_of_cosines_of_the_difference"),
     24: ("test_identities.py", "test_yarn_at_position_zero_multiplies_by_the_attention_factor"),
 }
@@ -44,7 +45,6 @@ COMING = {
     17: "swin",
     20: "cope",
     21: "fox",
-    22: "rerope",
 }
 
 WIDTH = 12
@@ -164,6 +164,13 @@ def test_gradient_is_the_transposed_map(layout: str, direction: str) -> None:
 
 def test_position_zero_changes_nothing_but_the_layout() -> None:
     assert np.array_equal(interleaved()[:, :, 0], X[:, :, 0])
+
+
+def test_a_window_that_holds_everything_is_rope() -> None:
+    q, places = X[:, :, :5] * 1.0, np.arange(5)
+    plain = rope.weights(q, q, places, places, head_dim=WIDTH)
+    assert np.array_equal(rerope.weights(q, q, places, places, head_dim=WIDTH, window=5), plain)
+    assert not np.array_equal(rerope.weights(q, q, places, places, head_dim=WIDTH, window=3), plain)
 
 
 def test_yarn_at_position_zero_multiplies_by_the_attention_factor() -> None:

@@ -19,6 +19,7 @@ from conformance.mutants import (
     position_interpolation,
     proportional_rope,
     relative_bias,
+    resonance,
     rope,
     rope_attention,
     rope_kernels,
@@ -31,6 +32,7 @@ from conformance.mutants import (
     temperature,
     transformer_xl,
     xpos,
+    windowed,
     yarn,
 )
 from conformance.spec.mutant import Mutant
@@ -61,6 +63,8 @@ FAMILIES = (
     ntk_aware,
     dynamic_ntk,
     by_turns,
+    resonance,
+    windowed,
     shaw,
     binary,
     learned,

@@ -143,6 +143,13 @@ ROWS: Mapping[str, Row] = {
         argument="a power, a product and a spare; the rounding of the exponent is relative in the logarithm, once more that of a quotient",
         needs="transformers 5.23.0, HunYuan: `rope_theta * alpha ** (dim / (dim - 2))`, in binary64 there",
     ),
+    "wavelength": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="2 pi / theta before it is rounded to a whole number, and 2 pi over that number",
+        argument="the constant and the quotient, one rounding each; the error of theta comes with theta",
+        needs="sheryc/resonance_rope at 4a7f5a7, modeling_llama_yarn.py: 2 * math.pi / self.inv_freq in float32",
+    ),
     "turns": Row(
         Stage.FREQUENCY,
         4,

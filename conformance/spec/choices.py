@@ -49,6 +49,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "tokens_per_second": (1, 2, 4),
     "turned_pairs": (1, 2, 3, 4, 8),
     "widths": ((3, 2), (2, 5), (4, 1)),
+    "window": (4, 512, 1, 16),
 }
 #: Parameters whose numbers fill a head, and how many channels each stands for.
 FILLING = {"sections": 2, "axes": 1}

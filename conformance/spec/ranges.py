@@ -119,6 +119,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "tokens_per_second": (1, 2, 25, 13),
     "turned_pairs": TURNED_PAIRS,
     "widths": ((3,), (2, 5), (40,), (4, 1), (2, 3, 1), (3, 9), (36, 2, 1), (3, 3), (2, 2, 2), (2, 1, 1, 4, 2)),
+    "window": (512, 4, 16, 1_024, 1, 100, 3, 33),
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
@@ -188,7 +189,7 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 FARTHEST = 1 << 20
 EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power in range(4, 21) for beside in (-1, 0, 1)}))
 #: Parameters, or bounds, beside whose values a position tells most.
-BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale", "centre")
+BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale", "centre", "window")
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
 SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)
