@@ -23,6 +23,15 @@ UNLIKE = {
     ("joined", "half"): [(0, 4, 0, 0), (1, 5, 1, 0), (2, 6, 1, 1), (3, 7, 1, 2)],
     ("alternating", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 0), (4, 5, 1, 1), (6, 7, 1, 2)],
 }
+#: The same where axes that are so wide share the ladder of the head: the number is that of the head's frequency.
+IN_TURNS = {
+    ((4, 4), "joined", "half"): [(0, 4, 0, 0), (1, 5, 0, 2), (2, 6, 1, 1), (3, 7, 1, 3)],
+    ((4, 4), "block", "half"): [(0, 2, 0, 0), (1, 3, 0, 2), (4, 6, 1, 1), (5, 7, 1, 3)],
+    ((4, 4), "alternating", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 1), (4, 5, 0, 2), (6, 7, 1, 3)],
+    ((2, 6), "joined", "half"): [(0, 4, 0, 0), (1, 5, 1, 1), (2, 6, 1, 2), (3, 7, 1, 3)],
+    ((6, 2), "joined", "half"): [(0, 4, 0, 0), (1, 5, 0, 2), (2, 6, 0, 3), (3, 7, 1, 1)],
+    ((2, 4, 2), "joined", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 1), (4, 5, 1, 3), (6, 7, 2, 2)],
+}
 #: The axes of the four pairs of 8 channels, by sections and order.
 FOLLOWED = {
     ((2, 1, 1), "contiguous"): (0, 0, 1, 2),
@@ -46,7 +55,11 @@ def cases() -> Iterator[Any]:
         for (order, layout), found in table.items():
             pairs = [((first, second),) * 2 for first, second, *_ in found]
             exponents = [(axis, mp.mpf(-2 * number) / axes[axis]) for *_, axis, number in found]
-            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout}, 2, pairs, exponents
+            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "own"}, 2, pairs, exponents
+    for (axes, order, layout), found in IN_TURNS.items():
+        pairs = [((first, second),) * 2 for first, second, *_ in found]
+        exponents = [(axis, mp.mpf(-number) / 4) for *_, axis, number in found]
+        yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "in_turns"}, len(axes), pairs, exponents
     for (sections, order), followed in FOLLOWED.items():
         for layout in ("interleaved", "half"):
             given = {"sections": sections, "order": order, "layout": layout}

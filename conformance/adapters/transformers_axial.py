@@ -1,4 +1,4 @@
-"""Rotations of vision models with two axes: Qwen2-VL lays pairs out over the whole head, Gemma 4 within the channels of an axis."""
+"""Rotations of vision models with two axes: Qwen2-VL and Pixtral lay pairs out over the whole head, Gemma 4 within those of an axis."""
 
 import functools
 from collections.abc import Mapping
@@ -7,10 +7,14 @@ from typing import Any
 import torch
 from transformers.models.gemma4 import modeling_gemma4 as gemma4
 from transformers.models.gemma4.configuration_gemma4 import Gemma4VisionConfig
+from transformers.models.pixtral import modeling_pixtral as pixtral
+from transformers.models.pixtral.configuration_pixtral import PixtralVisionConfig
 from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
 from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLVisionConfig
 
 from conformance.adapters.transformers_adapter import adapter
+
+HALF: Mapping[str, Any] = {"layout": "half", "direction": "positive"}
 
 
 def _square(parameters: Mapping[str, Any]) -> bool:
@@ -30,16 +34,33 @@ def _gemma4(head_dim: int, base: float) -> Any:
     return gemma4.Gemma4VisionRotaryEmbedding(config)
 
 
-@adapter.implements("axial_rope.rotate", label="qwen2-vl-vision", order="joined", layout="half", direction="positive", when=_square)
+@functools.lru_cache(maxsize=64)
+def _pixtral(head_dim: int, base: float) -> Any:
+    rope = {"rope_type": "axial", "rope_theta": base}
+    return pixtral.PixtralVisionRotaryEmbedding(PixtralVisionConfig(hidden_size=head_dim, num_attention_heads=1, rope_parameters=rope))
+
+
+def _one_after_the_other(x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.transpose(1, 2).flatten(0, 1), positions.expand(x.shape[0], *positions.shape[-2:]).flatten(0, 1)
+
+
+@adapter.implements("axial_rope.rotate", label="qwen2-vl-vision", order="joined", ladder="own", **HALF, when=_square)
 def rotate_joined(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn patches of images, which the model puts one after the other."""
-    patches = x.transpose(1, 2).flatten(0, 1)
-    places = positions.expand(x.shape[0], *positions.shape[-2:]).flatten(0, 1)
+    patches, places = _one_after_the_other(x, positions)
     turned = qwen2_vl.apply_rotary_pos_emb_vision(patches, patches, *_qwen2_vl(head_dim, base)(x, places))[0]
     return turned.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
 
 
-@adapter.implements("axial_rope.rotate", label="gemma4-vision", order="block", layout="half", direction="positive", when=_square)
+@adapter.implements("axial_rope.rotate", label="pixtral-vision", order="joined", ladder="in_turns", **HALF, when=_square)
+def rotate_in_turns(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
+    """Turn patches of images, which the model puts one after the other, by even and odd frequencies of the head."""
+    patches, places = _one_after_the_other(x, positions)
+    turned = pixtral.apply_rotary_pos_emb(patches, patches, *_pixtral(head_dim, base)(x, places))[0]
+    return turned.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
+
+
+@adapter.implements("axial_rope.rotate", label="gemma4-vision", order="block", ladder="own", **HALF, when=_square)
 def rotate_blocks(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn the channels of each axis by themselves."""
     places = positions.expand(x.shape[0], *positions.shape[-2:])

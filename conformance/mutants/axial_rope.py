@@ -26,6 +26,16 @@ def other_positions(change: Callable[[Array], Array]) -> Parts:
     return lambda positions, **rule: axial_rope.parts(change(positions), **rule)
 
 
+def other_ladders(change: Callable[[Sequence[int]], Sequence[Sequence[int]]]) -> Parts:
+    """Return the parts where the axes share the ladder of the head in another way than in turns."""
+
+    def parts(positions: Array, *, axes: Sequence[int], ladder: axial_rope.Ladder, **rule: Any) -> list[Part]:
+        right = axial_rope.parts(positions, axes=tuple(axes), ladder=ladder, **rule)
+        return right if ladder == "own" else [part._replace(ladder=own) for part, own in zip(right, change(axes), strict=True)]
+
+    return parts
+
+
 def goes_on(head_dim: int, base: float, whole: int) -> Array:
     """Return the frequencies of a part as if only every second of the whole head's were its own."""
     return spectrum(whole, base)[:: max(1, whole // head_dim)][: head_dim // 2]
@@ -37,6 +47,8 @@ def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
         return axial_rope.rotate(x, positions, **parameters)
     half, axes = parameters["head_dim"] // 2, parameters["axes"]
     theta = np.concatenate([spectrum(width, parameters["base"]) for width in axes])
+    if parameters["ladder"] == "in_turns":
+        theta = spectrum(2 * half, parameters["base"])[np.concatenate(axial_rope.pairs_of_axes(axes, "alternating"))]
     angles = positions[..., np.repeat(np.arange(len(axes)), axes)] * np.concatenate([theta, theta])
     angles = angles[:, None] if angles.ndim == 3 else angles
     turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
@@ -119,6 +131,26 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             origin="in the style of Pixtral's frequencies without the offset of the second axis",
         ),
         Rotary(theta=goes_on),
+    ),
+    (
+        Mistake(
+            "ladder-in-sections",
+            does="gives each axis a section of the head's frequencies: the fast ones to the height, the slow ones to the width",
+            should="let the axes take them in turns: the height even ones, the width odd ones",
+            fix="take frequencies [0::2] for the height and [1::2] for the width, not the first and the second half",
+            origin="in the style of M-RoPE's sections in the place of Pixtral's turns",
+        ),
+        Rotary(parts=other_ladders(lambda axes: axial_rope.pairs_of_axes(axes, "joined"))),
+    ),
+    (
+        Mistake(
+            "ladder-from-the-last-axis",
+            does="lets the last axis take the first frequency of the head: the width even ones, the height odd ones",
+            should="begin with the first axis: the height has even ones, the width odd ones",
+            fix="exchange [0::2] and [1::2]",
+            origin="in the style of Pixtral's frequencies with height and width exchanged in one of two places",
+        ),
+        Rotary(parts=other_ladders(lambda axes: axial_rope.pairs_of_axes(axes[::-1], "alternating")[::-1])),
     ),
     (
         Mistake(

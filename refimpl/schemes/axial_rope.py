@@ -14,17 +14,25 @@ from refimpl.spec import AxisPositions, EvenCount, Scheme, Source, Widths
 
 Order = Literal["block", "joined", "alternating"]
 Layout = Literal["interleaved", "half"]
+Ladder = Literal["own", "in_turns"]
 
 
 def parts(
-    positions: AxisPositions, *, head_dim: EvenCount, axes: Widths, order: Order = "block", layout: Layout = "interleaved"
+    positions: AxisPositions,
+    *,
+    head_dim: EvenCount,
+    axes: Widths,
+    order: Order = "block",
+    layout: Layout = "interleaved",
+    ladder: Ladder = "own",
 ) -> list[Part]:
-    """Return the channels of every axis, each a head of its own with the frequencies ``base^(-2 j / width)``."""
+    """Return the channels of every axis, with frequencies ``base^(-2 j / width)`` of the axis, or of the head in turns."""
     if sum(axes) != head_dim:
         message = f"axes must add up to head_dim ({head_dim}), got {axes!r}"
         raise SpecificationError(message)
     channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
-    return [Part(own, positions[..., axis]) for axis, own in enumerate(channels)]
+    ladders = pairs_of_axes(axes, "alternating") if ladder == "in_turns" else [None] * len(axes)
+    return [Part(own, positions[..., axis], ladders[axis]) for axis, own in enumerate(channels)]
 
 
 def pairs_of_axes(axes: Sequence[int], order: str) -> list[list[int]]:
@@ -71,23 +79,36 @@ SCHEME = Scheme(
         **rotary.MEANINGS,
         "positions": "the place of every token on every axis, in patches or frames, counted from 0; negative ones turn back",
         "head_dim": "all channels of one head",
-        "base": "the ratio by which frequencies fall over the channels of one axis (rope_theta), a pure number",
+        "base": "the ratio by which frequencies fall over the channels of one axis, or over the head (rope_theta), a pure number",
         "axes": "how many channels each axis turns, in the order of the positions; they add up to head_dim",
         "order": "which pairs belong to which axis, and over which channels they are laid out",
+        "ladder": "which frequencies the pairs of an axis have",
     },
     conventions={
         "order=block": "all channels of one axis, then all of the next; pairs lie within them: Gemma 4's vision, SAM 2, Flux, CogVideoX",
-        "order=joined": "all pairs of one axis, then all of the next, over the whole head: Qwen2-VL's vision, most of transformers, DINOv3",
+        "order=joined": (
+            "all pairs of one axis, then all of the next, over the whole head: Qwen2-VL's vision, Pixtral's, most of transformers, DINOv3"
+        ),
         "order=alternating": "pairs alternate between the axes, laid out over the whole head: MoonViT (Kimi-VL)",
         "layout=interleaved": "pairs (2j, 2j + 1): SAM 2, Flux, CogVideoX, MoonViT",
-        "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, DINOv3",
+        "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, Pixtral's, DINOv3",
+        "ladder=own": "those of a head as wide as the axis, so that each axis begins at 1: Qwen2-VL's vision, Gemma 4's, most code",
+        "ladder=in_turns": (
+            "those of the whole head, which the axes take in turns, each until it has its pairs: Pixtral's and Mistral 3's vision, where "
+            "the height has every even one and the width every odd one"
+        ),
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: no released model with axes is known",
     },
     notes=(
         (
-            "Frequencies begin at 1 again for every axis, and fall over its own width. Pixtral instead gives the frequencies of the whole "
-            "head to the axes alternately, and M-RoPE in sections: these are other schemes."
+            "With a ladder of their own, frequencies begin at 1 again for every axis, and fall over its width. Pixtral's axes share the "
+            "ladder of the head: the width begins one step below the height, at base^(-2 / head_dim). M-RoPE gives the axes sections of "
+            "that ladder, which is another scheme."
+        ),
+        (
+            "On two equal axes both ladders give the first axis the same frequencies, since every second one of a head is one of half a "
+            "head. So only the second axis, the width, shows which of them code has."
         ),
         (
             "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "
