@@ -112,6 +112,19 @@ def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(
     assert isinstance(bloom[name].outcome, Passed)
 
 
+def test_the_class_token_of_llama_4_stands_at_zero_and_its_first_patch_at_one() -> None:
+    """The adapter declares patches alone: no call mixes a 0 on one axis with others, which the library has no waves for."""
+    torch, models = (pytest.importorskip(name) for name in ("torch", "conformance.adapters.transformers_axial"))
+    vector = next(vector for vector in VECTORS if vector.id == "axial_rope.rotate/released-class-token")
+    x, positions = vector.inputs["x"], vector.inputs["positions"]
+
+    turned = models.rotate_by_waves(torch.tensor(x, dtype=torch.float32), torch.tensor(positions), **vector.parameters)
+
+    expected = (vector.expected or {})["result"]
+    assert (np.abs(turned.numpy() - expected) <= vector.allowed["float32"]["result"] + 2.0**-24 * np.abs(expected)).all()
+    assert np.array_equal(turned[..., -1, :].numpy(), x[..., -1, :])
+
+
 def test_transformers_begins_text_after_a_long_video_among_its_frames() -> None:
     """A video of three steps in time, 50 positions apart, of two rows and columns: text stands at 101, 102 and so on (docs/findings.md)."""
     torch, models = (pytest.importorskip(name) for name in ("torch", "conformance.adapters.transformers_mrope_positions"))

@@ -1,4 +1,4 @@
-"""Rotations of vision models with two axes: Qwen2-VL and Pixtral lay pairs out over the whole head, Gemma 4 within those of an axis."""
+"""Rotations of vision models with two axes: Qwen2-VL and Pixtral lay pairs out over the whole head, Gemma 4 and Llama 4 do not."""
 
 import functools
 from collections.abc import Mapping
@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from transformers.models.gemma4 import modeling_gemma4 as gemma4
 from transformers.models.gemma4.configuration_gemma4 import Gemma4VisionConfig
+from transformers.models.llama4 import modeling_llama4 as llama4
+from transformers.models.llama4.configuration_llama4 import Llama4VisionConfig
 from transformers.models.pixtral import modeling_pixtral as pixtral
 from transformers.models.pixtral.configuration_pixtral import PixtralVisionConfig
 from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
@@ -14,6 +16,8 @@ from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLVisionCon
 
 from conformance.adapters.transformers_adapter import adapter
 
+#: So many patches has each side of the images that Llama 4's code makes tables for.
+SIDE = 64
 HALF: Mapping[str, Any] = {"layout": "half", "direction": "positive"}
 
 
@@ -38,6 +42,15 @@ def _gemma4(head_dim: int, base: float) -> Any:
 def _pixtral(head_dim: int, base: float) -> Any:
     rope = {"rope_type": "axial", "rope_theta": base}
     return pixtral.PixtralVisionRotaryEmbedding(PixtralVisionConfig(hidden_size=head_dim, num_attention_heads=1, rope_parameters=rope))
+
+
+@functools.lru_cache(maxsize=16)
+def _llama4(head_dim: int, base: float) -> torch.Tensor:
+    """Return the waves of all patches, row by row, and of the class token."""
+    rope = {"rope_type": "default", "rope_theta": base}
+    size = {"hidden_size": head_dim, "num_attention_heads": 1, "image_size": SIDE, "patch_size": 1}
+    waves: torch.Tensor = llama4.Llama4VisionRotaryEmbedding(Llama4VisionConfig(**size, rope_parameters=rope)).freqs_ci
+    return waves
 
 
 def _one_after_the_other(x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -66,3 +79,15 @@ def rotate_blocks(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, ba
     places = positions.expand(x.shape[0], *positions.shape[-2:])
     cos, sin = _gemma4(head_dim, base)(x, places)
     return gemma4.apply_multidimensional_rope(x.transpose(1, 2), cos, sin, places).transpose(1, 2)
+
+
+@adapter.implements(
+    "axial_rope.rotate", label="llama4-vision", order="block", ladder="own", layout="interleaved", direction="positive", when=_square,
+    rows="shared", lowest=1, highest=SIDE,
+)
+def rotate_by_waves(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
+    """Turn patches by the waves of their column and row, counted from 1; a token at 0 on both is the class token."""
+    column, row = positions.unbind(-1)
+    places = torch.where(column + row == 0, SIDE**2, (row - 1) * SIDE + column - 1)
+    tokens = x.transpose(1, 2)
+    return llama4.vision_apply_rotary_emb(tokens, tokens, _llama4(head_dim, base)[places])[0].transpose(1, 2)

@@ -94,6 +94,16 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
     ),
     (
         Mistake(
+            "token-without-a-patch-turned",
+            does="turns a token at 0 on every axis, which belongs to no patch, as the first patch of a grid that is counted from 1",
+            should="leave such a token as it is: its angles are 0",
+            fix="fill the angles of the class token with 0, after the index that stands for it is split into row and column",
+            origin="in the style of Llama 4's vision without the mask of the class token's angles",
+        ),
+        Rotary(parts=other_positions(lambda positions: np.where((positions == 0).all(axis=-1, keepdims=True), 1, positions))),
+    ),
+    (
+        Mistake(
             "axes-added",
             does="adds the positions on all axes and turns all channels by the sum",
             should="turn each axis's channels by its own position",

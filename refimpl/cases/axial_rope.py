@@ -55,6 +55,8 @@ CASES = (
                 axes=(32, 32), layout="half", order="joined", ladder="in_turns", sizes={"head": 1}, positions=[[63, 41]]),
     rotate_case("released", "frequencies of the whole head, as Qwen2-VL's vision has none", head_dim=80, axes=(40, 40), layout="half",
                 order="joined", sizes={"head": 1}, positions=[[31, 57]]),
+    rotate_case("released-class-token", "patches counted from 0, or a class token turned, as Llama 4's vision has neither", head_dim=88,
+                axes=(44, 44), sizes={"head": 1}, positions=[[1, 1], [24, 7], [0, 0]]),
     rotate_case("released-video", "equal widths for time, height and width", head_dim=64, axes=(16, 24, 24), sizes={"head": 1},
                 positions=[[12, 30, 44]]),
     rotate_case("released-base", "10000 in the place of a vision model's 100", head_dim=64, axes=(32, 32), base=100.0, layout="half",

@@ -85,12 +85,14 @@ SCHEME = Scheme(
         "ladder": "which frequencies the pairs of an axis have",
     },
     conventions={
-        "order=block": "all channels of one axis, then all of the next; pairs lie within them: Gemma 4's vision, SAM 2, Flux, CogVideoX",
+        "order=block": (
+            "all channels of one axis, then all of the next; pairs lie within them: Gemma 4's and Llama 4's vision, SAM 2, Flux, CogVideoX"
+        ),
         "order=joined": (
             "all pairs of one axis, then all of the next, over the whole head: Qwen2-VL's vision, Pixtral's, most of transformers, DINOv3"
         ),
         "order=alternating": "pairs alternate between the axes, laid out over the whole head: MoonViT (Kimi-VL)",
-        "layout=interleaved": "pairs (2j, 2j + 1): SAM 2, Flux, CogVideoX, MoonViT",
+        "layout=interleaved": "pairs (2j, 2j + 1): Llama 4's vision, SAM 2, Flux, CogVideoX, MoonViT",
         "layout=half": "pairs half a block apart, or half a head in the other orders: Gemma 4's vision, Qwen2-VL's, Pixtral's, DINOv3",
         "ladder=own": "those of a head as wide as the axis, so that each axis begins at 1: Qwen2-VL's vision, Gemma 4's, most code",
         "ladder=in_turns": (
@@ -101,6 +103,10 @@ SCHEME = Scheme(
         "direction=negative": "clockwise: no released model with axes is known",
     },
     notes=(
+        (
+            "A token that belongs to no patch isn't turned: it stands at 0 on every axis. Llama 4's vision counts patches from 1, so that "
+            "its class token, which comes last, shares no place with a patch."
+        ),
         (
             "With a ladder of their own, frequencies begin at 1 again for every axis, and fall over its width. Pixtral's axes share the "
             "ladder of the head: the width begins one step below the height, at base^(-2 / head_dim). M-RoPE gives the axes sections of "
