@@ -42,7 +42,7 @@ FOLLOWED = {
     ((0, 2, 2), "first_last"): (1, 2, 1, 2),
     ((2, 2), "interleaved"): (0, 1, 0, 1),
 }
-POSITIONS = (31, 1_057, 260)
+POSITIONS, SIDES = (31, 1_057, 260), (14, 37, 3)
 
 
 def cases() -> Iterator[Any]:
@@ -55,11 +55,13 @@ def cases() -> Iterator[Any]:
         for (order, layout), found in table.items():
             pairs = [((first, second),) * 2 for first, second, *_ in found]
             exponents = [(axis, mp.mpf(-2 * number) / axes[axis]) for *_, axis, number in found]
-            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "own"}, 2, pairs, exponents
+            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "own", "sides": ()}, 2, pairs, exponents
     for (axes, order, layout), found in IN_TURNS.items():
         pairs = [((first, second),) * 2 for first, second, *_ in found]
         exponents = [(axis, mp.mpf(-number) / 4) for *_, axis, number in found]
-        yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "in_turns"}, len(axes), pairs, exponents
+        given = {"axes": axes, "order": order, "layout": layout, "ladder": "in_turns"}
+        yield "axial_rope.rotate", {**given, "sides": ()}, len(axes), pairs, exponents
+        yield "axial_rope.rotate", {**given, "sides": SIDES[: len(axes)]}, len(axes), pairs, exponents
     for (sections, order), followed in FOLLOWED.items():
         for layout in ("interleaved", "half"):
             given = {"sections": sections, "order": order, "layout": layout}
@@ -79,4 +81,6 @@ def test_every_pair_turns_where_it_is_by_its_own_position(
         operation, {"x": real(*X, shape=(1, 1, 1, 8)), "positions": positions}, head_dim=8, base=10_000.0, direction=direction, **given
     )
 
-    assert result == turned(X, pairs, [sign * POSITIONS[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents])
+    scales = [2 * mp.pi / side for side in given.get("sides", ())] or [1] * max(axes, 1)
+    angles = [sign * POSITIONS[axis] * scales[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents]
+    assert result == turned(X, pairs, angles)

@@ -3,8 +3,11 @@
 import functools
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 import torch
+from transformers.models.dinov3_vit import modeling_dinov3_vit as dinov3
+from transformers.models.dinov3_vit.configuration_dinov3_vit import DINOv3ViTConfig
 from transformers.models.gemma4 import modeling_gemma4 as gemma4
 from transformers.models.gemma4.configuration_gemma4 import Gemma4VisionConfig
 from transformers.models.llama4 import modeling_llama4 as llama4
@@ -53,11 +56,20 @@ def _llama4(head_dim: int, base: float) -> torch.Tensor:
     return waves
 
 
+def _sided(parameters: Mapping[str, Any]) -> bool:
+    return _square(parameters) and len(parameters["sides"]) == 2
+
+
+@functools.lru_cache(maxsize=64)
+def _dinov3(head_dim: int, base: float) -> Any:
+    return dinov3.DINOv3ViTRopePositionEmbedding(DINOv3ViTConfig(hidden_size=head_dim, num_attention_heads=1, rope_theta=base))
+
+
 def _one_after_the_other(x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x.transpose(1, 2).flatten(0, 1), positions.expand(x.shape[0], *positions.shape[-2:]).flatten(0, 1)
 
 
-@adapter.implements("axial_rope.rotate", label="qwen2-vl-vision", order="joined", ladder="own", **HALF, when=_square)
+@adapter.implements("axial_rope.rotate", label="qwen2-vl-vision", order="joined", ladder="own", sides=(), **HALF, when=_square)
 def rotate_joined(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn patches of images, which the model puts one after the other."""
     patches, places = _one_after_the_other(x, positions)
@@ -65,7 +77,7 @@ def rotate_joined(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, ba
     return turned.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
 
 
-@adapter.implements("axial_rope.rotate", label="pixtral-vision", order="joined", ladder="in_turns", **HALF, when=_square)
+@adapter.implements("axial_rope.rotate", label="pixtral-vision", order="joined", ladder="in_turns", sides=(), **HALF, when=_square)
 def rotate_in_turns(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn patches of images, which the model puts one after the other, by even and odd frequencies of the head."""
     patches, places = _one_after_the_other(x, positions)
@@ -73,7 +85,7 @@ def rotate_in_turns(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, 
     return turned.unflatten(0, (x.shape[0], -1)).transpose(1, 2)
 
 
-@adapter.implements("axial_rope.rotate", label="gemma4-vision", order="block", ladder="own", **HALF, when=_square)
+@adapter.implements("axial_rope.rotate", label="gemma4-vision", order="block", ladder="own", sides=(), **HALF, when=_square)
 def rotate_blocks(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn the channels of each axis by themselves."""
     places = positions.expand(x.shape[0], *positions.shape[-2:])
@@ -82,8 +94,8 @@ def rotate_blocks(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, ba
 
 
 @adapter.implements(
-    "axial_rope.rotate", label="llama4-vision", order="block", ladder="own", layout="interleaved", direction="positive", when=_square,
-    rows="shared", lowest=1, highest=SIDE,
+    "axial_rope.rotate", label="llama4-vision", order="block", ladder="own", sides=(), layout="interleaved", direction="positive",
+    when=_square, rows="shared", lowest=1, highest=SIDE, contiguous=True,
 )
 def rotate_by_waves(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn patches by the waves of their column and row, counted from 1; a token at 0 on both is the class token."""
@@ -91,3 +103,17 @@ def rotate_by_waves(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, 
     places = torch.where(column + row == 0, SIDE**2, (row - 1) * SIDE + column - 1)
     tokens = x.transpose(1, 2)
     return llama4.vision_apply_rotary_emb(tokens, tokens, _llama4(head_dim, base)[places])[0].transpose(1, 2)
+
+
+@adapter.implements(
+    "axial_rope.rotate", label="dinov3", order="joined", ladder="own", **HALF, sides=[(14, 14), (16, 37), (37, 16), (5, 3)], when=_sided,
+    rows="shared",
+)
+def rotate_coordinates(
+    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sides: tuple[int, int], **_: object
+) -> torch.Tensor:
+    """Turn by coordinates, which the library makes of a whole grid only: they are given in the place of its grid's."""
+    places = positions.to(torch.float32) / torch.tensor(sides)
+    with mock.patch.object(dinov3, "get_patches_center_coordinates", return_value=places):
+        cos, sin = _dinov3(head_dim, base).eval()(torch.zeros(1, 3, 16, 16, dtype=x.dtype))
+    return dinov3.apply_rotary_pos_emb(x, x, cos, sin)[0]

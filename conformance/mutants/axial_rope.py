@@ -36,6 +36,22 @@ def other_ladders(change: Callable[[Sequence[int]], Sequence[Sequence[int]]]) ->
     return parts
 
 
+def other_sides(change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Parts:
+    """Return the parts for images of other sides, where these are given."""
+    return lambda positions, *, sides=(), **rule: axial_rope.parts(positions, sides=sides and change(sides), **rule)
+
+
+def other_coordinates(change: Callable[[Array, Array], Array]) -> Parts:
+    """Return the parts at coordinates made of positions and sides in another way, where these are given."""
+
+    def parts(positions: Array, *, sides: tuple[int, ...] = (), **rule: Any) -> list[Part]:
+        right = axial_rope.parts(positions, sides=sides, **rule)
+        changed = change(positions, np.array(sides)) if sides else positions
+        return [part._replace(positions=changed[..., axis]) for axis, part in enumerate(right)] if sides else right
+
+    return parts
+
+
 def goes_on(head_dim: int, base: float, whole: int) -> Array:
     """Return the frequencies of a part as if only every second of the whole head's were its own."""
     return spectrum(whole, base)[:: max(1, whole // head_dim)][: head_dim // 2]
@@ -46,6 +62,8 @@ def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
     if (parameters["layout"], parameters["order"]) != ("half", "joined"):
         return axial_rope.rotate(x, positions, **parameters)
     half, axes = parameters["head_dim"] // 2, parameters["axes"]
+    sides = parameters["sides"]
+    positions = 2 * np.pi * positions / np.array(sides) if sides else positions
     theta = np.concatenate([spectrum(width, parameters["base"]) for width in axes])
     if parameters["ladder"] == "in_turns":
         theta = spectrum(2 * half, parameters["base"])[np.concatenate(axial_rope.pairs_of_axes(axes, "alternating"))]
@@ -161,6 +179,76 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             origin="in the style of Pixtral's frequencies with height and width exchanged in one of two places",
         ),
         Rotary(parts=other_ladders(lambda axes: axial_rope.pairs_of_axes(axes[::-1], "alternating")[::-1])),
+    ),
+    (
+        Mistake(
+            "coordinates-without-two-pi",
+            does="turns by coordinates from -1 to 1 themselves",
+            should="multiply them by 2 pi",
+            fix="multiply the angles by 2 pi",
+            origin="in the style of DINOv3's angles without their first factor",
+        ),
+        Rotary(parts=other_coordinates(lambda positions, sides: positions / sides)),
+    ),
+    (
+        Mistake(
+            "coordinates-from-zero",
+            does="takes the centres of patches in coordinates from 0 to 1",
+            should="take them from -1 to 1",
+            fix="double the coordinates and subtract 1",
+            origin="in the style of DINOv3's coordinates before they are shifted",
+        ),
+        Rotary(parts=other_coordinates(lambda positions, sides: np.pi * (positions + sides) / sides)),
+    ),
+    (
+        Mistake(
+            "coordinates-of-corners",
+            does="takes coordinates of the corners at which patches begin",
+            should="take those of their centres",
+            fix="add 1/2 to the index of a patch before it is divided by the side",
+            origin="in the style of DINOv3's coordinates of arange(n) / n in the place of arange(0.5, n) / n",
+        ),
+        Rotary(parts=other_coordinates(lambda positions, sides: 2 * np.pi * (positions - 1) / sides)),
+    ),
+    (
+        Mistake(
+            "coordinates-to-the-ends",
+            does="has the first and the last patch at -1 and 1",
+            should="have the edges of the image there, half a patch beyond",
+            fix="take the centres of patches (arange(0.5, n) / n) instead of linspace(-1, 1, n)",
+            origin="in the style of grids that are made by linspace",
+        ),
+        Rotary(parts=other_sides(lambda sides: tuple(max(side - 1, 1) for side in sides))),
+    ),
+    (
+        Mistake(
+            "longest-side-for-all",
+            does="divides by the longest side on every axis",
+            should="divide by the side of the axis",
+            fix="normalise height and width each by its own number of patches (separate, not max)",
+            origin="in the style of DINOv3's other normalisations, by the longest or the shortest side",
+        ),
+        Rotary(parts=other_sides(lambda sides: (max(sides),) * len(sides))),
+    ),
+    (
+        Mistake(
+            "sides-exchanged",
+            does="takes the sides of the image in the reverse order: the width for the height",
+            should="divide the position on every axis by its own side",
+            fix="exchange the two sides",
+            origin="in the style of code that is told (width, height)",
+        ),
+        Rotary(parts=other_sides(lambda sides: sides[::-1])),
+    ),
+    (
+        Mistake(
+            "sides-ignored",
+            does="turns by half patches, whatever the sides of the image",
+            should="divide by the sides and multiply by 2 pi",
+            fix="normalise coordinates to -1 to 1",
+            origin="in the style of axial RoPE on whole patches",
+        ),
+        Rotary(parts=other_sides(lambda _: ())),
     ),
     (
         Mistake(

@@ -8,13 +8,15 @@ from conformance.oracle.rotary import Part, Place, Rotary
 from conformance.oracle.tensor import Tensor
 
 
-def parts(positions: Tensor, *, head_dim: int, axes: Sequence[int], order: str, layout: str, ladder: str, **_: Any) -> Sequence[Part]:
-    """Return the channels of every axis, the positions on it, and which frequencies it has of the head, if not its own."""
-    shared = ladder == "in_turns"
-    return [
-        Part([*channels(axis, axes, order, layout, head_dim)], on_axis(positions, axis), turns(axis, axes) if shared else None)
-        for axis in range(len(axes))
-    ]
+def parts(
+    positions: Tensor, *, head_dim: int, axes: Sequence[int], order: str, layout: str, ladder: str, sides: Sequence[int], **_: Any
+) -> Sequence[Part]:
+    """Return the channels of every axis, the positions on it, which frequencies it has of the head, if not its own, and its side."""
+    found = []
+    for axis, side in enumerate(sides or [None] * len(axes)):
+        own = [*channels(axis, axes, order, layout, head_dim)]
+        found.append(Part(own, on_axis(positions, axis), turns(axis, axes) if ladder == "in_turns" else None, side))
+    return found
 
 
 def turns(axis: int, axes: Sequence[int]) -> Sequence[int]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from flint import arb
+from flint import arb, fmpq
 
 from conformance.oracle import attention
-from conformance.oracle.arithmetic import Ball, Exact
+from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.tensor import Inputs, Lazy, Number, Result, Results, Tensor, over
 
 #: Cosine and sine of one pair at one position.
@@ -30,12 +30,20 @@ class Part(NamedTuple):
     channels: Sequence[int]
     place: Place
     ladder: Sequence[int] | None = None
+    side: int | None = None
+    """How many positions are a whole turn of a pair whose frequency is 1; as many as make an angle of that where nothing is said."""
 
 
-def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None) -> Turn:
+def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None, side: int | None = None) -> Turn:
     """Return cosine and sine of one angle, times a factor where there is one."""
-    angle = a.angle(position, theta)
+    angle = a.angle(position, theta) if side is None else a.step("angle", coordinate(a, position, side) * theta)
     return entry(a, a.cosine(angle), factor), entry(a, a.sine(angle), factor)
+
+
+def coordinate(a: Exact, position: Number, side: int) -> Ball:
+    """Return ``2 pi p / n``; code subtracts 1 from a number near it, so that it strays also where little is left."""
+    share = arb(fmpq(int(position), side))
+    return a.spread("coordinate", 2 * arb.pi() * share, 2 * arb.pi() * (1 + size(share)))
 
 
 def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
@@ -43,9 +51,11 @@ def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
     return a.step("table", a.product(arb(1) if factor is None else factor, x, "factor"))
 
 
-def circles(a: Exact, frequencies: Sequence[Ball], position: Place, factor: Ball | None = None) -> Turns:
+def circles(
+    a: Exact, frequencies: Sequence[Ball], position: Place, factor: Ball | None = None, side: int | None = None
+) -> Turns:
     """Return the lookup of turns by batch, token and pair; a pair is worked out once at every position."""
-    at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor))
+    at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor, side))
     return lambda batch, token, pair: at(position(batch, token), pair)
 
 
@@ -119,7 +129,7 @@ class Rotary:
         """Return vectors with every part turned by cosine and sine at its positions."""
         factor = None if self.factor is None else self.factor(a, **parameters)
         turning = [
-            (part.channels, circles(a, self.ladder(a, inputs, part, **parameters), part.place, factor))
+            (part.channels, circles(a, self.ladder(a, inputs, part, **parameters), part.place, factor, part.side))
             for part in self.parts(inputs["positions"], layout=layout, **parameters)
         ]
         return turn_parts(a, x, turning, layout, direction, back=back)

@@ -1,20 +1,22 @@
 """Axial rotary embedding: every axis of an image or a video turns its own channels of the head."""
 
+import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from refimpl.arrays import Array, array_namespace
+from refimpl.arrays import Array, array_namespace, exact_float64
 from refimpl.attention import Layer
 from refimpl.cases.axial_rope import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.parted import Part, Parted
 from refimpl.schemes import rope
-from refimpl.spec import AxisPositions, EvenCount, Scheme, Source, Widths
+from refimpl.spec import AxisPositions, EvenCount, Number, Scheme, Source, Widths
 
 Order = Literal["block", "joined", "alternating"]
 Layout = Literal["interleaved", "half"]
 Ladder = Literal["own", "in_turns"]
+Sides = Annotated[tuple[int, ...], Number(minimum=1)]
 
 
 def parts(
@@ -25,14 +27,23 @@ def parts(
     order: Order = "block",
     layout: Layout = "interleaved",
     ladder: Ladder = "own",
+    sides: Sides = (),
 ) -> list[Part]:
     """Return the channels of every axis, with frequencies ``base^(-2 j / width)`` of the axis, or of the head in turns."""
     if sum(axes) != head_dim:
         message = f"axes must add up to head_dim ({head_dim}), got {axes!r}"
         raise SpecificationError(message)
+    if sides and len(sides) != len(axes):
+        message = f"sides must be as many as axes ({len(axes)}) or none, got {sides!r}"
+        raise SpecificationError(message)
     channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
     ladders = pairs_of_axes(axes, "alternating") if ladder == "in_turns" else [None] * len(axes)
-    return [Part(own, positions[..., axis], ladders[axis]) for axis, own in enumerate(channels)]
+    return [Part(own, coordinates(positions[..., axis], sides, axis), ladders[axis]) for axis, own in enumerate(channels)]
+
+
+def coordinates(positions: Array, sides: Sequence[int], axis: int) -> Array:
+    """Return what frequencies are multiplied by: positions, or ``2 pi p / side``, where ``p`` counts half patches from the middle."""
+    return 2 * math.pi * (exact_float64(positions) / sides[axis]) if sides else positions
 
 
 def pairs_of_axes(axes: Sequence[int], order: str) -> list[list[int]]:
@@ -83,6 +94,10 @@ SCHEME = Scheme(
         "axes": "how many channels each axis turns, in the order of the positions; they add up to head_dim",
         "order": "which pairs belong to which axis, and over which channels they are laid out",
         "ladder": "which frequencies the pairs of an axis have",
+        "sides": (
+            "how many patches every axis has, where coordinates run from -1 to 1 over the image and are multiplied by 2 pi: then positions "
+            "count half patches from the middle, and the centre of patch i of n stands at 2 i + 1 - n. None where positions count patches"
+        ),
     },
     conventions={
         "order=block": (
@@ -103,6 +118,11 @@ SCHEME = Scheme(
         "direction=negative": "clockwise: no released model with axes is known",
     },
     notes=(
+        (
+            "DINOv3 turns by 2 pi c base^(-2 j / width), where c is the centre of a patch in coordinates from -1 to 1, of height and width "
+            "each by its own side. In half patches from the middle c is an integer divided by the side; the class token and the registers, "
+            "which aren't turned, stand at 0."
+        ),
         (
             "A token that belongs to no patch isn't turned: it stands at 0 on every axis. Llama 4's vision counts patches from 1, so that "
             "its class token, which comes last, shares no place with a patch."
