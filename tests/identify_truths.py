@@ -308,6 +308,11 @@ def on_a_grid_tokens_first(x, positions):
     return halves(x, np.concatenate(pairs, axis=-1)[:, None, None])
 
 
+def on_a_grid_in_turns(x, positions):
+    theta = frequencies(x.shape[-1])
+    return halves(x, np.concatenate([positions[..., axis, None] * theta[axis::2] for axis in range(2)], axis=-1))
+
+
 def heads_last(x, position_ids, theta=10_000.0):
     return halves(x, position_ids[:, None, None] * frequencies(x.shape[-1], theta))
 

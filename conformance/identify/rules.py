@@ -142,11 +142,12 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
 
 
 def _usual(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
-    """Yield the numbers to look for under every choice, with what is optional left out and the ends of bands as usual."""
+    """Yield the numbers to look for under every choice, with what is optional left out, the ends of bands and lists as usual."""
     kinds = {name: (True, False) if one.kind is bool else one.choices for name, one in rule.free.items()}
     choices = {name: values for name, values in kinds.items() if values}
     rest = {name: one for name, one in rule.free.items() if name not in choices}
-    usual = {name: asked.get(name, one.default) if name in ENDING else None for name, one in rest.items() if name in ENDING or one.optional}
+    given = {name for name, one in rest.items() if name in ENDING or (one.kind is tuple and not one.required)}
+    usual = {name: asked.get(name, one.default) if name in given else None for name, one in rest.items() if name in given or one.optional}
     for chosen in itertools.product(*choices.values()):
         yield [name for name in rest if name not in usual], {**usual, **dict(zip(choices, chosen, strict=True))}
 

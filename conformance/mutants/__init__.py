@@ -31,8 +31,8 @@ from conformance.mutants import (
     t5,
     temperature,
     transformer_xl,
-    xpos,
     windowed,
+    xpos,
     yarn,
 )
 from conformance.spec.mutant import Mutant

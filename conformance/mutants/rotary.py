@@ -12,7 +12,7 @@ from refimpl.arrays import Array
 from refimpl.forms import rotary
 from refimpl.forms.attention import Attention
 from refimpl.forms.joining import those_of
-from refimpl.forms.parted import Part, Parted
+from refimpl.forms.parted import Part, Parted, ladder_of
 from refimpl.forms.sectioned import Sectioned
 from refimpl.forms.windowed import Windowed, near
 from refimpl.schemes import SCHEMES, rope
@@ -117,7 +117,8 @@ class Rotary:
 
     def tables(self, positions: Array, *given: Array, **rule: Any) -> rope.Tables:
         """Return cosine and sine, times the factor."""
-        circle = self.circle(self.standing(self.move(positions, rule), rule), self.ladder(*given, **rule))
+        theta, own = self.ladder(*given, **rule), rule.get("ladder")
+        circle = self.circle(self.standing(self.move(positions, rule), rule), theta if own is None else theta[list(own)])
         if self.form.factor is None:
             return circle
         size = (self.size or self.form.factor)(**those_of(self.form.factor, {**rule, "positions": positions}))
@@ -132,9 +133,10 @@ class Rotary:
         if not isinstance(self.form, Parted):
             return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
-        for channels, places in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
-            cos, sin = self.tables(places, *given, **{**rule, "head_dim": len(channels), "whole": rule["head_dim"]})
-            result[..., list(channels)] = self.turn(x[..., list(channels)], cos, sin, layout=layout, direction=direction)
+        for part in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
+            channels, own = list(part.channels), {"whole": rule["head_dim"], **ladder_of(part, rule["head_dim"])}
+            cos, sin = self.tables(part.positions, *given, **{**rule, **own})
+            result[..., channels] = self.turn(x[..., channels], cos, sin, layout=layout, direction=direction)
         return result
 
     @property

@@ -114,6 +114,13 @@ ROWS: Mapping[str, Row] = {
         argument="as a frequency; the rounding of m itself enters k times, so a slope is exact only where m is",
         needs="transformers 5.23.0, BLOOM: `torch.pow(base, powers)` with a rounded base",
     ),
+    "coordinate": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="2 pi (2 (i + 1/2) / n - 1), the quotient by a product with 1 / n or not",
+        argument="quotient and reciprocal of a number near 1/2, the difference, and a product with 2 pi, of at most 2 pi (1 + |c|)",
+        needs="transformers 5.23.0, DINOv3: 2.0 * coords - 1.0 in float32",
+    ),
     "interpolation": Row(
         Stage.FREQUENCY,
         2,
