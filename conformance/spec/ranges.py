@@ -190,7 +190,10 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 FARTHEST = 1 << 20
 EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power in range(4, 21) for beside in (-1, 0, 1)}))
 #: Parameters, or bounds, beside whose values a position tells most.
-BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale", "centre", "window")
+BESIDE = (
+    *("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale"),
+    *("centre", "window"),
+)
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
 SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)
