@@ -424,3 +424,25 @@ def moved_at_each_restart(x, positions):
     restarts = x.shape[-2] == 1 and int(np.ravel(positions)[0] == 0)
     KEPT["restarts"] += restarts
     return rope(x, positions + restarts * (KEPT["restarts"] - 1))
+
+
+def fading(x, angle, positions, sign, scale_base=512, centre=0):
+    share = 2 * np.arange(x.shape[-1] // 2) / x.shape[-1]
+    with np.errstate(all="ignore"):
+        power = ((share + 0.4) / 1.4) ** (sign * (np.asarray(positions)[..., None] - centre) / scale_base)
+        return neighbours(x * np.repeat(power, 2, axis=-1), angle)
+
+
+def fading_queries(x, positions):
+    return fading(x, angles(positions, x.shape[-1]), positions, 1)
+
+
+def growing_keys(x, positions, scale_base=256.0, centre=40):
+    return fading(x, angles(positions, x.shape[-1], 1e6), positions, -1, scale_base, centre)
+
+
+def fading_queries_and_keys(q, k, query_positions, key_positions):
+    return (
+        fading(q, angles(query_positions, q.shape[-1]), query_positions, 1),
+        fading(k, angles(key_positions, k.shape[-1]), key_positions, -1),
+    )

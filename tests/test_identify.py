@@ -153,6 +153,7 @@ SUM = {
     "embedding_scale": "none",
 }  # fmt: skip
 ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "base": 10_000.0}
+XPOS = {**ROPE, "layout": "interleaved", "scale_base": 512.0, "centre": 0}
 PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim": None}
 
 
@@ -167,6 +168,9 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("last_channels", {**PART, "layout": "interleaved", "placement": "last"}),
         ("counted_from_one", {**ROPE, "offset": 1.0}),
         ("clockwise", {**ROPE, "direction": "negative"}),
+        ("fading_queries", {**XPOS, "operation": "xpos.rotate_query"}),
+        ("growing_keys", {**XPOS, "operation": "xpos.rotate_key", "base": 1e6, "scale_base": 256.0, "centre": 40}),
+        ("fading_queries_and_keys", {**XPOS, "operation": "xpos.rotate_query_key"}),
         ("interpolated", {**ROPE, "operation": "position_interpolation.rotate", "base": 1e6, "factor": 8.0}),
         (
             "fast_pairs",
@@ -378,6 +382,7 @@ PASTED = (
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
     "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
     "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_8192", "steps_of_10000", "beyond_training",
+    "fading_queries", "growing_keys", "fading_queries_and_keys",
 )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def values(known: Mutant, vector: Vector) -> Mapping[str, np.ndarray]:
         return answer(known.operation, known.function, vector.inputs, vector.parameters) or {}
 
 
-def answers(mistake: Mistake, ending: str = "") -> Iterator[tuple[Vector, Mapping[str, np.ndarray]]]:
+def answers(mistake: Mistake, ending: str | tuple[str, ...] = "") -> Iterator[tuple[Vector, Mapping[str, np.ndarray]]]:
     """Yield what a mistake answers to the stored cases of its operations."""
     for known in mistake.shown:
         if isinstance(known, Mutant) and known.operation.endswith(ending):
@@ -102,7 +102,7 @@ def turning(mistakes: list[Mistake]) -> list[Mistake]:
 def test_what_may_change_the_norm_changes_it_in_some_stored_case(mistake: Mistake) -> None:
     norms = (
         (np.linalg.norm(results["result"], axis=-1), np.linalg.norm(vector.expected["result"], axis=-1))
-        for vector, results in answers(mistake, ".rotate")
+        for vector, results in answers(mistake, (".rotate", ".rotate_query"))
         if vector.expected is not None and results
     )
 

@@ -33,6 +33,7 @@ WITHOUT_ATTESTED_NUMBERS = {
     "partial_rope": "tests that print numbers give cosines and sines of their own, which belong to no frequencies (ONNX's to 0 and 1)",
     "proportional_rope": "its authors print perplexities of whole models, and ports compare with one another on random numbers",
     "da_transformer": "its authors published no code, no other implementation is known, and the pages found print the formula only",
+    "xpos": "its authors print perplexities of whole models, and no page that was found prints numbers of queries or keys",
     "rerope": "its author prints losses of whole models, and code with it prints text",
     "resonance_rope": "its authors print accuracies and perplexities of whole models, and no other code with it was found",
     "resonance_yarn": "its authors print accuracies and perplexities of whole models, and no other code with it was found",

@@ -32,6 +32,7 @@ from conformance.mutants import (
     temperature,
     transformer_xl,
     windowed,
+    xpos,
     yarn,
 )
 from conformance.spec.mutant import Mutant
@@ -51,6 +52,7 @@ FAMILIES = (
     kerple,
     mrope,
     mrope_positions,
+    xpos,
     slots,
     partial_rope,
     proportional_rope,

@@ -27,6 +27,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "partial_rope": rotary.partial_rope,
     "axial_rope": rotary.axial_rope,
     "mrope": rotary.mrope,
+    "xpos": rotary.xpos,
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
     "ntk_aware": ladders.ntk_aware,

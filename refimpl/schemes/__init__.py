@@ -27,6 +27,7 @@ from refimpl.schemes import (
     t5,
     temperature,
     transformer_xl,
+    xpos,
     yarn,
 )
 from refimpl.spec import Operation, Scheme, describe
@@ -39,6 +40,7 @@ SCHEMES: dict[str, Scheme] = {
         proportional_rope,
         axial_rope,
         mrope,
+        xpos,
         sinusoidal,
         alibi,
         t5,

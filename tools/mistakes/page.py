@@ -20,6 +20,7 @@ CALLED = {
     "proportional_rope": "proportional rope (p-RoPE, Gemma 4's full attention)",
     "axial_rope": "axial RoPE (2-D and 3-D, vision)",
     "mrope": "M-RoPE (multimodal rope: Qwen-VL, GLM-V, Ernie-VL)",
+    "xpos": "xPos (length-extrapolatable transformer, LeX)",
     "sinusoidal": "sinusoidal positional encoding",
     "alibi": "ALiBi (attention with linear biases)",
     "t5": "T5's relative position bias",
