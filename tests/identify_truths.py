@@ -105,7 +105,7 @@ def steeper_attention(q, k, v):
 
 def decaying(x, positions):
     pair = 2 * np.arange(x.shape[-1] // 2) / x.shape[-1]
-    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.4) / 1.4) ** (positions[:, None] / 512))
+    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.5) / 1.5) ** (positions[:, None] / 512))
 
 
 def louder(x, positions):

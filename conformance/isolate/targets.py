@@ -217,6 +217,8 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
     beside = near_miss(missing, [path.stem for path in Path(who).parent.glob("*.py")]) if Path(who).is_file() else ""
     if beside:
         return f"{who} needs {missing}{beside}"
+    if str(Path(traceback.__file__).parent) not in sys.path:
+        return f"{who} must leave Python's own modules where they are searched (sys.path), and then needs {missing}"
     if who in BUNDLED or missing in FRAMEWORKS:
         return f"{who} needs {missing}: pip install {DISTRIBUTIONS.get(missing, missing)}"
     return f"{who} needs the module {missing}, which isn't installed"

@@ -18,6 +18,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "beta_fast": (32.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (4, 8, 3, 21, 40, 62),
+    "centre": (0, 9, 512, -3),
     "clamp_length": (None, 2, 9, 4096),
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
@@ -39,6 +40,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "qk_head_dim": (192, 64, 1, 96, 256),
     "rotary_dim": (None, 2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
+    "scale_base": (512.0, 1024.0, 8192.0, 262_144.0),
     "seconds": (1.0, 0.5, 1.5),
     "sections": ((1, 1), (2, 1, 1), (1, 1, 1), (4, 2, 2), (2, 3, 3), (1, 2), (2, 2, 2, 2), (3,)),
     "sides": ((), (3, 5), (14, 14), (7, 4, 2)),
@@ -48,6 +50,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "tokens_per_second": (1, 2, 4),
     "turned_pairs": (1, 2, 3, 4, 8),
     "widths": ((3, 2), (2, 5), (4, 1)),
+    "window": (4, 512, 1, 16),
 }
 #: Parameters whose numbers fill a head, and how many channels each stands for.
 FILLING = {"sections": 2, "axes": 1}
