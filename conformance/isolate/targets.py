@@ -319,7 +319,7 @@ def _check_filled(operation: Operation, name: str, restrictions: Mapping[str, ob
 def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
     if callable(allowed):
         return
-    if isinstance(allowed, set | frozenset | list | tuple) and not allowed:
+    if isinstance(allowed, set | frozenset | list | tuple) and not allowed and parameter.default != ():
         message = f"{operation.name}: {parameter.name} must be restricted to some value, got {shown(allowed)}"
         raise TargetError(message)
     for value in _values(parameter, allowed):
