@@ -1,6 +1,6 @@
 """Functions as libraries have them, each of which was once told something false, or nothing."""
 
-# ruff: noqa: ANN001, ANN002, ANN003, ANN201, ANN202  code as people write it has no annotations
+# ruff: noqa: ANN001, ANN201, FBT002  code as people write it has no annotations
 
 import numpy as np
 
