@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.adapt import words
 from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
@@ -23,6 +22,7 @@ from conformance.identify.screen import Told
 from conformance.identify.steady import FROM_CALL_TO_CALL, HISTORY, Unsteady, unsteady
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
+from conformance.spec import words
 
 FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"

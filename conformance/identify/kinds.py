@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.adapt.words import roles
 from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, scales, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.probe import FAR, FIRST, Probe
 from conformance.identify.rules import sibling
 from conformance.spec.declarations import operations
+from conformance.spec.words import roles
 
 #: A number of heads that is no power of two.
 UNEVEN_HEADS = 12
