@@ -364,7 +364,7 @@ def test_a_check_tells_what_posenc_has_no_operation_for(tmp_path: Path) -> None:
         (ROTATE, {**STRETCHED, "rope_scaling": {"rope_type": "lama3"}}, r"config.json: rope_scaling.rope_type must be .* got 'lama3'"),
         (ROTATE.replace("configuration):", "config):"), STRETCHED, r"rotate \(mine.py:\d+\) must be a function of x, positions with the"),
         (ROTATE.replace("x, positions, *", "*"), STRETCHED, "must be a function of x, positions with the keywords"),
-        (ROTATE.replace('"config.rotate"', '"config.turn"'), STRETCHED, "must offer config.rotate, .* got config.turn"),
+        (ROTATE.replace('"config.rotate"', '"config.turn"'), STRETCHED, "must offer one of config.rotate, .* got config.turn"),
         (ROTATE.replace('"config.rotate"', '"config.rotate", call="f(x, positions)"'), STRETCHED, "config.rotate must be called as it is"),
         (ROTATE, {**STRETCHED, "rope_scaling": {"rope_type": "default"}, "position_embedding_type": "alibi", "model_type": "x"}, "rope"),
         (declared('axes="batch token head channel"'), STRETCHED, "config.rotate: axes must be those"),

@@ -93,7 +93,7 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
     if not offered:
         names = sorted({one.operation for one in adapter.implementations})
         got = f"{', '.join(names[:SHOWN])}{f' and {len(names) - SHOWN} more' if len(names) > SHOWN else ''}"
-        message = f"{adapter.name} must offer {', '.join(OFFERED)} to be judged by a configuration, got {got}"
+        message = f"{adapter.name} must offer one of {', '.join(OFFERED)} to be judged by a configuration, got {got}"
         raise ConfigurationError(message)
     for one in offered:
         _verify(one)
