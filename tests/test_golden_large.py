@@ -172,6 +172,16 @@ def test_code_that_is_wrong_from_somewhere_on_is_convicted(operation: str, where
     assert any(isinstance(outcome, Failed) for outcome in judged(operation, kernel))
 
 
+@pytest.mark.parametrize("tile", [16, 32, 64, 128])
+def test_a_rotation_that_forgets_the_last_rows_of_many_is_convicted(tile: int) -> None:
+    def kernel(call: Arguments) -> np.ndarray:
+        rows = call.arrays["x"].shape[0] * call.arrays["x"].shape[1]
+        whole = np.arange(rows) < rows - (rows % tile if rows > 1_024 else 0)
+        return np.where(whole.reshape(*call.arrays["x"].shape[:2], 1, 1), rotate(call), call.arrays["x"])
+
+    assert any(isinstance(outcome, Failed) for outcome in judged("rope.rotate", kernel))
+
+
 @pytest.mark.parametrize("room", [1, 3])
 def test_where_a_rotation_goes_wrong_is_told(room: int) -> None:
     def kernel(call: Arguments) -> np.ndarray:
@@ -231,6 +241,15 @@ def test_every_head_and_every_batch_row_is_judged() -> None:
     calls = list(large(operations()["rope.rotate"], restrictions={}, takes=Takes(), dtype="float32", seed=2, level="core"))
 
     assert all(in_every(call, axis) for call in calls for axis in (0, 1))
+
+
+@pytest.mark.parametrize("operation", ["rope.rotate_query_key", "alibi.bias", "rope.attend"])
+def test_as_many_queries_as_keys_stand_in_another_order_between_the_same_ends(operation: str) -> None:
+    calls = large(operations()[operation], restrictions={}, takes=Takes(), dtype="float32", seed=1, level="core")
+    both = [(call.arguments.arrays["query_positions"], call.arguments.arrays["key_positions"]) for call in calls]
+
+    alike = [(q, k) for q, k in both if q.shape == k.shape and np.array_equal(q[..., [0, -1]], k[..., [0, -1]])]
+    assert any((q != k).any() for q, k in alike)
 
 
 def test_edges_are_the_ends_and_both_sides_of_tiles() -> None:

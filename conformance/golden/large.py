@@ -200,6 +200,8 @@ def _positions(
         keys, count = found["key_positions"], shape[-1]
         ragged = runs == "ragged" and keys.ndim > 1 and not takes.counted and takes.queries == "any"
         queries = _ragged(keys, count, rng) if ragged else _queries(keys, count, takes, masked=masked)
+        if runs == "disordered" and queries.shape[-1:] == keys.shape[-1:] and not takes.counted and takes.queries == "any":
+            queries = places.between_ends(rng, queries)  # of keys that are as many and have the same ends
         found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])
     return found
 
@@ -207,7 +209,7 @@ def _positions(
 def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, rng: Generator) -> np.ndarray:
     """Return positions in the order of an extent: counted, in any, in any between the ends of each row, or as small calls have them."""
     if counted.ndim > 1 and counted.shape[-1] > 1 and runs == "disordered":
-        return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
+        return places.between_ends(rng, counted)
     order = {**ORDERS, **APART}.get(runs)
     if order is not None and order in places.patterns(bounds, takes, alone=True):
         drawn = order(rng, counted.size, bounds)
