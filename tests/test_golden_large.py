@@ -1,7 +1,7 @@
 """Calls at real sizes convict kernels that go wrong from somewhere on, and acquit the right ones."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from conformance.judge.judge import compare, holds
 from conformance.spec.arguments import Arguments, is_position, result_shape
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
+from refimpl.schemes import t5
 
 Kernel = Callable[[Arguments], np.ndarray]
 HALF = {"layout": "half", "direction": "positive"}
@@ -250,6 +251,21 @@ def test_as_many_queries_as_keys_stand_in_another_order_between_the_same_ends(op
 
     alike = [(q, k) for q, k in both if q.shape == k.shape and np.array_equal(q[..., [0, -1]], k[..., [0, -1]])]
     assert any((q != k).any() for q, k in alike)
+
+
+def in_other_buckets(call: Arguments, window: int) -> bool:
+    """Whether few keys, which weigh much each, lie in other buckets than those at the end of a window."""
+    relative = call.arrays["key_positions"] - call.arrays["query_positions"][:, None]
+    read = partial(t5.bucket, **{name: call.parameters[name] for name in ("bidirectional", "num_buckets", "max_distance", "convention")})
+    return relative.shape[-1] < 10 and bool((read(relative) != read(np.clip(relative, -window, window))).any())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("operation", ["t5.bias", "t5.attend"])
+def test_distances_beyond_any_window_are_asked_for_that_have_buckets_of_their_own(operation: str, seed: int) -> None:
+    narrow = {"convention": "t5", "num_buckets": (16, 32, 64)}
+    calls = large(operations()[operation], restrictions=narrow, takes=Takes(rows="shared"), dtype="float32", seed=seed, level="core")
+    assert any(in_other_buckets(call.arguments, 8_191) for call in calls)
 
 
 def test_edges_are_the_ends_and_both_sides_of_tiles() -> None:

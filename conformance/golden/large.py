@@ -29,6 +29,8 @@ PROJECTED = 16
 ANGLES = 1 << 16
 #: Real inputs repeat after so many numbers: a prime, so that no two rows are alike.
 POOL = 65_521
+#: The largest distance that buckets tell apart where positions lie farther from each other than any window.
+BUCKETED = 1_000_000
 GROWING = frozenset({"token", "query", "key", "offset", "distance", "projection", "..."})
 
 
@@ -78,6 +80,7 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
         "num_heads": extent.heads,
         "memory": max(extent.keys - extent.tokens, 0),
         "causal": extent.causal,
+        **({"max_distance": BUCKETED} if "num_buckets" in operation.parameters and extent.runs == places.shorts_apart.__name__ else {}),
     }
     wished = {
         name: wishes[name]
