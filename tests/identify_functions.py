@@ -143,6 +143,18 @@ def llama3(x, positions):
     return halves(x, positions[:, None] * ((1 - smooth) * plain / 8 + smooth * plain))
 
 
+def whole_wavelengths(x, positions):
+    wavelengths = np.round(2 * np.pi * 5e5 ** (np.arange(0, x.shape[-1], 2) / x.shape[-1]))
+    return halves(x, positions[:, None] * 2 * np.pi / wavelengths)
+
+
+def yarn_of_whole_wavelengths(x, positions):
+    width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
+    plain, ramp = 1e4 ** (-2 * pair / width), np.clip((pair - 10) / (23 - 10), 0, 1)
+    wavelengths = np.round(2 * np.pi / (plain * (1 - ramp) + plain / 8 * ramp))
+    return halves(x, positions[:, None] * 2 * np.pi / wavelengths, 0.1 * np.log(8) + 1)
+
+
 def by_parts(x, positions):
     width = x.shape[-1]
     plain = 1e4 ** (-2 * np.arange(width // 2) / width)
@@ -412,3 +424,25 @@ def moved_at_each_restart(x, positions):
     restarts = x.shape[-2] == 1 and int(np.ravel(positions)[0] == 0)
     KEPT["restarts"] += restarts
     return rope(x, positions + restarts * (KEPT["restarts"] - 1))
+
+
+def fading(x, angle, positions, sign, scale_base=512, centre=0):
+    share = 2 * np.arange(x.shape[-1] // 2) / x.shape[-1]
+    with np.errstate(all="ignore"):
+        power = ((share + 0.4) / 1.4) ** (sign * (np.asarray(positions)[..., None] - centre) / scale_base)
+        return neighbours(x * np.repeat(power, 2, axis=-1), angle)
+
+
+def fading_queries(x, positions):
+    return fading(x, angles(positions, x.shape[-1]), positions, 1)
+
+
+def growing_keys(x, positions, scale_base=256.0, centre=40):
+    return fading(x, angles(positions, x.shape[-1], 1e6), positions, -1, scale_base, centre)
+
+
+def fading_queries_and_keys(q, k, query_positions, key_positions):
+    return (
+        fading(q, angles(query_positions, q.shape[-1]), query_positions, 1),
+        fading(k, angles(key_positions, k.shape[-1]), key_positions, -1),
+    )

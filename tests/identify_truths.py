@@ -105,7 +105,7 @@ def steeper_attention(q, k, v):
 
 def decaying(x, positions):
     pair = 2 * np.arange(x.shape[-1] // 2) / x.shape[-1]
-    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.4) / 1.4) ** (positions[:, None] / 512))
+    return neighbours(x, positions[:, None] * frequencies(x.shape[-1]), ((pair + 0.5) / 1.5) ** (positions[:, None] / 512))
 
 
 def louder(x, positions):
@@ -306,6 +306,11 @@ def on_a_grid(x, positions):
 def on_a_grid_tokens_first(x, positions):
     pairs = [positions[..., axis, None] * frequencies(x.shape[-1] // 2, 100.0) for axis in range(2)]
     return halves(x, np.concatenate(pairs, axis=-1)[:, None, None])
+
+
+def on_a_grid_in_turns(x, positions):
+    theta = frequencies(x.shape[-1])
+    return halves(x, np.concatenate([positions[..., axis, None] * theta[axis::2] for axis in range(2)], axis=-1))
 
 
 def heads_last(x, position_ids, theta=10_000.0):

@@ -112,6 +112,29 @@ def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(
     assert isinstance(bloom[name].outcome, Passed)
 
 
+def test_the_class_token_of_llama_4_stands_at_zero_and_its_first_patch_at_one() -> None:
+    """The adapter declares patches alone: no call mixes a 0 on one axis with others, which the library has no waves for."""
+    torch, models = (pytest.importorskip(name) for name in ("torch", "conformance.adapters.transformers_axial"))
+    vector = next(vector for vector in VECTORS if vector.id == "axial_rope.rotate/released-class-token")
+    x, positions = vector.inputs["x"], vector.inputs["positions"]
+
+    turned = models.rotate_by_waves(torch.tensor(x, dtype=torch.float32), torch.tensor(positions), **vector.parameters)
+
+    expected = (vector.expected or {})["result"]
+    assert (np.abs(turned.numpy() - expected) <= vector.allowed["float32"]["result"] + 2.0**-24 * np.abs(expected)).all()
+    assert np.array_equal(turned[..., -1, :].numpy(), x[..., -1, :])
+
+
+def test_the_centres_of_the_patches_of_dinov3_are_whole_numbers_of_half_patches_from_the_middle() -> None:
+    """The adapter gives the library coordinates in the place of its grid's, which are those of ``sides`` and such positions."""
+    torch, models = (pytest.importorskip(name) for name in ("torch", "transformers.models.dinov3_vit.modeling_dinov3_vit"))
+    rows, columns = np.divmod(np.arange(5 * 7), 7)
+
+    centres = models.get_patches_center_coordinates(5, 7, dtype=torch.float64, device=torch.device("cpu"))
+
+    assert np.allclose(centres.numpy() * (5, 7), np.stack([2 * rows + 1 - 5, 2 * columns + 1 - 7], axis=-1), rtol=0, atol=1e-14)
+
+
 def test_transformers_begins_text_after_a_long_video_among_its_frames() -> None:
     """A video of three steps in time, 50 positions apart, of two rows and columns: text stands at 101, 102 and so on (docs/findings.md)."""
     torch, models = (pytest.importorskip(name) for name in ("torch", "conformance.adapters.transformers_mrope_positions"))

@@ -1,15 +1,13 @@
 """What a configuration has queries multiplied by is judged too, in each kind of layers: 1 where it says nothing."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from test_configured import judged
 
-from conformance import run
-from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
 from conformance.cli import main
 from refimpl import configuration as config
@@ -30,13 +28,6 @@ QWEN = {"model_type": "qwen", **SIZES, "seq_length": 2_048, "max_position_embedd
 SHORT = {**QWEN, "seq_length": 8_192}
 PLAIN = {"model_type": "llama", **SIZES}
 
-READER = """
-import numpy as np
-from posenc import Adapter
-
-adapter = Adapter("mine")
-
-"""
 LLAMA_4_CODE = """
 @adapter.implements("config.scale")
 def scale(positions, *, configuration, layer):
@@ -61,12 +52,6 @@ ONES = """
 def scale(positions):
     return np.ones(positions.shape)
 """
-
-
-def judged(folder: Path, code: str, configuration: Mapping[str, Any]) -> Report:
-    (folder / "mine.py").write_text(READER + code)
-    (folder / "config.json").write_text(json.dumps(configuration))
-    return run.check(f"config:{folder / 'config.json'}:{folder / 'mine.py'}", level="smoke", seed=0)
 
 
 @pytest.mark.parametrize(

@@ -292,16 +292,17 @@ FORMS = {
     "rows of sequences with heads": "'alibi.bias', rows_of_sequences, **ONE_AXIS, call='f(key_positions, num_heads)', form='column', "
     "queries='at_end'",
     "one sequence with heads": "'alibi.bias', of_a_mask, **COLUMN",
-    "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', base=10_000.0, axes=equal_halves",
-    "a grid": "'axial_rope.rotate', on_grid, **HALF, call='f(x, height, width)', positions='grid', order='block', base=10_000.0, "
-    "axes=equal_halves",
+    "rows and columns": "'axial_rope.rotate', by_rows, **HALF, call='f(x, rows, columns)', order='block', ladder='own', sides=(), "
+    "base=10_000.0, axes=equal_halves",
+    "a grid": "'axial_rope.rotate', on_grid, **HALF, call='f(x, height, width)', positions='grid', order='block', ladder='own', sides=(), "
+    "base=10_000.0, axes=equal_halves",
     "a grid, columns first": "'axial_rope.rotate', on_grid_xy, **HALF, call='f(x, grid_h=height, grid_w=width)', positions='grid_xy', "
-    "order='block', base=10_000.0, axes=equal_halves",
+    "order='block', ladder='own', sides=(), base=10_000.0, axes=equal_halves",
     "a video": "'axial_rope.rotate', in_video, **HALF, call='f(x, frames, height, width, axes)', positions='grid', order='block', "
-    "base=10_000.0, axes=[(16, 24, 24)]",
+    "ladder='own', sides=(), base=10_000.0, axes=[(16, 24, 24)]",
     "the axis of positions first": "'mrope.rotate', axis_first, order='contiguous', axes='axis batch token'",
     "heads last on two axes": "'axial_rope.rotate', by_places, **HALF, call='f(x, positions)', axes='batch token head head_dim', "
-    "order='block', base=10_000.0, parameters={'axes': equal_halves}",
+    "order='block', ladder='own', sides=(), base=10_000.0, parameters={'axes': equal_halves}",
 }
 
 
@@ -347,7 +348,8 @@ def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: 
 
 def test_places_that_are_exchanged_are_convicted_where_axes_are_declared_as_both(tmp_path: Path) -> None:
     body = "by_places(x, positions[..., ::-1])"
-    declared = "order='block', base=10_000.0, axes='batch token head head_dim', parameters={'axes': equal_halves}, **HALF"
+    declared = "order='block', ladder='own', sides=(), base=10_000.0, axes='batch token head head_dim', **HALF"
+    declared += ", parameters={'axes': equal_halves}"
 
     report = judged(tmp_path, f"adapter.implements('axial_rope.rotate', lambda x, positions: {body}, {declared})")
 
@@ -359,7 +361,8 @@ EXCHANGED = [("on_grid(x, h, w)", "grid_xy"), ("on_grid_xy(x, h, w)", "grid"), (
 
 @pytest.mark.parametrize(("body", "places"), EXCHANGED)
 def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, places: str, tmp_path: Path) -> None:
-    declared = f"call='f(x, height, width)', positions='{places}', order='block', base=10_000.0, axes=equal_halves, **HALF"
+    declared = f"call='f(x, height, width)', positions='{places}', order='block', ladder='own', sides=(), base=10_000.0, **HALF"
+    declared += ", axes=equal_halves"
 
     report = judged(tmp_path, f"adapter.implements('axial_rope.rotate', lambda x, h, w: {body}, {declared})")
 

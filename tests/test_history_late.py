@@ -134,6 +134,19 @@ def test_one_check_at_a_time_tells_it_too(tmp_path: Path) -> None:
         assert judge.answer(question).outcome == history.once(TimedOut(LIMITS.call_seconds))
 
 
+#: In every worker, whatever is called.
+THIRD_CALL = "if len(calls) == 3: raise ValueError('the third call is one too many')"
+
+
+@pytest.mark.parametrize("cases", [(FIRST, SECOND, "rope.rotate/far"), (FIRST, SECOND)], ids=["of a check", "asked again"])
+def test_what_an_answer_depends_on_that_nobody_finds_hides_no_exception(tmp_path: Path, cases: tuple[str, ...]) -> None:
+    blamed = of(report(tmp_path, THIRD_CALL, *cases), HISTORY).outcome
+
+    assert isinstance(blamed, Failed)
+    assert blamed.reason is Reason.HISTORY
+    assert "; at first: ValueError: the third call is one too many (late.py:" in blamed.message
+
+
 TASK = Task(Descriptor(0, "mine", "rope.rotate", ("float32",), {"float32": "float32"}, Takes(), False, {}, False), "float32", "float32")  # noqa: FBT003  a record
 
 CALL = Call(replace(TASK, descriptor=replace(TASK.descriptor, operation="rope.frequencies")), (), {})

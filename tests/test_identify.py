@@ -153,6 +153,7 @@ SUM = {
     "embedding_scale": "none",
 }  # fmt: skip
 ROPE = {"operation": "rope.rotate", "layout": "half", "direction": "positive", "base": 10_000.0}
+XPOS = {**ROPE, "layout": "interleaved", "scale_base": 512.0, "centre": 0}
 PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim": None}
 
 
@@ -167,6 +168,9 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
         ("last_channels", {**PART, "layout": "interleaved", "placement": "last"}),
         ("counted_from_one", {**ROPE, "offset": 1.0}),
         ("clockwise", {**ROPE, "direction": "negative"}),
+        ("fading_queries", {**XPOS, "operation": "xpos.rotate_query"}),
+        ("growing_keys", {**XPOS, "operation": "xpos.rotate_key", "base": 1e6, "scale_base": 256.0, "centre": 40}),
+        ("fading_queries_and_keys", {**XPOS, "operation": "xpos.rotate_query_key"}),
         ("interpolated", {**ROPE, "operation": "position_interpolation.rotate", "base": 1e6, "factor": 8.0}),
         (
             "fast_pairs",
@@ -249,6 +253,7 @@ PART = {**ROPE, "operation": "partial_rope.rotate", "rotary_dim": 16, "head_dim"
                 "high_freq_factor": 4.0,
             },
         ),
+        ("whole_wavelengths", {**ROPE, "operation": "resonance_rope.rotate", "base": 500_000.0}),
         ("by_parts", {**ROPE, "operation": "ntk_by_parts.rotate", "factor": 16.0, "original_length": 4_096, "alpha": 1.0, "beta": 32.0}),
     ],
 )
@@ -272,11 +277,12 @@ def test_an_argument_that_counts_for_nothing_isnt_followed_where_its_value_is_as
     assert restrictions(fates)[parameter] == value
 
 
-def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor() -> None:
-    got = shown("yarn")
+@pytest.mark.parametrize(("name", "operation"), [("yarn", "yarn.rotate"), ("yarn_of_whole_wavelengths", "resonance_yarn.rotate")])
+def test_yarn_shows_its_factor_its_ramp_and_the_usual_attention_factor(name: str, operation: str) -> None:
+    got = shown(name)
 
     assert {key: got[key] for key in ("operation", "base", "factor", "truncate", "original_length", "beta_fast", "beta_slow")} == {
-        "operation": "yarn.rotate", "base": 1e4, "factor": 8.0, "truncate": True,
+        "operation": operation, "base": 1e4, "factor": 8.0, "truncate": True,
         "original_length": 4096, "beta_fast": 32.0, "beta_slow": 1.0,
     }  # fmt: skip
     assert got["attention_factor"] is None
@@ -376,6 +382,7 @@ PASTED = (
     "clockwise", "interpolated", "raised_base", "yarn", "cos_sin", "complex_waves", "apply", "inverse_frequencies", "paper_table",
     "cosine_first", "added", "scaled_sum", "tokens_first_sum", "moved_sum", "moved_by_two", "looked_up", "waves_of_a_table", "alibi",
     "alibi_with_mask", "first_rows", "short_table", "bias", "steps_of_8192", "steps_of_10000", "beyond_training",
+    "fading_queries", "growing_keys", "fading_queries_and_keys",
 )  # fmt: skip
 
 

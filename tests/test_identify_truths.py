@@ -69,6 +69,7 @@ def screen(name: str) -> str:
         ("smaller_waves", {"operation": "sinusoidal.encode", "scale": 0.125, "dim": 64}),
         ("on_a_grid", {"operation": "axial_rope.rotate", "layout": "interleaved", "base": 1e4, "axes": (32, 32)}),
         ("on_a_grid_tokens_first", {"operation": "axial_rope.rotate", "layout": "half", "base": 100.0, "order": "joined"}),
+        ("on_a_grid_in_turns", {"operation": "axial_rope.rotate", "layout": "half", "base": 1e4, "order": "joined", "ladder": "in_turns"}),
         ("wide_heads", {"operation": "rope.rotate", "layout": "half", "base": 1e4, "head_dim": 512}),
         ("padded_waves", {"operation": "sinusoidal.encode", "layout": "halves_cosine_first", "odd": "error"}),
         ("of_keys_only", {"operation": "alibi.bias", "slopes": "code", "form": "column"}),

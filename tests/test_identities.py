@@ -5,14 +5,16 @@ and the test of both fails as soon as that scheme exists without its identity.
 """
 
 import ast
+import itertools
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from narrow_code import softmax
 
-from refimpl.schemes import SCHEMES, alibi, mrope, rope, sinusoidal, yarn
+from refimpl.schemes import SCHEMES, alibi, mrope, rerope, rope, sinusoidal, xpos, yarn
 
 #: For an identity: the tests that show it, as file and the beginning of the name.
 TESTED = {
@@ -28,21 +30,21 @@ TESTED = {
     10: ("test_identities_stretched.py", "test_longrope_with"),
     11: ("test_identities.py", "test_multimodal_rope_of_text_is_rope"),
     12: ("test_identities_stretched.py", "test_proportional_rope_of_all_pairs_is_rope"),
+    13: ("test_identities.py", "test_xpos_at_its_centre_and_over_an_endless_base_is_rope"),
     14: ("test_identities.py", "test_every_form_of_alibi_weighs_the_keys_alike_after_a_causal_softmax"),
     15: ("test_identities_bias.py", "test_a_power_with_exponent_one_is_alibi"),
     16: ("test_identities_bias.py", "test_t5_where_every_distance_has_a_bucket_is_one_bias_per_offset"),
     18: ("test_schemes_shaw.py", "test_without_value_edges_under_a_mask_it_is_the_skew_of_music_transformer"),
     19: ("test_schemes_transformer_xl.py", "test_the_expansion_of_encodings_that_are_added_is_the_four_terms"),
+    22: ("test_identities.py", "test_a_window_that_holds_everything_is_rope"),
     23: ("test_identities.py", "test_dot_product_of_sinusoids_is_the_sum_of_cosines_of_the_difference"),
     24: ("test_identities.py", "test_yarn_at_position_zero_multiplies_by_the_attention_factor"),
 }
 #: For an identity: the scheme that it is about and that doesn't exist yet.
 COMING = {
-    13: "xpos",
     17: "swin",
     20: "cope",
     21: "fox",
-    22: "rerope",
 }
 
 WIDTH = 12
@@ -164,6 +166,13 @@ def test_position_zero_changes_nothing_but_the_layout() -> None:
     assert np.array_equal(interleaved()[:, :, 0], X[:, :, 0])
 
 
+def test_a_window_that_holds_everything_is_rope() -> None:
+    q, places = X[:, :, :5] * 1.0, np.arange(5)
+    plain = rope.weights(q, q, places, places, head_dim=WIDTH)
+    assert np.array_equal(rerope.weights(q, q, places, places, head_dim=WIDTH, window=5), plain)
+    assert not np.array_equal(rerope.weights(q, q, places, places, head_dim=WIDTH, window=3), plain)
+
+
 def test_yarn_at_position_zero_multiplies_by_the_attention_factor() -> None:
     turned = yarn.rotate(X, POSITIONS, head_dim=WIDTH, base=BASE, factor=16.0, original_length=4096)
 
@@ -206,3 +215,25 @@ def test_multimodal_rope_of_text_is_rope(order: str, layout: str) -> None:
     everywhere = np.stack([POSITIONS] * 3, axis=-1)
     turned = mrope.rotate(X, everywhere, head_dim=WIDTH, sections=(2, 2, 2), order=order, layout=layout)
     assert np.array_equal(turned, rope.rotate(X, POSITIONS, head_dim=WIDTH, layout=layout))
+
+
+@pytest.mark.parametrize("turning", [xpos.rotate_query, xpos.rotate_key])
+def test_xpos_at_its_centre_and_over_an_endless_base_is_rope(turning: Callable[..., np.ndarray]) -> None:
+    """Every power of zeta is 1 where the exponent is 0."""
+    rotated = interleaved()
+    endless = turning(X, POSITIONS, head_dim=WIDTH, base=BASE, scale_base=1e300)
+    assert np.array_equal(endless, rotated)
+    for index, position in enumerate(POSITIONS):
+        centred = turning(X, POSITIONS, head_dim=WIDTH, base=BASE, scale_base=1e6, centre=int(position))
+        assert np.array_equal(centred[:, :, index], rotated[:, :, index])
+
+
+def test_scores_of_xpos_are_those_of_rope_times_powers_of_the_distance() -> None:
+    """For head_dim 8 the zetas are 2/7, 13/28, 9/14 and 23/28."""
+    zeta = np.array([2 / 7, 13 / 28, 9 / 14, 23 / 28])
+    for pair, (m, n) in itertools.product(range(4), ((9, 2), (2, 9), (5, 5))):
+        x = np.zeros((1, 1, 1, 8))
+        x[..., 2 * pair : 2 * pair + 2] = 1.0
+        query, key = xpos.rotate_query_key(x, x, np.array([m]), np.array([n]), head_dim=8, scale_base=16.0, centre=3)
+        plain = rope.rotate_query_key(x, x, np.array([m]), np.array([n]), head_dim=8)
+        assert np.sum(query * key) == pytest.approx(zeta[pair] ** ((m - n) / 16) * np.sum(plain.query * plain.key), rel=1e-14, abs=1e-15)

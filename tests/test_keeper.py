@@ -1,7 +1,9 @@
 """What a worker starts ends with it, whatever it does to be forgotten, and what ended a worker keeps its name."""
 
+import functools
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,7 +18,7 @@ from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Crashed, Exhausted, Outcome
 from conformance.calls.subject import CallFailedError
 from conformance.isolate.keeper import KEEPS
-from conformance.isolate.process import status
+from conformance.isolate.process import BOOTSTRAP, WORKER, status
 from conformance.isolate.session import Session
 from conformance.isolate.tree import runs
 from tools.faults.fault import Fault
@@ -159,6 +161,27 @@ def test_a_program_ended_by_a_real_time_signal_is_told_too(tmp_path: Path) -> No
 
     with Session(f"command:{sys.executable} {program}") as session, pytest.raises(TargetError, match=r"ended with signal SIGRTMIN\+6"):
         session.implementations  # noqa: B018  reading starts the worker
+
+
+def test_a_process_whose_parent_has_ended_already_ends_at_once() -> None:
+    program = "from conformance.isolate import kernel; kernel.end_with_parent({}); print('lives')"
+    run = functools.partial(subprocess.run, cwd=ROOT, capture_output=True, check=False)
+    gone, here = (run([sys.executable, "-c", program.format(each)]) for each in (0, os.getpid()))
+
+    assert (gone.returncode, gone.stdout) == (-signal.SIGKILL, b"")
+    assert (here.returncode, here.stdout.strip()) == (0, b"lives")
+
+
+def test_a_worker_of_a_harness_that_was_killed_while_it_started_is_never_imported(tmp_path: Path) -> None:
+    target = adapter(tmp_path, "", f"open({str(tmp_path / 'imported')!r}, 'w').close()\nwhile True: pass")
+    ours, theirs = socket.socketpair()
+    arguments = [str(ROOT), str(theirs.fileno()), target, WORKER, "0", "main"]
+
+    with ours, theirs:
+        ended = subprocess.run([sys.executable, "-P", "-c", BOOTSTRAP, *arguments], pass_fds=[theirs.fileno()], timeout=60, check=False)
+
+    assert ended.returncode == 0
+    assert not (tmp_path / "imported").exists()
 
 
 def test_a_killed_harness_leaves_nothing_that_a_worker_has_started(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
     [
         (("check", "missing.py"), "missing.py"),
         (("check", "transformer"), "did you mean transformers?"),
+        (("check", "numpy", "--report", ""), "folder must have a name, got ''"),
         (("check", "numpy", "--scheme", "rop"), "did you mean rope?"),
         (("check", "numpy", "--operation", "rope.rotat"), "did you mean rope.rotate?"),
         (("check", "numpy", "--case", "rope.rotate/nowhere"), "case must be one that `posenc show rope.rotate` names"),
@@ -90,6 +91,8 @@ def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: 
         (mine(settings=", dtypes=('float31',)"), "did you mean float32?"),
         (mine(settings=", profile='float3'"), "profile must be one of"),
         ("import no_such_library\n", "needs the module no_such_library, which isn't installed"),
+        ("import sys\nsys.path.clear()\nimport colorsys\n", "must leave Python's own modules where they are searched (sys.path), "),
+        ("import os\nos.closerange(3, 99)\n" + mine("'rope.rotate'"), "the channel to the harness was closed"),
         ("def broken(:\n", "SyntaxError"),
         ("raise RuntimeError('first line\\nsecond line')\n", "RuntimeError: first line second line"),
         ("import sys\nsys.exit(0)\n", "SystemExit"),

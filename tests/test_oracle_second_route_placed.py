@@ -23,6 +23,15 @@ UNLIKE = {
     ("joined", "half"): [(0, 4, 0, 0), (1, 5, 1, 0), (2, 6, 1, 1), (3, 7, 1, 2)],
     ("alternating", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 0), (4, 5, 1, 1), (6, 7, 1, 2)],
 }
+#: The same where axes that are so wide share the ladder of the head: the number is that of the head's frequency.
+IN_TURNS = {
+    ((4, 4), "joined", "half"): [(0, 4, 0, 0), (1, 5, 0, 2), (2, 6, 1, 1), (3, 7, 1, 3)],
+    ((4, 4), "block", "half"): [(0, 2, 0, 0), (1, 3, 0, 2), (4, 6, 1, 1), (5, 7, 1, 3)],
+    ((4, 4), "alternating", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 1), (4, 5, 0, 2), (6, 7, 1, 3)],
+    ((2, 6), "joined", "half"): [(0, 4, 0, 0), (1, 5, 1, 1), (2, 6, 1, 2), (3, 7, 1, 3)],
+    ((6, 2), "joined", "half"): [(0, 4, 0, 0), (1, 5, 0, 2), (2, 6, 0, 3), (3, 7, 1, 1)],
+    ((2, 4, 2), "joined", "interleaved"): [(0, 1, 0, 0), (2, 3, 1, 1), (4, 5, 1, 3), (6, 7, 2, 2)],
+}
 #: The axes of the four pairs of 8 channels, by sections and order.
 FOLLOWED = {
     ((2, 1, 1), "contiguous"): (0, 0, 1, 2),
@@ -33,7 +42,7 @@ FOLLOWED = {
     ((0, 2, 2), "first_last"): (1, 2, 1, 2),
     ((2, 2), "interleaved"): (0, 1, 0, 1),
 }
-POSITIONS = (31, 1_057, 260)
+POSITIONS, SIDES = (31, 1_057, 260), (14, 37, 3)
 
 
 def cases() -> Iterator[Any]:
@@ -46,7 +55,13 @@ def cases() -> Iterator[Any]:
         for (order, layout), found in table.items():
             pairs = [((first, second),) * 2 for first, second, *_ in found]
             exponents = [(axis, mp.mpf(-2 * number) / axes[axis]) for *_, axis, number in found]
-            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout}, 2, pairs, exponents
+            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "own", "sides": ()}, 2, pairs, exponents
+    for (axes, order, layout), found in IN_TURNS.items():
+        pairs = [((first, second),) * 2 for first, second, *_ in found]
+        exponents = [(axis, mp.mpf(-number) / 4) for *_, axis, number in found]
+        given = {"axes": axes, "order": order, "layout": layout, "ladder": "in_turns"}
+        yield "axial_rope.rotate", {**given, "sides": ()}, len(axes), pairs, exponents
+        yield "axial_rope.rotate", {**given, "sides": SIDES[: len(axes)]}, len(axes), pairs, exponents
     for (sections, order), followed in FOLLOWED.items():
         for layout in ("interleaved", "half"):
             given = {"sections": sections, "order": order, "layout": layout}
@@ -66,4 +81,6 @@ def test_every_pair_turns_where_it_is_by_its_own_position(
         operation, {"x": real(*X, shape=(1, 1, 1, 8)), "positions": positions}, head_dim=8, base=10_000.0, direction=direction, **given
     )
 
-    assert result == turned(X, pairs, [sign * POSITIONS[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents])
+    scales = [2 * mp.pi / side for side in given.get("sides", ())] or [1] * max(axes, 1)
+    angles = [sign * POSITIONS[axis] * scales[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents]
+    assert result == turned(X, pairs, angles)

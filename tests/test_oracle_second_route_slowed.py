@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from second_route import X, golden, members, mp, real, rounded, turned, whole
+from second_route import X, golden, members, mp, real, rounded, turned
+from second_route import whole as integers
 
 mpf, log = mp.mpf, mp.log
 Frequencies = list[Any]
@@ -64,6 +65,11 @@ def ramped(
     return [theta * (1 - ramp * (1 - 1 / mpf(factor))) for theta, ramp in zip(plain(head_dim=head_dim, base=base), ramps, strict=True)]
 
 
+def whole(frequencies: Callable[..., Frequencies]) -> Callable[..., Frequencies]:
+    """Return one turn over every wavelength's nearest integer."""
+    return lambda **rule: [2 * mp.pi / mp.nint(2 * mp.pi / theta) for theta in frequencies(**rule)]
+
+
 def grown(*, factor: float, mscale: float | None = None, mscale_all_dim: float | None = None, attention_factor: float | None = None) -> Any:
     """Return what multiplies cosine and sine in YaRN: what is given, else the logarithms of the factor."""
     if attention_factor is not None:
@@ -82,6 +88,8 @@ FREQUENCIES: dict[str, Callable[..., Frequencies]] = {
     "ntk_by_parts": by_turns("alpha", "beta"),
     "llama3": by_turns("low_freq_factor", "high_freq_factor"),
     "yarn": ramped,
+    "resonance_rope": whole(plain),
+    "resonance_yarn": whole(ramped),
 }
 TURNS = [(16, 10_000.0, 4.0, 4_096, 1.0, 32.0), (64, 500_000.0, 32.0, 8_192, 1.0, 4.0), (10, 10_000.7, 3.3, 777, 0.7, 9.1)]
 BLEND = (64, 150_000.0, 32.0, 4_096, 32.0, 1.0)
@@ -107,6 +115,10 @@ ASKED: dict[str, tuple[tuple[str, ...], list[tuple[float, ...]]]] = {
     "yarn.frequencies": (
         ("head_dim", "base", "factor", "original_length", "beta_fast", "beta_slow", "truncate"), [(*BLEND, True), (*BLEND, False)],
     ),
+    "resonance_rope.frequencies": (("head_dim", "base"), [(128, 10_000.0), (16, 1.5), (64, 1e10)]),
+    "resonance_yarn.frequencies": (
+        ("head_dim", "base", "factor", "original_length", "beta_fast", "beta_slow", "truncate"), [(*BLEND, True), (*BLEND, False)],
+    ),
 }
 STRETCH = {"factor": 4.0, "original_length": 64}
 YARN = {"beta_fast": 32.0, "beta_slow": 1.0, "truncate": True, "mscale": None, "mscale_all_dim": None, "attention_factor": None}
@@ -119,6 +131,8 @@ ROTATED: dict[str, dict[str, Any]] = {
     "ntk_by_parts.rotate": {**LLAMA, "alpha": 1.0, "beta": 4.0},
     "llama3.rotate": {**LLAMA, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     "yarn.rotate": {**STRETCH, **YARN},
+    "resonance_rope.rotate": {},
+    "resonance_yarn.rotate": {**STRETCH, **YARN},
 }
 
 
@@ -138,7 +152,7 @@ def test_rotate_is_a_complex_product(operation: str, sign: int) -> None:
     size = grown(factor=parameters["factor"]) if "mscale" in parameters else 1
 
     direction = "positive" if sign == 1 else "negative"
-    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": whole(1_000)}
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": integers(1_000)}
 
     result = golden(operation, inputs, **parameters, layout="half", direction=direction)
     assert result == turned(X, members("half", 4), [sign * 1_000 * theta for theta in thetas], size)

@@ -46,6 +46,8 @@ WAYS = [
     slowed("ntk_by_parts.weights", "ntk_by_parts.attend", **STRETCH, alpha=0.5, beta=8.0),
     slowed("llama3.weights", "llama3.attend", **STRETCH, low_freq_factor=1.0, high_freq_factor=8.0),
     slowed("yarn.weights", "yarn.attend", **STRETCH, **YARN),
+    slowed("resonance_rope.weights", "resonance_rope.attend"),
+    slowed("resonance_yarn.weights", "resonance_yarn.attend", **STRETCH, **YARN),
     Turned(("longrope.weights", "longrope.attend"), [1 / mpf(1.25), 1 / mpf(120)], sqrt(log(mpf(8_192)) / log(mpf(LENGTH))), LISTS,
            {"original_length": LENGTH, "max_length": 8_192, "length": 302}),
     Turned(("partial_rope.weights", "partial_rope.attend"), [mpf(1), mpf(0)], parameters={"rotary_dim": 2, "placement": "first"}),

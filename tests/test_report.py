@@ -7,6 +7,7 @@ import re
 import pytest
 
 from conformance.calls.outcomes import (
+    UNSTARTED,
     Advisory,
     Crashed,
     Diagnosis,
@@ -167,6 +168,22 @@ def test_an_exceeded_limit_is_no_wrong_value_and_says_which_option_allows_more(o
     assert f"limit no value came, so none is wrong: allow more with --{option}, or declare no calls that need more" in shown
     assert "meets no profile" not in shown
     assert "limit" not in screen(wrong())
+
+
+def test_a_limit_that_earlier_calls_have_filled_is_told_so() -> None:
+    shown = screen(result(Exhausted("memory", 99, "the same call passes in a fresh worker")))
+
+    assert "limit what earlier calls leave adds up: have them leave nothing, or allow more with --memory" in shown
+
+
+def test_what_ended_a_worker_stands_before_what_had_none_any_more() -> None:
+    later = result(Crashed(f"{UNSTARTED} again: the device is gone"), "rope.rotate/far", size=4)
+    crash = result(Crashed("the process ended with signal SIGABRT"), "rope.rotate/wide", size=4000)
+
+    shown = screen(later, crash)
+
+    assert "shown by rope.rotate/wide" in shown
+    assert "a crash: the process ended with signal SIGABRT" in shown
 
 
 @pytest.mark.parametrize(

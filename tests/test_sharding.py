@@ -1,5 +1,6 @@
 """Parts of a run: together they are the whole, whatever their number, and the order of results doesn't depend on them."""
 
+import contextlib
 import functools
 import os
 import signal
@@ -9,6 +10,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from conformance.adapt.selection import SelectionError
@@ -34,6 +36,27 @@ if __name__ == "__main__":
     part.process.kill()
     part.end()
     print(all(int(blocked, 16) >> number - 1 & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)))
+"""
+
+#: A part that is only reached when its parent has ended; it leaves a note where it judges all the same.
+ORPHAN = """
+import multiprocessing, os
+from pathlib import Path
+from conformance.run import sharding
+
+def judged(shard):
+    Path("judged").touch()
+
+def begun():
+    while os.getppid() == multiprocessing.parent_process().pid:
+        os.sched_yield()
+    sharding._judge(None, judged, sharding.Shard(1, 2))
+
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=begun)
+    process.start()
+    print(process.pid, flush=True)
+    os._exit(0)
 """
 
 
@@ -131,3 +154,15 @@ def children(pid: int) -> list[int]:
         return [child.pid for child in below if child.status() != psutil.STATUS_ZOMBIE]
     except psutil.NoSuchProcess:
         return []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends what a killed process has started")
+def test_a_part_whose_run_was_killed_before_it_began_judges_nothing(tmp_path: Path) -> None:
+    (tmp_path / "orphan.py").write_text(ORPHAN, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    told = subprocess.run([sys.executable, "orphan.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, check=False)
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(int(told.stdout)).wait(timeout=60)
+    assert not (tmp_path / "judged").exists()

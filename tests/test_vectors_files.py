@@ -33,6 +33,10 @@ WITHOUT_ATTESTED_NUMBERS = {
     "partial_rope": "tests that print numbers give cosines and sines of their own, which belong to no frequencies (ONNX's to 0 and 1)",
     "proportional_rope": "its authors print perplexities of whole models, and ports compare with one another on random numbers",
     "da_transformer": "its authors published no code, no other implementation is known, and the pages found print the formula only",
+    "xpos": "its authors print perplexities of whole models, and no page that was found prints numbers of queries or keys",
+    "rerope": "its author prints losses of whole models, and code with it prints text",
+    "resonance_rope": "its authors print accuracies and perplexities of whole models, and no other code with it was found",
+    "resonance_yarn": "its authors print accuracies and perplexities of whole models, and no other code with it was found",
     "kerple": "its authors printed no learned numbers with their biases, and the ports found test shapes and symmetry only",
 }
 LISTED = {0, 1, 2, 9, 255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65_535, 131_071, 1_048_575, 1_048_576}

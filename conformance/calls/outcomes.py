@@ -47,11 +47,20 @@ class Errored:
     message: str
 
 
+#: How it is told that a worker could be started once, and no more.
+UNSTARTED = "its worker can't be started"
+
+
 @dataclass(frozen=True)
 class Crashed:
     """Ended its process, or sent garbage."""
 
     message: str
+
+    @property
+    def unstarted(self) -> bool:
+        """Whether nothing was called, since there was no worker: what ended the last one is told elsewhere."""
+        return self.message.startswith(UNSTARTED)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from conformance.show.baseline import Baseline
 
 
+class Folder(click.Path):
+    """A folder to write to, by its name: the empty one, as of a variable that isn't set, would be wherever the command runs."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or tell that there is no name."""
+        if not str(value):
+            self.fail("folder must have a name, got ''", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET...]")
 @click.option("--command", "commands", multiple=True, metavar="COMMAND", help="A program that speaks the line protocol (docs/protocol.md).")
@@ -33,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
 @click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
 @click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
-@click.option("--report", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
+@click.option("--report", "folder", type=Folder(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
 @click.option("--verbose", is_flag=True, help="Everything, not one screen.")
 @limited

@@ -52,7 +52,8 @@ def minima(differences: Differences, asked: float | None, usual: Iterable[float]
 def cost(differences: Differences, *values: float) -> float:
     """Return the sum of squares, infinite where there is no answer."""
     found = differences(*values)
-    return math.inf if found is None or not np.isfinite(found).all() else float(found @ found)
+    with np.errstate(over="ignore"):
+        return math.inf if found is None or not np.isfinite(found).all() else float(found @ found)
 
 
 def _section(differences: Differences, low: float, high: float) -> float | None:

@@ -22,6 +22,7 @@ WISHED: Mapping[str, object] = {
     "bits": 13,
     "length": 131_072,
     "original_length": 4_096,
+    "scale_base": 2_048.0,
     "max_distance": 128,
     "num_buckets": 32,
 }

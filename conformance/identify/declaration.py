@@ -98,7 +98,7 @@ class Declaration:
     def _restricted(self, name: str, value: object) -> str:
         """Return what restricts a parameter: for widths of axes, one list of them, or that they are equal."""
         view = self.identity.view
-        if isinstance(value, tuple) and isinstance(view, Grid):
+        if isinstance(value, tuple) and value and isinstance(view, Grid):
             return f"lambda {name}: len({name}) == {view.count} and len(set({name})) == 1" if view.equal else f"[{_literal(value)}]"
         return _literal(value)
 

@@ -216,10 +216,19 @@ def _alike(identity: Identity, found: turns.Turns) -> Identity:
     if not {"q", "k"} <= set(found.probe.plan.probed) or not found.unlike():
         return identity
     keys = rotary.identify(replace(found, result=1))
-    if {identity.operation, keys.operation} == {None}:
+    if {identity.operation, keys.operation} == {None} or ("query_positions" in found.probe.plan.probed and _two_sides(identity, keys)):
         return identity
     said = f"queries are {_beside(identity, keys)}, keys are {_beside(keys, identity)}"
     return Identity(None, f"queries and keys come back, but not alike: {said}")
+
+
+def _two_sides(queries: Identity, keys: Identity) -> bool:
+    """Whether queries and keys are both sides of one scheme, with the same parameters."""
+    if None in (queries.operation, keys.operation):
+        return False
+    forms = [getattr(operations()[str(side.operation)].function, "form", None) for side in (queries, keys)]
+    alike = all(keys.parameters[name].holds(seen.value) for name, seen in queries.parameters.items() if name in keys.parameters)
+    return alike and getattr(forms[0], "of_keys", None) == forms[1] != forms[0]
 
 
 def _beside(identity: Identity, other: Identity) -> str:

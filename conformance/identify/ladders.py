@@ -127,7 +127,7 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
     simplest = min(candidates, key=lambda operation: len(operation.parameters))
     fast = identified(rules([ladder.only(slice(2)) for ladder in ladders], [simplest], told), asked)
     near = {} if fast is None else {name: seen.value for name, seen in fast.parameters.items()}
-    found = identified(rules(ladders, candidates, told), asked, near)
+    found = identified(rules(ladders, candidates, told), asked, near) or _of_whole_wavelengths(ladders, candidates, told, asked)
     if found is not None:
         return found, ()
     for name, unit in HALVES:
@@ -136,6 +136,17 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
         if found is not None:
             return found, (f"frequencies are off by as much as {name} rounds them",)
     return None, ()
+
+
+def _of_whole_wavelengths(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> Fit | None:
+    """Return the operation where all wavelengths are whole: slopes lead to its numbers only where half a position is allowed."""
+    wavelengths = [2 * np.pi / ladder.theta for ladder in ladders]
+    if any(np.any(np.abs(each - np.rint(each)) > 8 * each * ladder.error) for each, ladder in zip(wavelengths, ladders, strict=True)):
+        return None
+    wide = [replace(ladder, error=ladder.theta / (32 * np.pi)) for ladder in ladders]
+    around = identified(rules(wide, candidates, told), asked)
+    near = {} if around is None else {name: seen.value for name, seen in around.parameters.items()}
+    return identified(rules(ladders, candidates, told), asked, near) if near else None
 
 
 def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, ...]:

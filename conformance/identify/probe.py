@@ -42,7 +42,7 @@ SECOND: Mapping[str, object] = {
 }
 FEW_ROWS = 16
 #: Lengths of functions that turn, beyond every position that is asked for.
-FAR = {"original_length": 1 << 20, "length": 1 << 20, "max_length": 1 << 22}
+FAR = {"original_length": 3 << 16, "length": 1 << 20, "max_length": 1 << 22}
 #: Said of a result that shows nothing.
 EMPTY = "the result must hold numbers, got none"
 

@@ -12,7 +12,7 @@ from conformance.identify.asking import Refused
 from conformance.identify.findings import Identity, Seen, near
 from conformance.identify.ladders import Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
-from conformance.identify.rules import Rule, identified, taking
+from conformance.identify.rules import Rule, giving, identified, taking
 from conformance.identify.turns import LONGEST, Turns
 from conformance.spec.declarations import acts, operations
 from refimpl.spec import Operation
@@ -37,6 +37,8 @@ SMALL = 1e-3
 BETWEEN = np.array([0.5, 1.5, 300.25])
 #: So many tokens are more than a short sequence has.
 MANY = 8_192
+#: Positions at which pairs are compared that fade.
+NEARBY = np.array([0, 1, 2, 3, 8, 31, 101])
 FIRST = 4
 
 
@@ -62,8 +64,28 @@ def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tole
         return Identity(None, maps.trouble(matrices, tolerance))
     what = maps.stretch(positions, matrices, pairing, tolerance)
     turning = _rotating(turns, Rotation(pairing, 1.0)) if what.startswith("pairs") else None
+    fading = None if turning is None or turning.operation is None else _fading(turns, turning, tolerance)
+    if fading is not None:
+        return fading
     rule = () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
     return Identity(None, what, {} if turning is None else {"layout": turning.parameters["layout"]}, rule)
+
+
+def fades(known: Operation) -> bool:
+    """Whether an operation multiplies queries and keys by powers of their positions."""
+    return getattr(getattr(known.function, "form", None), "key_factor", None) is not None
+
+
+def _fading(turns: Turns, turning: Identity, tolerance: float) -> Identity | None:
+    """Return which operation turns pairs by those angles and multiplies each by powers of the position, if one does."""
+    x = np.random.default_rng(0).integers(1, 17, (1, 1, NEARBY.size, turns.width)) / 8
+    value = turns(x, NEARBY)
+    told = {"head_dim": turns.width, **{name: seen.value for name, seen in turning.parameters.items()}}
+    allowed = 8 * tolerance * np.maximum(1.0, np.abs(value))
+    fading = [known for known in taking("x", "positions") if fades(known)]
+    fit = giving(fading, {"x": x, "positions": NEARBY}, value, allowed, turns.probe.settings, told)
+    parameters = turning.parameters if fit is None else {**turning.parameters, **fit.parameters}
+    return None if fit is None else Identity(fit.operation.name, fit.words, parameters, turning.seen, fit.notes)
 
 
 def reader(turns: Turns, found: Rotation) -> Read:
@@ -127,7 +149,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
     ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
-    taken = [known for known in taking("x", "positions", *turns.factors()) if acts(known)]
+    taken = [known for known in taking("x", "positions", *turns.factors()) if acts(known) and not fades(known)]
     candidates = [known for known in taken if {*known.arrays.values()} >= {"[batch] token", HEADS}]
     parts = [known for known in candidates if PART in known.parameters]
     whole = [known for known in candidates if PART not in known.parameters]

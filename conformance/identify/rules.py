@@ -12,7 +12,7 @@ import numpy as np
 from conformance.diagnosis.search import as_known, cost, digits, ends, minima, polished, roundest, shortest, tells
 from conformance.identify.findings import Confidence, Seen
 from conformance.identify.plans import SPELLED
-from conformance.spec.choices import ENDS, TYPICAL, obeys
+from conformance.spec.choices import ENDS, TYPICAL, candidates, obeys
 from conformance.spec.declarations import operations
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, Parameter
@@ -60,6 +60,11 @@ class Rule:
         """Whether the operation gives what was seen."""
         off = self.off(values)
         return off is not None and bool(np.all(np.abs(off) <= 1))
+
+    def shows(self, name: str, values: Values) -> bool:
+        """Whether a parameter is set, and another value of it gives something else."""
+        others = [other for other in candidates(self.free[name]) if other != values[name]]
+        return values[name] is not None and not (others and all(self.fits({**values, name: other}) for other in others))
 
     def cost(self, values: Values) -> float:
         """Return the sum of squares."""
@@ -117,10 +122,6 @@ def sibling(operation: str, *arrays: str) -> str | None:
     return next((known.name for known in taking(*arrays) if known.name.partition(".")[0] == scheme), None)
 
 
-#: What code that is told all other numbers needn't be told: it grows as usual, where it doesn't show.
-GROWTH = "growth"
-
-
 def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None) -> Fit | None:
     """Return the rule that gives what was seen for what was asked, else for numbers that are found, the simplest first.
 
@@ -128,10 +129,10 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
     """
     every = sorted(rules, key=lambda rule: len(rule.free))
     for rule in reversed(every):
-        values = {name: asked.get(SPELLED.get(name, name), one.default if name == GROWTH else ...) for name, one in rule.free.items()}
+        values = {name: asked.get(SPELLED.get(name, name), one.default if one.choices else ...) for name, one in rule.free.items()}
         if ... not in values.values() and rule.fits(values):
-            unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, value in values.items() if value is None}
-            return Fit(rule.operation, {**{name: Seen(value) for name, value in values.items()}, **unset})
+            sure = {name: Confidence.CERTAIN if rule.shows(name, values) else Confidence.LIKELY for name in values}
+            return Fit(rule.operation, {name: Seen(value, confidence=sure[name]) for name, value in values.items()})
     for stage in (_usual, _other_ends, _given):
         for rule in every:
             found = [fit for names, fixed in stage(rule, asked) if (fit := _searched(rule, names, fixed, asked, near or {})) is not None]
@@ -141,11 +142,12 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
 
 
 def _usual(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
-    """Yield the numbers to look for under every choice, with what is optional left out and the ends of bands as usual."""
+    """Yield the numbers to look for under every choice, with what is optional left out, the ends of bands and lists as usual."""
     kinds = {name: (True, False) if one.kind is bool else one.choices for name, one in rule.free.items()}
     choices = {name: values for name, values in kinds.items() if values}
     rest = {name: one for name, one in rule.free.items() if name not in choices}
-    usual = {name: asked.get(name, one.default) if name in ENDING else None for name, one in rest.items() if name in ENDING or one.optional}
+    given = {name for name, one in rest.items() if name in ENDING or (one.kind is tuple and not one.required)}
+    usual = {name: asked.get(name, one.default) if name in given else None for name, one in rest.items() if name in given or one.optional}
     for chosen in itertools.product(*choices.values()):
         yield [name for name in rest if name not in usual], {**usual, **dict(zip(choices, chosen, strict=True))}
 

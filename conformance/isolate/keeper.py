@@ -19,23 +19,23 @@ HEARD = {ASKED, signal.SIGCHLD}
 KEEPS = sys.platform == "linux"
 
 
-def keep(channel: int, *, lasting: bool) -> None:
+def keep(channel: int, harness: int, *, lasting: bool) -> None:
     """Return in the worker, a new process; stay in this one until everything has ended. ``lasting``: end with the harness's thread."""
     if not KEEPS:
         return
-    harness = os.getppid()
+    keeper = os.getpid()
     kernel.adopt_orphans()
     kernel.close_memory(closed=True)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     if lasting:
-        kernel.end_with_parent(ASKED)
+        kernel.end_with_parent(harness, ASKED)
     worker = os.fork()
     if worker:
         _release(channel)
         _end_as(_kept(worker))
     kernel.close_memory(closed=False)
-    kernel.end_with_parent(signal.SIGKILL)
-    kernel.parents[:] = os.getppid(), harness
+    kernel.end_with_parent(keeper)
+    kernel.parents[:] = keeper, harness
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     os.setsid()
 

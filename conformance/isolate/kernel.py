@@ -23,9 +23,10 @@ def adopt_orphans() -> None:
     _control(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def end_with_parent(number: int = KILLED) -> None:
-    """Have this process get a signal when the thread that started it ends, however that happens."""
-    _control(PR_SET_PDEATHSIG, number)
+def end_with_parent(parent: int, number: int = KILLED) -> None:
+    """Have this process get a signal when the thread that started it ends, however that happens; at once where the parent has ended."""
+    if _control(PR_SET_PDEATHSIG, number) == 0 and os.getppid() != parent:
+        os.kill(os.getpid(), number)
 
 
 def close_memory(*, closed: bool) -> None:

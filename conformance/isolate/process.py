@@ -26,7 +26,7 @@ from conformance.isolate.watch import PATIENCE, Watch
 BOOTSTRAP = """\
 import importlib, sys
 sys.path[:0] = sys.argv[1:2]
-importlib.import_module("conformance.isolate.keeper").keep(int(sys.argv[2]), lasting=bool(sys.argv[5]))
+importlib.import_module("conformance.isolate.keeper").keep(int(sys.argv[2]), int(sys.argv[5]), lasting=bool(sys.argv[6]))
 importlib.import_module("conformance.isolate.kernel").look_into_nobody()
 importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])
 """
@@ -44,7 +44,8 @@ class Process:
         tree = Tree(kept=KEEPS)
         memory.close()
         try:
-            self.popen = _started(theirs, (target, module, _lasting()), {**tree.environment(), "PYTHONHASHSEED": str(hash_seed)})
+            words = target, module, str(os.getpid()), _lasting()
+            self.popen = _started(theirs, words, {**tree.environment(), "PYTHONHASHSEED": str(hash_seed)})
         except BaseException:
             ours.close()
             memory.leave()

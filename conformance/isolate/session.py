@@ -10,7 +10,7 @@ import numpy as np
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Crashed, Exhausted, HarnessError, Outcome
+from conformance.calls.outcomes import UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
 from conformance.calls.subject import CallFailedError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
 from conformance.isolate import conversation, replies
@@ -397,9 +397,9 @@ class Session:
 
     def _running(self) -> Process:
         """Return the worker, ready to be called; where the target was ready before, one that isn't any more is the outcome of a call."""
-        kin, failed, again = self._kin, self._kin.failed[self.hash_seed], "its worker can't be started again"
+        kin, failed, again = self._kin, self._kin.failed[self.hash_seed], f"{UNSTARTED} again"
         if self.hash_seed:
-            again = f"its worker can't be started under PYTHONHASHSEED={self.hash_seed}"
+            again = f"{UNSTARTED} under PYTHONHASHSEED={self.hash_seed}"
         if len(failed) == STARTS:
             raise CallFailedError(Crashed(f"{again}, as was tried {STARTS} times in a row: {failed[-1]}"))
         try:

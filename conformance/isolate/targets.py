@@ -217,6 +217,8 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
     beside = near_miss(missing, [path.stem for path in Path(who).parent.glob("*.py")]) if Path(who).is_file() else ""
     if beside:
         return f"{who} needs {missing}{beside}"
+    if str(Path(traceback.__file__).parent) not in sys.path:
+        return f"{who} must leave Python's own modules where they are searched (sys.path), and then needs {missing}"
     if who in BUNDLED or missing in FRAMEWORKS:
         return f"{who} needs {missing}: pip install {DISTRIBUTIONS.get(missing, missing)}"
     return f"{who} needs the module {missing}, which isn't installed"
@@ -317,7 +319,7 @@ def _check_filled(operation: Operation, name: str, restrictions: Mapping[str, ob
 def _check_values(operation: Operation, parameter: Parameter, allowed: object) -> None:
     if callable(allowed):
         return
-    if isinstance(allowed, set | frozenset | list | tuple) and not allowed:
+    if isinstance(allowed, set | frozenset | list | tuple) and not allowed and parameter.default != ():
         message = f"{operation.name}: {parameter.name} must be restricted to some value, got {shown(allowed)}"
         raise TargetError(message)
     for value in _values(parameter, allowed):

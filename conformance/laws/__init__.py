@@ -23,6 +23,7 @@ from conformance.laws import (
     transformer_xl,
     turning,
     universal,
+    windowed,
 )
 from conformance.laws.judging import Check
 from conformance.laws.running import Finding, run_checks
@@ -47,6 +48,7 @@ PECULIAR: Mapping[str, Mapping[Law, Checker]] = {
     "position_bias": transformer_xl.LAWS,
     "scores": transformer_xl.SHIFT,
     "spacing": {**additive.LAWS, **tables.LAWS},
+    "window": windowed.LAWS,
     "-> cos": tables.LAWS,
 }
 

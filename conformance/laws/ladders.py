@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 
 from conformance.calls.subject import CallRefusedError
-from conformance.laws.inexact import Inexact
+from conformance.laws.inexact import Inexact, exact
 from conformance.laws.roles import lasting, placed, unstretched
 from conformance.laws.trial import Checker, Sides, Trial, at_most, exactly, same
 from conformance.spec.arguments import Arguments
@@ -119,6 +119,27 @@ def interpolates(trial: Trial) -> Iterator[Sides]:
     yield same(trial.answer(far), trial.answer(near))
 
 
+def whole_wavelengths(trial: Trial) -> Iterator[Sides]:
+    """Every frequency times the whole number nearest to its wavelength is a turn."""
+    rungs = trial.answer(trial.arguments)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yield same(rungs * np.rint(2 * math.pi / rungs.values), 2 * math.pi)
+
+
+def nearest(trial: Trial) -> Iterator[Sides]:
+    """In half a position less than rope's wavelength no pair turns once, and in half a position more than the longest every pair has."""
+    rungs, parameters = trial.answer(trial.arguments), trial.arguments.parameters
+    own = 2 * math.pi * trial.number("base") ** (2 * np.arange(rungs.values.size) / trial.whole("head_dim"))
+    yield at_most((own - 0.5) * rungs, 2 * math.pi)
+    yield at_most(exact(2 * math.pi), (own * float(parameters.get("factor", 1.0)) + 0.5) * rungs)
+
+
+def falls(trial: Trial) -> Iterator[Sides]:
+    """No frequency is above the one before it."""
+    rungs = trial.answer(trial.arguments)
+    yield at_most(rungs[1:], rungs[:-1])
+
+
 def however_many(trial: Trial) -> Iterator[Sides]:
     """The pairs that turn have the frequencies that they have where all turn, and the others have frequency 0."""
     rungs, count = trial.answer(trial.arguments), trial.whole("turned_pairs")
@@ -183,6 +204,9 @@ LAWS: Mapping[Law, Checker] = {
     Law.RATIO_FALLS: ratio_falls,
     Law.REDUCES_TO_ROPE: reduces_to_rope,
     Law.INTERPOLATES: interpolates,
+    Law.WHOLE_WAVELENGTHS: whole_wavelengths,
+    Law.NEAREST: nearest,
+    Law.FALLS: falls,
     Law.HOWEVER_MANY: however_many,
     Law.PLAIN_WITHIN_LENGTH: plain_within_length,
     Law.SLOWS_WITH_LENGTH: slows_with_length,

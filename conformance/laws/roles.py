@@ -9,7 +9,7 @@ from conformance.judge.judge import PLACES
 from conformance.laws.inexact import Inexact, exact
 from conformance.laws.trial import Trial
 from conformance.spec.arguments import Arguments, farthest
-from conformance.spec.constraints import inside_of_the_length
+from conformance.spec.constraints import inside_of_the_length, inside_of_the_scale
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
@@ -68,9 +68,10 @@ def steps(trial: Trial, name: str, call: Arguments) -> np.ndarray:
 
 
 def shifted(trial: Trial, call: Arguments) -> Arguments:
-    """Return the call with all positions moved by the drawn shift."""
+    """Return the call with all positions moved by the drawn shift, or less far where powers of them would overflow."""
     names = [name for name in call.arrays if name in PLACES.values()]
-    return call.with_arrays(**{name: call.arrays[name] + steps(trial, name, call) for name in names})
+    moved = {name: call.arrays[name] + steps(trial, name, call) for name in names}
+    return call.with_arrays(**inside_of_the_scale(trial.operation.arrays, moved, call.parameters))
 
 
 def lasting(trial: Trial, call: Arguments, length: int) -> Arguments:

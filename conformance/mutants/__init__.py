@@ -19,6 +19,7 @@ from conformance.mutants import (
     position_interpolation,
     proportional_rope,
     relative_bias,
+    resonance,
     rope,
     rope_attention,
     rope_kernels,
@@ -30,6 +31,8 @@ from conformance.mutants import (
     t5,
     temperature,
     transformer_xl,
+    windowed,
+    xpos,
     yarn,
 )
 from conformance.spec.mutant import Mutant
@@ -49,6 +52,7 @@ FAMILIES = (
     kerple,
     mrope,
     mrope_positions,
+    xpos,
     slots,
     partial_rope,
     proportional_rope,
@@ -59,6 +63,8 @@ FAMILIES = (
     ntk_aware,
     dynamic_ntk,
     by_turns,
+    resonance,
+    windowed,
     shaw,
     binary,
     learned,

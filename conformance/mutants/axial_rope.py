@@ -26,6 +26,32 @@ def other_positions(change: Callable[[Array], Array]) -> Parts:
     return lambda positions, **rule: axial_rope.parts(change(positions), **rule)
 
 
+def other_ladders(change: Callable[[Sequence[int]], Sequence[Sequence[int]]]) -> Parts:
+    """Return the parts where the axes share the ladder of the head in another way than in turns."""
+
+    def parts(positions: Array, *, axes: Sequence[int], ladder: axial_rope.Ladder, **rule: Any) -> list[Part]:
+        right = axial_rope.parts(positions, axes=tuple(axes), ladder=ladder, **rule)
+        return right if ladder == "own" else [part._replace(ladder=own) for part, own in zip(right, change(axes), strict=True)]
+
+    return parts
+
+
+def other_sides(change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Parts:
+    """Return the parts for images of other sides, where these are given."""
+    return lambda positions, *, sides=(), **rule: axial_rope.parts(positions, sides=sides and change(sides), **rule)
+
+
+def other_coordinates(change: Callable[[Array, Array], Array]) -> Parts:
+    """Return the parts at coordinates made of positions and sides in another way, where these are given."""
+
+    def parts(positions: Array, *, sides: tuple[int, ...] = (), **rule: Any) -> list[Part]:
+        right = axial_rope.parts(positions, sides=sides, **rule)
+        changed = change(positions, np.array(sides)) if sides else positions
+        return [part._replace(positions=changed[..., axis]) for axis, part in enumerate(right)] if sides else right
+
+    return parts
+
+
 def goes_on(head_dim: int, base: float, whole: int) -> Array:
     """Return the frequencies of a part as if only every second of the whole head's were its own."""
     return spectrum(whole, base)[:: max(1, whole // head_dim)][: head_dim // 2]
@@ -36,7 +62,11 @@ def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
     if (parameters["layout"], parameters["order"]) != ("half", "joined"):
         return axial_rope.rotate(x, positions, **parameters)
     half, axes = parameters["head_dim"] // 2, parameters["axes"]
+    sides = parameters["sides"]
+    positions = 2 * np.pi * positions / np.array(sides) if sides else positions
     theta = np.concatenate([spectrum(width, parameters["base"]) for width in axes])
+    if parameters["ladder"] == "in_turns":
+        theta = spectrum(2 * half, parameters["base"])[np.concatenate(axial_rope.pairs_of_axes(axes, "alternating"))]
     angles = positions[..., np.repeat(np.arange(len(axes)), axes)] * np.concatenate([theta, theta])
     angles = angles[:, None] if angles.ndim == 3 else angles
     turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
@@ -82,6 +112,16 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
     ),
     (
         Mistake(
+            "token-without-a-patch-turned",
+            does="turns a token at 0 on every axis, which belongs to no patch, as the first patch of a grid that is counted from 1",
+            should="leave such a token as it is: its angles are 0",
+            fix="fill the angles of the class token with 0, after the index that stands for it is split into row and column",
+            origin="in the style of Llama 4's vision without the mask of the class token's angles",
+        ),
+        Rotary(parts=other_positions(lambda positions: np.where((positions == 0).all(axis=-1, keepdims=True), 1, positions))),
+    ),
+    (
+        Mistake(
             "axes-added",
             does="adds the positions on all axes and turns all channels by the sum",
             should="turn each axis's channels by its own position",
@@ -119,6 +159,96 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
             origin="in the style of Pixtral's frequencies without the offset of the second axis",
         ),
         Rotary(theta=goes_on),
+    ),
+    (
+        Mistake(
+            "ladder-in-sections",
+            does="gives each axis a section of the head's frequencies: the fast ones to the height, the slow ones to the width",
+            should="let the axes take them in turns: the height even ones, the width odd ones",
+            fix="take frequencies [0::2] for the height and [1::2] for the width, not the first and the second half",
+            origin="in the style of M-RoPE's sections in the place of Pixtral's turns",
+        ),
+        Rotary(parts=other_ladders(lambda axes: axial_rope.pairs_of_axes(axes, "joined"))),
+    ),
+    (
+        Mistake(
+            "ladder-from-the-last-axis",
+            does="lets the last axis take the first frequency of the head: the width even ones, the height odd ones",
+            should="begin with the first axis: the height has even ones, the width odd ones",
+            fix="exchange [0::2] and [1::2]",
+            origin="in the style of Pixtral's frequencies with height and width exchanged in one of two places",
+        ),
+        Rotary(parts=other_ladders(lambda axes: axial_rope.pairs_of_axes(axes[::-1], "alternating")[::-1])),
+    ),
+    (
+        Mistake(
+            "coordinates-without-two-pi",
+            does="turns by coordinates from -1 to 1 themselves",
+            should="multiply them by 2 pi",
+            fix="multiply the angles by 2 pi",
+            origin="in the style of DINOv3's angles without their first factor",
+        ),
+        Rotary(parts=other_coordinates(lambda positions, sides: positions / sides)),
+    ),
+    (
+        Mistake(
+            "coordinates-from-zero",
+            does="takes the centres of patches in coordinates from 0 to 1",
+            should="take them from -1 to 1",
+            fix="double the coordinates and subtract 1",
+            origin="in the style of DINOv3's coordinates before they are shifted",
+        ),
+        Rotary(parts=other_coordinates(lambda positions, sides: np.pi * (positions + sides) / sides)),
+    ),
+    (
+        Mistake(
+            "coordinates-of-corners",
+            does="takes coordinates of the corners at which patches begin",
+            should="take those of their centres",
+            fix="add 1/2 to the index of a patch before it is divided by the side",
+            origin="in the style of DINOv3's coordinates of arange(n) / n in the place of arange(0.5, n) / n",
+        ),
+        Rotary(parts=other_coordinates(lambda positions, sides: 2 * np.pi * (positions - 1) / sides)),
+    ),
+    (
+        Mistake(
+            "coordinates-to-the-ends",
+            does="has the first and the last patch at -1 and 1",
+            should="have the edges of the image there, half a patch beyond",
+            fix="take the centres of patches (arange(0.5, n) / n) instead of linspace(-1, 1, n)",
+            origin="in the style of grids that are made by linspace",
+        ),
+        Rotary(parts=other_sides(lambda sides: tuple(max(side - 1, 1) for side in sides))),
+    ),
+    (
+        Mistake(
+            "longest-side-for-all",
+            does="divides by the longest side on every axis",
+            should="divide by the side of the axis",
+            fix="normalise height and width each by its own number of patches (separate, not max)",
+            origin="in the style of DINOv3's other normalisations, by the longest or the shortest side",
+        ),
+        Rotary(parts=other_sides(lambda sides: (max(sides),) * len(sides))),
+    ),
+    (
+        Mistake(
+            "sides-exchanged",
+            does="takes the sides of the image in the reverse order: the width for the height",
+            should="divide the position on every axis by its own side",
+            fix="exchange the two sides",
+            origin="in the style of code that is told (width, height)",
+        ),
+        Rotary(parts=other_sides(lambda sides: sides[::-1])),
+    ),
+    (
+        Mistake(
+            "sides-ignored",
+            does="turns by half patches, whatever the sides of the image",
+            should="divide by the sides and multiply by 2 pi",
+            fix="normalise coordinates to -1 to 1",
+            origin="in the style of axial RoPE on whole patches",
+        ),
+        Rotary(parts=other_sides(lambda _: ())),
     ),
     (
         Mistake(

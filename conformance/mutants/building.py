@@ -16,7 +16,7 @@ Arrays = dict[str, Array]
 Parameters = dict[str, Any]
 Function = Callable[..., Any]
 OPERATIONS = operations()
-CONVENTIONS = ("layout", "direction", "placement", "order", "form", "spacing", "growth")
+CONVENTIONS = ("layout", "direction", "placement", "order", "form", "spacing", "growth", "ladder")
 
 
 @dataclass(frozen=True)

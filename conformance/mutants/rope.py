@@ -54,8 +54,8 @@ HALF_THREADS = {
     ),
 }
 PIECES = {"positions": "position", "frequencies": "frequency", "angles": "angle", "tables": "table"}
-FROM_POSITIONS = ("tables", "rotate", "rotate_query_key", "gradient", "weights", "attend")
-TURNING = ("rotate", "rotate_query_key", "weights", "attend")
+TURNING = ("rotate", "rotate_query", "rotate_key", "rotate_query_key", "weights", "attend")
+FROM_POSITIONS = ("tables", "gradient", *TURNING)
 
 
 def index(head_dim: int) -> Array:

@@ -119,7 +119,7 @@ class TwoBases(Rotary):
     ) -> QueryKey:
         """Turn queries by base 10000, and keys by the base that is asked for."""
         queries = self.rotate(q, query_positions, *given, **{**parameters, "base": 10_000.0})
-        return QueryKey(queries, self.rotate(k, key_positions, *given, **{**parameters, "base": base}))
+        return QueryKey(queries, self.of_keys.rotate(k, key_positions, *given, **{**parameters, "base": base}))
 
 
 def top_left(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:

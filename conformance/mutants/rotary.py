@@ -10,9 +10,11 @@ from conformance.mutants.building import OPERATIONS
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms import rotary
+from refimpl.forms.attention import Attention
 from refimpl.forms.joining import those_of
-from refimpl.forms.parted import Part, Parted
+from refimpl.forms.parted import Part, Parted, ladder_of
 from refimpl.forms.sectioned import Sectioned
+from refimpl.forms.windowed import Windowed, near
 from refimpl.schemes import SCHEMES, rope
 
 Step = Callable[[Array], Array]
@@ -42,7 +44,8 @@ def form_of(operation: str) -> rotary.Rotary | None:
     """Return the form whose slots the scheme of an operation fills, if it is a rotary one and the operation doesn't count."""
     if OPERATIONS[operation].integers >= set(OPERATIONS[operation].results):
         return None
-    forms = (getattr(function, "form", None) for function in SCHEMES[operation.partition(".")[0]].operations)
+    forms = [getattr(function, "form", None) for function in SCHEMES[operation.partition(".")[0]].operations]
+    forms += [getattr(form.logits, "form", None) for form in forms if isinstance(form, Attention)]
     return next((form for form in forms if isinstance(form, rotary.Rotary)), None)
 
 
@@ -60,13 +63,15 @@ def unturned(_: "Rotary", values: Array, *__: Array, **___: Any) -> Array:
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
 
-    ``theta``, ``size``, ``parts`` and ``places`` replace what fills the slots of the form, ``spectrum`` the frequencies of rope where
-    they do. To a part of a head ``head_dim`` is the part's width, and ``whole`` the head's.
+    ``theta``, ``size``, ``key_size``, ``parts`` and ``places`` replace what fills the slots of the form, ``spectrum`` the frequencies of
+    rope where they do; ``near`` and ``far`` those of a window. To a part of a head ``head_dim`` is the part's width, and ``whole`` the
+    head's.
     """
 
     form: rotary.Rotary = rope.FORM
     theta: Callable[..., Array] | None = None
-    size: Callable[..., float] | None = None
+    size: Callable[..., float | Array] | None = None
+    key_size: Callable[..., float | Array] | None = None
     parts: Callable[..., Sequence[Part]] | None = None
     places: Callable[..., Array] | None = None
     spectrum: Callable[[int, float], Array] = spectrum
@@ -80,6 +85,8 @@ class Rotary:
     turn: Callable[..., Array] = rope.apply
     place: Callable[[Array, Array], tuple[Array, Array]] = both
     see: Callable[..., Array] = attention.visible
+    near: Callable[[Array, Array, int], Array] = near
+    far: Callable[..., tuple[Array, Array]] | None = None
     carry: Callable[..., Array] = unturned
 
     def circle(self, positions: Array, theta: Array) -> rope.Tables:
@@ -110,10 +117,11 @@ class Rotary:
 
     def tables(self, positions: Array, *given: Array, **rule: Any) -> rope.Tables:
         """Return cosine and sine, times the factor."""
-        circle = self.circle(self.standing(self.move(positions, rule), rule), self.ladder(*given, **rule))
+        theta, own = self.ladder(*given, **rule), rule.get("ladder")
+        circle = self.circle(self.standing(self.move(positions, rule), rule), theta if own is None else theta[list(own)])
         if self.form.factor is None:
             return circle
-        size = (self.size or self.form.factor)(**those_of(self.form.factor, rule))
+        size = (self.size or self.form.factor)(**those_of(self.form.factor, {**rule, "positions": positions}))
         return rope.Tables(*rotary.grown(*circle, size))
 
     def apply(self, x: Array, cos: Array, sin: Array, *, layout: str, direction: str) -> Array:
@@ -125,10 +133,24 @@ class Rotary:
         if not isinstance(self.form, Parted):
             return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
-        for channels, places in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
-            cos, sin = self.tables(places, *given, **{**rule, "head_dim": len(channels), "whole": rule["head_dim"]})
-            result[..., list(channels)] = self.turn(x[..., list(channels)], cos, sin, layout=layout, direction=direction)
+        for part in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
+            channels, own = list(part.channels), {"whole": rule["head_dim"], **ladder_of(part, rule["head_dim"])}
+            cos, sin = self.tables(part.positions, *given, **{**rule, **own})
+            result[..., channels] = self.turn(x[..., channels], cos, sin, layout=layout, direction=direction)
         return result
+
+    @property
+    def of_keys(self) -> "Rotary":
+        """The pieces of keys, where something else multiplies these."""
+        return self if self.form.key_factor is None else replace(self, form=self.form.of_keys, size=self.key_size)
+
+    def rotate_query(self, *arrays: Array, **parameters: Any) -> Array:
+        """Turn queries."""
+        return self.rotate(*arrays, **parameters)
+
+    def rotate_key(self, *arrays: Array, **parameters: Any) -> Array:
+        """Turn keys."""
+        return self.of_keys.rotate(*arrays, **parameters)
 
     def gradient(self, x: Array, positions: Array, cotangent: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
         """Turn the cotangent back."""
@@ -142,15 +164,23 @@ class Rotary:
     ) -> rotary.QueryKey:
         """Turn queries and keys."""
         m, n = self.place(query_positions, key_positions)
-        return rotary.QueryKey(self.rotate(q, m, *given, **parameters), self.rotate(k, n, *given, **parameters))
+        return rotary.QueryKey(self.rotate(q, m, *given, **parameters), self.of_keys.rotate(k, n, *given, **parameters))
 
     def weights(
         self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, causal: bool, **parameters: Any
     ) -> Array:
         """Return attention weights."""
-        turned = self.rotate_query_key(q, k, query_positions, key_positions, *given, **parameters)
         seen = self.see(query_positions, key_positions, causal=causal)
-        return attention.softmax(attention.logits(*turned), seen)
+        return attention.softmax(self.logits(q, k, query_positions, key_positions, *given, **parameters), seen)
+
+    def logits(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any) -> Array:
+        """Return the scaled products, of other turned queries and keys beyond a window where there is one."""
+        inside = attention.logits(*self.rotate_query_key(q, k, query_positions, key_positions, *given, **parameters))
+        if not isinstance(self.form, Windowed):
+            return inside
+        places = (self.far or self.form.far)(query_positions, key_positions, **those_of(self.form.far, parameters))
+        outside = attention.logits(*self.rotate_query_key(q, k, *places, *given, **parameters))
+        return np.where(self.near(query_positions, key_positions, parameters["window"]), inside, outside)
 
     def attend(
         self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, causal: bool, **parameters: Any

@@ -6,7 +6,7 @@ from dataclasses import replace
 from conformance.mutants import bias, rotary
 from conformance.mutants.building import OPERATIONS
 from conformance.mutants.rope import operation_mutants
-from conformance.mutants.rope_attention import of_attention
+from conformance.mutants.rope_attention import of_attention, of_pairs
 from conformance.spec.mutant import Mutant
 from refimpl.schemes import rope
 
@@ -15,7 +15,8 @@ def mutants() -> Iterator[Mutant]:
     """Return the mistakes of rope that befall other rotary schemes, whose threads are not theirs, and the mistakes of every bias."""
     for operation in OPERATIONS:
         if rotary.form_of(operation) not in (None, rope.FORM):
-            met = of_attention(operation) if "q" in OPERATIONS[operation].arrays else ()
+            weighs, meets = (name in (*OPERATIONS[operation].parameters, *OPERATIONS[operation].arrays) for name in ("causal", "q"))
+            met = of_attention(operation) if weighs else of_pairs(operation) if meets else ()
             for mutant in (*operation_mutants(operation), *met):
                 yield replace(mutant, threads=(), origin=mutant.origin or "reported for rope", inherited=True)
         if bias.form_of(operation) is not None:

@@ -8,9 +8,20 @@ from conformance.oracle.rotary import Part, Place, Rotary
 from conformance.oracle.tensor import Tensor
 
 
-def parts(positions: Tensor, *, head_dim: int, axes: Sequence[int], order: str, layout: str, **_: Any) -> Sequence[Part]:
-    """Return the channels of every axis, and the positions on it."""
-    return [(list(channels(axis, axes, order, layout, head_dim)), on_axis(positions, axis)) for axis in range(len(axes))]
+def parts(
+    positions: Tensor, *, head_dim: int, axes: Sequence[int], order: str, layout: str, ladder: str, sides: Sequence[int], **_: Any
+) -> Sequence[Part]:
+    """Return the channels of every axis, the positions on it, which frequencies it has of the head, if not its own, and its side."""
+    found = []
+    for axis, side in enumerate(sides or [None] * len(axes)):
+        own = [*channels(axis, axes, order, layout, head_dim)]
+        found.append(Part(own, on_axis(positions, axis), turns(axis, axes) if ladder == "in_turns" else None, side))
+    return found
+
+
+def turns(axis: int, axes: Sequence[int]) -> Sequence[int]:
+    """Return which of the head's pairs one axis has where the axes take one after the other until they have enough."""
+    return [sum(min(width // 2, turn + (other < axis)) for other, width in enumerate(axes)) for turn in range(axes[axis] // 2)]
 
 
 def channels(axis: int, axes: Sequence[int], order: str, layout: str, head_dim: int) -> Iterator[int]:
@@ -19,10 +30,7 @@ def channels(axis: int, axes: Sequence[int], order: str, layout: str, head_dim: 
     if order == "block":
         yield from range(before, before + axes[axis])
         return
-    if order == "joined":
-        pairs = [before // 2 + turn for turn in own]
-    else:
-        pairs = [sum(min(width // 2, turn + (other < axis)) for other, width in enumerate(axes)) for turn in own]
+    pairs = [before // 2 + turn for turn in own] if order == "joined" else turns(axis, axes)
     if layout == "half":
         yield from (pair + place for place in (0, head_dim // 2) for pair in pairs)
     else:

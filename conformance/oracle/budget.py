@@ -90,6 +90,14 @@ ROWS: Mapping[str, Row] = {
         argument="four roundings of the logarithm (exponent, ln base, product, a spare) become 4 |ln theta|; pow, exp or 1 / x adds 4",
         needs="jax 0.10.2 computes a power as exp2 of a product: up to 29 units in all",
     ),
+    "decay": Row(
+        Stage.FREQUENCY,
+        5,
+        per={"logarithm": 5, "power": 6},
+        covers="zeta^((p - c) / s) with zeta = (2 j + 0.4 d) / (1.4 d), by pow, exp or exp2, and its reciprocal",
+        argument="six roundings of zeta enter as often as the exponent says; the exponent has one more than a frequency's, as has 1 / x",
+        needs="torchscale 0.3.0: scale ** arange.div(scale_base), 1 / scale",
+    ),
     "loose frequency": Row(
         Stage.FREQUENCY,
         4,
@@ -105,6 +113,13 @@ ROWS: Mapping[str, Row] = {
         covers="2^(-x), m^k by pow, and m^k by k - 1 products, for m = 2^(-max_bias / c)",
         argument="as a frequency; the rounding of m itself enters k times, so a slope is exact only where m is",
         needs="transformers 5.23.0, BLOOM: `torch.pow(base, powers)` with a rounded base",
+    ),
+    "coordinate": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="2 pi (2 (i + 1/2) / n - 1), the quotient by a product with 1 / n or not",
+        argument="quotient and reciprocal of a number near 1/2, the difference, and a product with 2 pi, of at most 2 pi (1 + |c|)",
+        needs="transformers 5.23.0, DINOv3: 2.0 * coords - 1.0 in float32",
     ),
     "interpolation": Row(
         Stage.FREQUENCY,
@@ -134,6 +149,13 @@ ROWS: Mapping[str, Row] = {
         covers="base * s^(d / (d - 2))",
         argument="a power, a product and a spare; the rounding of the exponent is relative in the logarithm, once more that of a quotient",
         needs="transformers 5.23.0, HunYuan: `rope_theta * alpha ** (dim / (dim - 2))`, in binary64 there",
+    ),
+    "wavelength": Row(
+        Stage.FREQUENCY,
+        2,
+        covers="2 pi / theta before it is rounded to a whole number, and 2 pi over that number",
+        argument="the constant and the quotient, one rounding each; the error of theta comes with theta",
+        needs="sheryc/resonance_rope at 4a7f5a7, modeling_llama_yarn.py: 2 * math.pi / self.inv_freq in float32",
     ),
     "turns": Row(
         Stage.FREQUENCY,

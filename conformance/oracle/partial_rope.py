@@ -11,7 +11,7 @@ from conformance.oracle.tensor import Tensor
 def parts(positions: Tensor, *, head_dim: int, rotary_dim: int, placement: str, **_: Any) -> Sequence[Part]:
     """Return the channels at one end of the head."""
     first = 0 if placement == "first" else head_dim - rotary_dim
-    return [(range(first, first + rotary_dim), positions.in_batch)]
+    return [Part(range(first, first + rotary_dim), positions.in_batch)]
 
 
 FORM = Rotary(rope.thetas, parts=parts)

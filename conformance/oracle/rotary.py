@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from flint import arb
+from flint import arb, fmpq
 
 from conformance.oracle import attention
-from conformance.oracle.arithmetic import Ball, Exact
-from conformance.oracle.tensor import Inputs, Number, Result, Results, Tensor, over
+from conformance.oracle.arithmetic import Ball, Exact, size
+from conformance.oracle.tensor import Inputs, Lazy, Number, Result, Results, Tensor, over
 
 #: Cosine and sine of one pair at one position.
 Turn = tuple[Ball, Ball]
@@ -17,16 +17,33 @@ Turn = tuple[Ball, Ball]
 Turns = Callable[[int, int, int], Turn]
 #: The position of a token, by batch and token.
 Place = Callable[[int, int], Number]
-#: Channels that turn as a head of their own, in their order there, and the positions of their tokens.
-Part = tuple[Sequence[int], Place]
 
 OPPOSITE = {"positive": "negative", "negative": "positive"}
 
 
-def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None) -> Turn:
+class Part(NamedTuple):
+    """Channels that turn as a head of their own, in their order there, and the positions of their tokens.
+
+    The frequencies are those of such a head, or some of the whole head's.
+    """
+
+    channels: Sequence[int]
+    place: Place
+    ladder: Sequence[int] | None = None
+    side: int | None = None
+    """How many positions are a whole turn of a pair whose frequency is 1; as many as make an angle of that where nothing is said."""
+
+
+def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None, side: int | None = None) -> Turn:
     """Return cosine and sine of one angle, times a factor where there is one."""
-    angle = a.angle(position, theta)
+    angle = a.angle(position, theta) if side is None else a.step("angle", coordinate(a, position, side) * theta)
     return entry(a, a.cosine(angle), factor), entry(a, a.sine(angle), factor)
+
+
+def coordinate(a: Exact, position: Number, side: int) -> Ball:
+    """Return ``2 pi p / n``; code subtracts 1 from a number near it, so that it strays also where little is left."""
+    share = arb(fmpq(int(position), side))
+    return a.spread("coordinate", 2 * arb.pi() * share, 2 * arb.pi() * (1 + size(share)))
 
 
 def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
@@ -34,9 +51,11 @@ def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
     return a.step("table", a.product(arb(1) if factor is None else factor, x, "factor"))
 
 
-def circles(a: Exact, frequencies: Sequence[Ball], position: Place, factor: Ball | None = None) -> Turns:
+def circles(
+    a: Exact, frequencies: Sequence[Ball], position: Place, factor: Ball | None = None, side: int | None = None
+) -> Turns:
     """Return the lookup of turns by batch, token and pair; a pair is worked out once at every position."""
-    at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor))
+    at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor, side))
     return lambda batch, token, pair: at(position(batch, token), pair)
 
 
@@ -81,7 +100,7 @@ def turn_parts(
 
 def all_channels(positions: Tensor, *, head_dim: int, **_: Any) -> Sequence[Part]:
     """Return the whole head as one part."""
-    return [(range(head_dim), positions.in_batch)]
+    return [Part(range(head_dim), positions.in_batch)]
 
 
 @dataclass(frozen=True)
@@ -109,11 +128,18 @@ class Rotary:
     def turned(self, a: Exact, inputs: Inputs, x: Tensor, *, layout: str, direction: str, back: bool = False, **parameters: Any) -> Result:
         """Return vectors with every part turned by cosine and sine at its positions."""
         factor = None if self.factor is None else self.factor(a, **parameters)
-        turning = []
-        for channels, place in self.parts(inputs["positions"], layout=layout, **parameters):
-            theta = self.thetas(a, inputs=inputs, **{**parameters, "head_dim": len(channels)})
-            turning.append((channels, circles(a, theta, place, factor)))
+        turning = [
+            (part.channels, circles(a, self.ladder(a, inputs, part, **parameters), part.place, factor, part.side))
+            for part in self.parts(inputs["positions"], layout=layout, **parameters)
+        ]
         return turn_parts(a, x, turning, layout, direction, back=back)
+
+    def ladder(self, a: Exact, inputs: Inputs, part: Part, *, head_dim: int, **parameters: Any) -> Sequence[Ball]:
+        """Return the frequencies of a part."""
+        if part.ladder is None:
+            return self.thetas(a, inputs=inputs, head_dim=len(part.channels), **parameters)
+        whole, own = self.thetas(a, inputs=inputs, head_dim=head_dim, **parameters), part.ladder
+        return Lazy(len(own), lambda pair: whole[own[pair]])
 
     def frequencies(self, a: Exact, inputs: Inputs, **parameters: Any) -> Results:
         """Return the radians per position of every pair."""
@@ -140,9 +166,9 @@ class Rotary:
         """Return the pairs of all parts; where they are written shows in no product."""
         sides = (self.parts(inputs[name], layout=layout, **parameters) for name in ("query_positions", "key_positions"))
         every = []
-        for (channels, query), (_, key) in zip(*sides, strict=True):
-            theta, (sources, _) = self.thetas(a, inputs=inputs, **{**parameters, "head_dim": len(channels)}), places(layout, len(channels))
-            every += [Pair((channels[i], channels[j]), theta[pair], query, key) for pair, (i, j) in enumerate(sources)]
+        for part, other in zip(*sides, strict=True):
+            theta, channels, (sources, _) = self.ladder(a, inputs, part, **parameters), part.channels, places(layout, len(part.channels))
+            every += [Pair((channels[i], channels[j]), theta[pair], part.place, other.place) for pair, (i, j) in enumerate(sources)]
         return every
 
     def logits(self, a: Exact, inputs: Inputs, *, direction: str, **parameters: Any) -> attention.Logit:

@@ -27,6 +27,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "partial_rope": rotary.partial_rope,
     "axial_rope": rotary.axial_rope,
     "mrope": rotary.mrope,
+    "xpos": rotary.xpos,
     "position_interpolation": ladders.position_interpolation,
     "yarn": ladders.yarn,
     "ntk_aware": ladders.ntk_aware,
@@ -35,7 +36,10 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "ntk_by_parts": ladders.ntk_by_parts,
     "llama3": ladders.llama3,
     "longrope": ladders.longrope,
+    "resonance_rope": ladders.resonance_rope,
+    "resonance_yarn": ladders.resonance_yarn,
     "kerple": biases.kerple,
+    "rerope": weighting.rerope,
     "da_transformer": weighting.da_transformer,
     "temperature": weighting.temperature,
 }

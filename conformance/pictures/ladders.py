@@ -14,6 +14,7 @@ from refimpl.schemes import ntk_aware as raised
 from refimpl.schemes import ntk_by_parts as by_turns
 from refimpl.schemes import position_interpolation as interpolated
 from refimpl.schemes import proportional_rope as cut
+from refimpl.schemes import resonance_rope as whole
 from refimpl.schemes import rope as plain
 from refimpl.schemes import yarn as by_parts
 
@@ -214,3 +215,31 @@ def llama3(figure: "Figure") -> None:
     """Draw the ladders, and the ramp."""
     title(figure, "Llama 3 slows pairs with less than 1 turn within the original length, keeps those above 4, and blends between")
     kept_by_turns(figure, "llama3")
+
+
+def rounded(figure: "Figure", chosen: str) -> None:
+    """Draw by how much rounding changes frequencies, and how far pairs are from where they were after whole wavelengths without it."""
+    changes, drift = figure.subplots(1, 2)
+    for stroke, (name, theta) in zip(STROKES[::2], ((name, ladders()[name]) for name in ("rope", "yarn")), strict=False):
+        width = 2.4 if name == chosen else 1.1
+        changes.plot(100 * (np.asarray(whole.resonant(theta)) / theta - 1), label=WORDS[name], linewidth=width, **stroke)
+    changes.legend(loc="upper right")
+    label(changes, f"head_dim {WIDTH}; wavelengths rounded", "pair", "change of the frequency (%)")
+    times, theta = np.arange(65), ladders()[chosen]
+    for stroke, pair in zip(STROKES, (1, 4, 8, 12), strict=False):
+        drift.plot(times * (np.rint(2 * np.pi / theta[pair]) * theta[pair] / (2 * np.pi) - 1), label=f"pair {pair}", **stroke)
+    drift.axhline(0.0, color="0.4", linewidth=2.8)
+    drift.legend(loc="lower left")
+    label(drift, "thick grey: every pair, rounded", "how often the rounded wavelength has passed", "turns too many without rounding")
+
+
+def resonance_rope(figure: "Figure") -> None:
+    """Draw what rounding makes of rope's wavelengths."""
+    title(figure, "Resonance RoPE rounds every wavelength to a whole number of positions, after which the pair is where it was")
+    rounded(figure, "rope")
+
+
+def resonance_yarn(figure: "Figure") -> None:
+    """Draw what rounding makes of YaRN's wavelengths."""
+    title(figure, "Resonance YaRN blends frequencies as YaRN does, then rounds every wavelength to a whole number of positions")
+    rounded(figure, "yarn")

@@ -10,6 +10,7 @@ from refimpl.schemes import axial_rope as axial
 from refimpl.schemes import mrope as multimodal
 from refimpl.schemes import partial_rope as part
 from refimpl.schemes import rope as rotation
+from refimpl.schemes import xpos as fading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,3 +127,23 @@ def standing(axes: "Axes") -> None:
         axes.plot(places[:, axis], label=words, **stroke)
     axes.legend(loc="upper left")
     label(axes, "text, an image of 4 x 7 tokens, text, 8 steps of a video of 2 x 2, text", "number of the token", "position")
+
+
+def xpos(figure: "Figure") -> None:
+    """Draw what multiplies pairs of queries and keys over the position, and the mean score of equal queries and keys."""
+    title(figure, "xPos multiplies queries by powers that fall with the position, and keys by their reciprocals")
+    left, right = figure.subplots(1, 2)
+    positions = np.arange(0, 2_049, 8)
+    for stroke, pair in zip(STROKES, (0, 21, 42), strict=False):
+        for sign, factor in enumerate((fading.query_factor, fading.key_factor)):
+            curve = np.asarray(factor(positions, head_dim=WIDTH))[:, pair]
+            left.semilogy(positions, curve, **{**stroke, "label": None if sign else f"pair {pair} of 64"})
+    left.legend(loc="upper left")
+    label(left, "what multiplies a pair: queries below 1, keys above", "position (tokens)", "factor")
+    ones = np.ones((1, 1, positions.size, WIDTH))
+    query, key = fading.rotate_query_key(ones[:, :, :1], ones, np.array([2_048]), positions, head_dim=WIDTH)
+    plain = rotation.rotate_query_key(ones[:, :, :1], ones, np.array([2_048]), positions, head_dim=WIDTH)
+    for stroke, (words, (q, k)) in zip(STROKES, {"xPos": (query, key), "RoPE": plain}.items(), strict=False):
+        right.plot(2_048 - positions, np.asarray(k)[0, 0] @ np.asarray(q)[0, 0, 0] / WIDTH, label=words, **stroke)
+    right.legend(loc="upper right")
+    label(right, "score of equal queries and keys", "distance (tokens)", "mean over the channels")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HEADS, WIDTH, LENGTH = 2, 16, 32
-COLUMNS = 5
+HEADS, WIDTH, LENGTH = 2, 16, 28
+COLUMNS = 6
 #: Shades end at an eighth and at eight times of an even share.
 WIDEST = 3
 WORDS = ("the", "man", "bites", "the", "dog")
@@ -28,7 +28,7 @@ WORDS = ("the", "man", "bites", "the", "dog")
 
 def weights(figure: "Figure") -> None:
     """Draw the causal attention weights of the same queries and keys under every scheme."""
-    figure.set_size_inches(9.6, 10.4)
+    figure.set_size_inches(9.6, 8.6)
     title(figure, "Attention weights of equal tokens under every scheme: every pattern comes from the positions alone")
     layers = {name: scheme.layer for name, scheme in SCHEMES.items() if scheme.layer is not None}
     grid = figure.subplots(math.ceil(len(layers) / COLUMNS), COLUMNS, sharex=True, sharey=True)

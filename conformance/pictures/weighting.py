@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from conformance.pictures.panels import STROKES, heat, label, title
+from refimpl.forms import windowed
 from refimpl.schemes import da_transformer as aware
+from refimpl.schemes import rerope as clamped
 from refimpl.schemes import temperature as growing
 
 if TYPE_CHECKING:
@@ -56,3 +58,23 @@ def temperature(figure: "Figure") -> None:
         right.plot(near, steps, marker="o", drawstyle="steps-post", label=f"shift = {shift}", **stroke)
     right.legend(loc="upper left")
     label(right, "the first step: at 8191, or one position later", "position (tokens)", "factor")
+
+
+def rerope(figure: "Figure") -> None:
+    """Draw the distances that queries and keys are turned by, and what a pair of a query and an equal key comes to."""
+    title(figure, "ReRoPE turns by the distance up to a window, and by the window beyond it")
+    distances_of(figure, clamped.FORM, window=8)
+
+
+def distances_of(figure: "Figure", form: windowed.Windowed, **rule: int) -> None:
+    """Draw by which distance keys are turned to a query, and how much rope has left of equal queries and keys at that distance."""
+    left, right = figure.subplots(1, 2)
+    places = np.arange(32)
+    beyond = [np.asarray(each) for each in form.far(places, places, **rule)]
+    turned = np.where(windowed.near(places, places, rule["window"]), places[:, None] - places, beyond[0][:, None] - beyond[1])
+    heat(left, np.where(places[:, None] >= places, turned.astype(float), np.nan), "distance (tokens)")
+    label(left, ", ".join(f"{name} {value}" for name, value in rule.items()), "key position (tokens)", "query position (tokens)")
+    for stroke, query in zip(STROKES, (16, 24, 31), strict=False):
+        right.plot(query - places[: query + 1], turned[query, : query + 1], label=f"query at {query}", **stroke)
+    right.legend(loc="lower right")
+    label(right, "what a query is turned by", "distance to the key (tokens)", "distance that it is turned by (tokens)")

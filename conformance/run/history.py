@@ -60,6 +60,7 @@ class Case:
     siblings: list[tuple[Call, Reply]] = field(default_factory=list)
     first: list[Call] = field(default_factory=list)
     changed: list[Call] = field(default_factory=list)
+    otherwise: Outcome | None = None
     affected: list[Failure] = field(default_factory=list)
     alike: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
@@ -217,6 +218,7 @@ def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | N
             case.unanswered.append((call, answer))
         elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
             case.changed.append(call)
+            case.otherwise = case.otherwise or (None if isinstance(answer, Reply) else answer)
 
 
 def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
@@ -420,4 +422,10 @@ def _message(case: Case, pair: Pair | None) -> str:
     count, alike = len(case.affected), len(case.alike)
     others = f"; {count} other check{'s' if count > 1 else ''} failed for this reason and passed in a fresh worker" if count else ""
     more = f", {alike} more weren't repeated" if alike else ""
-    return f"{causes.told(pair)}{others}{more}"
+    return f"{causes.told(pair)}{others}{more}{at_first(case) if pair is None else ''}"
+
+
+def at_first(case: Case) -> str:
+    """Return in words what came at first of a check that passes in a fresh worker, or of a call asked again, if that was no result."""
+    came = next(filter(None, map(_came, case.affected)), case.otherwise)
+    return "" if came is None else f"; at first: {getattr(came, 'reason' if isinstance(came, Unsupported) else 'message', came)}"

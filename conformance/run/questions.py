@@ -231,7 +231,8 @@ class Judge:
         self.diagnoses.setdefault(_named(found.task), None)  # values that depend on history show no mistake of values
         cause = self._cause(case)
         alone = history.ALONE if self.session.isolated else "the same call passes when it is repeated"
-        told = f"{alone}: {cause.message}" if case.affected else cause.message
+        first = history.at_first(case) if cause.message == causes.told(None) else ""
+        told = f"{alone}: {cause.message}{first}" if case.affected else cause.message
         return replace(found.result(self.session.opened), outcome=replace(cause, message=told))
 
     def _cause(self, case: Case) -> Failed:

@@ -116,7 +116,9 @@ def _unheard() -> Iterator[None]:
 
 def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -> None:
     """Send the report of a part, or what kept it from that."""
-    kernel.end_with_parent()
+    parent = multiprocessing.parent_process()
+    if parent is not None and parent.pid is not None:
+        kernel.end_with_parent(parent.pid)
     _prepared(shard.of)
     found: Report | BaseException
     with interrupts.heeded(once=True):

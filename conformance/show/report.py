@@ -25,6 +25,7 @@ from conformance.calls.outcomes import (
 )
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
+from conformance.run.history import ALONE
 from conformance.show.precision import WORDS
 from conformance.show.summary import (
     CLEAR,
@@ -226,6 +227,8 @@ def _allowing(outcome: Outcome) -> str:
     match outcome:
         case TimedOut():
             more = "allow more with --call-seconds"
+        case Exhausted(resource, message=message) if ALONE in message:
+            return f"what earlier calls leave adds up: have them leave nothing, or allow more with --{resource}"
         case Exhausted(resource):
             more = f"allow more with --{resource}"
         case Errored(message) if UNALLOCATED.search(message):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from conformance.calls.outcomes import Advisory, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
+from conformance.calls.outcomes import Advisory, Crashed, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
 from conformance.calls.status import Status
 from conformance.judge.logits import ROTATIONS, family
 from conformance.spec.profiles import PROFILES, REQUIRED
@@ -37,7 +37,7 @@ class Conviction:
 
     @property
     def smallest(self) -> Result:
-        """The failure that shows the mistake at the smallest input: hash order before all, vectors first, clear ones first."""
+        """The failure that shows the mistake at the smallest input: hash order, then what had a worker, then vectors, then clear ones."""
         return min(self.failures, key=_by_size)
 
     @property
@@ -81,10 +81,11 @@ class Precision:
         return self.required != REQUIRED[self.dtype]
 
 
-def _by_size(result: Result) -> tuple[bool, int, bool, int]:
+def _by_size(result: Result) -> tuple[bool, bool, int, bool, int]:
     kind = GOLDEN.index(result.kind) if result.kind in GOLDEN else len(GOLDEN)
     hashed = isinstance(result.outcome, Failed) and result.outcome.reason is Reason.HASH_ORDER
-    return not hashed, kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
+    unstarted = isinstance(result.outcome, Crashed) and result.outcome.unstarted
+    return not hashed, unstarted, kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
 
 
 #: What results are told together by.

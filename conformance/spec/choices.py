@@ -18,6 +18,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "beta_fast": (32.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (4, 8, 3, 21, 40, 62),
+    "centre": (0, 9, 512, -3),
     "clamp_length": (None, 2, 9, 4096),
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
@@ -39,14 +40,17 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "qk_head_dim": (192, 64, 1, 96, 256),
     "rotary_dim": (None, 2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
+    "scale_base": (512.0, 1024.0, 8192.0, 262_144.0),
     "seconds": (1.0, 0.5, 1.5),
     "sections": ((1, 1), (2, 1, 1), (1, 1, 1), (4, 2, 2), (2, 3, 3), (1, 2), (2, 2, 2, 2), (3,)),
+    "sides": ((), (3, 5), (14, 14), (7, 4, 2)),
     "start_tokens": (0, 4, 1, 256),
     "text": ((3, 2), (1, 4), (2, 1)),
     "times": ((1, 1), (2, 1), (1, 3), (4, 2)),
     "tokens_per_second": (1, 2, 4),
     "turned_pairs": (1, 2, 3, 4, 8),
     "widths": ((3, 2), (2, 5), (4, 1)),
+    "window": (4, 512, 1, 16),
 }
 #: Parameters whose numbers fill a head, and how many channels each stands for.
 FILLING = {"sections": 2, "axes": 1}
@@ -95,7 +99,7 @@ def _generic(parameter: Parameter) -> tuple[object, ...]:
 def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
-    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides)
+    lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides, _axes_have_sides)
     return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, *lying))
 
 
@@ -150,6 +154,12 @@ def _sections_have_turns(drawn: Mapping[str, object]) -> bool:
 def _grids_have_all_sides(drawn: Mapping[str, object]) -> bool:
     """Whether as many grids have text before them as have each of their sides."""
     return len({len(value) for name in ("text", "times", "heights", "widths") if isinstance(value := drawn.get(name), tuple)}) <= 1
+
+
+def _axes_have_sides(drawn: Mapping[str, object]) -> bool:
+    """Whether every axis has a side, or none."""
+    axes, sides = drawn.get("axes"), drawn.get("sides")
+    return not (isinstance(axes, tuple) and isinstance(sides, tuple)) or len(sides) in (0, len(axes))
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

@@ -101,6 +101,34 @@ def held(first: np.ndarray, exponent: np.ndarray, arrays: Arrays) -> tuple[np.nd
     return first * np.exp2(-np.maximum(excess, 0.0)), exponent
 
 
+#: How often positions lie a base of the scale away from the centre at most: 3.5 to that power is 23, which large numbers of float16 have
+#: room for. Runs of positions may be longer: to the second power numbers below 2 have room.
+FADED, FADED_RUN = 2.5, 8.1
+
+
+def inside_of_the_scale(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Move positions whose powers would overflow: all alike where that is enough, else those beyond a bound; none below 0 if none was."""
+    places = {name: array for name, array in arrays.items() if name.endswith("positions")}
+    if "scale_base" not in parameters or not any(array.size for array in places.values()):
+        return arrays
+    reach, centre = int(FADED * parameters["scale_base"]), int(parameters["centre"])
+    every = np.concatenate([array.ravel() for array in places.values()])
+    lowest, highest = int(every.min()), int(every.max())
+    excess = max(highest - centre - reach, 0) + min(lowest - centre + reach, 0) if highest - lowest <= 2 * reach else 0
+    moved = {name: array - (min(excess, lowest) if lowest >= 0 else excess) for name, array in places.items()}
+    if all(_faint(array, centre, reach, float(parameters["scale_base"])) for array in moved.values()):
+        return {**arrays, **moved}
+    near = {name: centre + np.sign(array - centre) * (np.abs(array - centre) % (reach + 1)) for name, array in moved.items()}
+    return {**arrays, **{name: np.maximum(array, min(lowest, 0)) for name, array in near.items()}}
+
+
+def _faint(positions: np.ndarray, centre: int, reach: int, scale_base: float) -> bool:
+    """Whether no power at positions overflows."""
+    farthest = int(np.abs(positions - centre).max(initial=0))
+    run = positions.shape[-1] > 1 and bool(np.all(np.diff(positions) == 1))
+    return farthest <= reach or (run and farthest <= FADED_RUN * scale_base)
+
+
 RULES: tuple[Rule, ...] = (
     one_row_per_offset,
     one_score_per_distance,
@@ -109,6 +137,7 @@ RULES: tuple[Rule, ...] = (
     slowing,
     inside_of_the_length,
     inside_of_the_kernel,
+    inside_of_the_scale,
 )
 
 

@@ -87,6 +87,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "beta_fast": (32.0, 4.0, 16.0, 8.0),
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (8, 1, 13, 21, 62, 32, 17, 40, 3),
+    "centre": (0, 1, 512, 1_000, 300, -1),
     "clamp_length": (None, 1_000, 2, 1, 128, 400, 4_096, 20_000),
     "dim": MODEL_WIDTHS,
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
@@ -109,14 +110,17 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "qk_head_dim": (192, 256, 64, 576, 96, 128, 1, 7, 3_072),
     "rotary_dim": ROTARY_WIDTHS,
     "scale": (1.0, 0.5, 2.0, 0.1, 1.0, -0.5, 2.0, 0.1, 0.0, 1_000.0),
+    "scale_base": (512.0, 2_048.0, 262_144.0, 512.3, 16_384.0, 1_000.0),
     "seconds": (1.0, 0.5, 2.0, 1.5, 0.625, 3.25, 0.0625, 1 / 3, 0.7, 1.4, 2 / 24),
     "sections": SECTIONS,
+    "sides": ((), (14, 14), (16, 37), (), (37, 16), (5, 3), (8, 14, 9), (63,)),
     "start_tokens": (0, 4, 256, 1, 2_048),
     "text": ((4,), (15, 4), (201,), (0, 3), (1, 1, 1), (2_047, 9), (9, 257, 4), (0, 0), (2, 0, 0), (1, 0, 3, 0, 2)),
     "times": ((1,), (1, 1), (4,), (3, 1), (1, 2, 1), (1, 4), (1, 1, 1), (120,), (2, 2), (2, 2, 2), (1, 3, 1, 2, 4)),
     "tokens_per_second": (1, 2, 25, 13),
     "turned_pairs": TURNED_PAIRS,
     "widths": ((3,), (2, 5), (40,), (4, 1), (2, 3, 1), (3, 9), (36, 2, 1), (3, 3), (2, 2, 2), (2, 1, 1, 4, 2)),
+    "window": (512, 4, 16, 1_024, 1, 100, 3, 33),
 }
 
 #: Parameters that belong together in one model: Llama 3 and Qwen heads, gpt-oss, DeepSeek, Kimi K2, Phi-3.5, T5, WavLM, DeBERTa-v3, XLNet,
@@ -186,7 +190,10 @@ SIZES: Mapping[str, tuple[int, ...]] = {
 FARTHEST = 1 << 20
 EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power in range(4, 21) for beside in (-1, 0, 1)}))
 #: Parameters, or bounds, beside whose values a position tells most.
-BESIDE = ("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale")
+BESIDE = (
+    *("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale"),
+    *("centre", "window"),
+)
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.
 SATURATIONS = (0.5, 0.0, 1.0, 3.0, -2.0, -20.0, 10.0, 40.0, 80.0)

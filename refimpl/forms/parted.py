@@ -4,29 +4,48 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from refimpl.arrays import Array, array_namespace, taken
+from refimpl.arrays import Array, array_namespace, outer, taken
 from refimpl.forms.joining import those_of
 from refimpl.forms.rotary import Rotary, Turning
 
 
 class Part(NamedTuple):
-    """Some channels of a head, in the order that a layout reads, and the positions of their tokens."""
+    """Some channels of a head, in the order that a layout reads, and the positions of their tokens.
+
+    Its frequencies are those of a head as wide as the part, or of the pairs ``ladder`` of the whole head.
+    """
 
     channels: Sequence[int]
     positions: Array
+    ladder: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
 class Parted(Rotary):
-    """The slots of a rotation, of which ``head_dim`` is the width of a part, and ``parts(positions, head_dim, ...)`` of a whole head."""
+    """The slots of a rotation, of which ``head_dim`` is the width of a part, and ``parts(positions, head_dim, ...)`` of a whole head.
+
+    Where a part has frequencies of the whole head, that is the width of their ``head_dim`` too.
+    """
 
     parts: Callable[..., Sequence[Part]] = field(kw_only=True)
 
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` with every part turned to its positions."""
         parts = self.parts(positions, **those_of(self.parts, rule))
-        results = [Rotary.turned(self, turning, taken(x, own), places, given, {**rule, "head_dim": len(own)}) for own, places in parts]
+        results = [
+            Rotary.turned(self, turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])})
+            for part in parts
+        ]
         return replaced(x, [part.channels for part in parts], results)
+
+    def angles(self, positions: Array, theta: Array, rule: Mapping[str, Any]) -> Array:
+        """Return the angle of every pair, by its own frequency."""
+        return outer(positions, theta if rule["ladder"] is None else taken(theta, rule["ladder"]))
+
+
+def ladder_of(part: Part, head_dim: int) -> dict[str, Any]:
+    """Return how wide the head is whose frequencies a part has, and which of them they are: all, where nothing is said."""
+    return {"head_dim": len(part.channels) if part.ladder is None else head_dim, "ladder": part.ladder}
 
 
 def replaced(x: Array, channels: Sequence[Sequence[int]], results: Sequence[Array]) -> Array:

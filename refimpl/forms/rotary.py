@@ -1,10 +1,11 @@
 """The form of rotary schemes: pairs of features turn by an angle that grows with the position (Su et al. 2021, eq. 13-18 and 34).
 
-A scheme brings the frequencies of its pairs, in radians per position, and may bring a factor that multiplies what turns.
+A scheme brings the frequencies of its pairs, in radians per position, and may bring a factor that multiplies what turns, or two: one for
+queries and one for keys.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -69,15 +70,24 @@ def turned_back(x: Array, cos: Array, sin: Array, *, layout: str, direction: str
 
 @dataclass(frozen=True)
 class Rotary:
-    """The slots: ``frequencies(*arrays, head_dim, base, ..., like)``, and ``factor(...)``, which multiplies cosine and sine."""
+    """The slots: ``frequencies(*arrays, head_dim, base, ..., like)``, and ``factor(...)``, which multiplies cosine and sine.
+
+    A factor may take the ``positions``; ``key_factor`` is that of keys, if it is another.
+    """
 
     frequencies: Callable[..., Array]
-    factor: Callable[..., float] | None = None
+    factor: Callable[..., float | Array] | None = None
+    key_factor: Callable[..., float | Array] | None = None
 
-    def operation(self, function: Callable[..., Any], says: str | None = None) -> Callable[..., Any]:
-        """Return a function of this file as an operation with these slots; ``says`` is its summary, if not the function's."""
+    def operation(self, function: Callable[..., Any], says: str | None = None, *, name: str = "") -> Callable[..., Any]:
+        """Return a function of this file as an operation with these slots; ``says`` and ``name`` are its own, if not the function's."""
         slots = [getattr(self, slot.name) for slot in fields(self)]
-        return joined(function, self, [slot for slot in slots if slot is not None], says)
+        return joined(function, self, [slot for slot in slots if slot is not None], says, name=name)
+
+    @property
+    def of_keys(self) -> "Rotary":
+        """The same form with what multiplies keys."""
+        return self if self.key_factor is None else replace(self, factor=self.key_factor)
 
     @property
     def attention(self) -> Attention:
@@ -109,10 +119,10 @@ def tables(form: Rotary, positions: Array, *given: Array, **rule: Any) -> tuple[
     angles = form.angles(positions, form.frequencies(*given, **those_of(form.frequencies, {**rule, "like": positions})), rule)
     xp = array_namespace(positions)
     circle = xp.cos(angles), xp.sin(angles)
-    return circle if form.factor is None else grown(*circle, form.factor(**those_of(form.factor, rule)))
+    return circle if form.factor is None else grown(*circle, form.factor(**those_of(form.factor, {**rule, "positions": positions})))
 
 
-def grown(cos: Array, sin: Array, size: float) -> tuple[Array, Array]:
+def grown(cos: Array, sin: Array, size: float | Array) -> tuple[Array, Array]:
     """Return cosine and sine times a factor: what turns is as many times as long."""
     return size * cos, size * sin
 
@@ -148,7 +158,7 @@ def rotate_query_key(
 ) -> QueryKey:
     """Turn queries and keys to their own positions: ``R_m q`` and ``R_n k`` (eq. 14)."""
     rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
-    return QueryKey(rotate(form, q, query_positions, *given, **rotation), rotate(form, k, key_positions, *given, **rotation))
+    return QueryKey(rotate(form, q, query_positions, *given, **rotation), rotate(form.of_keys, k, key_positions, *given, **rotation))
 
 
 def gradient(

@@ -10,7 +10,7 @@ from tools.mutation.sites import Site, read
 from tools.mutation.specimen import Specimen, reached, run_by
 
 #: What makes numbers: a mutation here is put to each operation by itself.
-FORMS = ("rotary", "parted", "bias", "attention", "additive")
+FORMS = ("rotary", "parted", "windowed", "bias", "attention", "additive")
 NUMERIC = ("refimpl.attention", *(f"refimpl.forms.{name}" for name in FORMS), *(f"refimpl.schemes.{name}" for name in SCHEMES))
 #: What every operation shares: a mutation here is put to all of them together.
 SHARED = ("refimpl.arrays", "refimpl.spec")
@@ -65,9 +65,10 @@ class Reach:
                 yield from (Mutant(mutation, scheme, (name,)) for mutation in self.mutations[site.label])
 
     def _simpler(self, scheme: str) -> set[str]:
-        """Return the functions that operations of a scheme run which aren't derived from others."""
-        simple = (sites for name, sites in self.sites.items() if name.startswith(f"{scheme}.") and name.partition(".")[2] not in DERIVED)
-        return {site.label for sites in simple for site in sites}
+        """Return the functions that operations run which aren't derived: those of a scheme, or of all where it has attention only."""
+        simple = {name: sites for name, sites in self.sites.items() if name.partition(".")[2] not in DERIVED}
+        own = {name: sites for name, sites in simple.items() if name.startswith(f"{scheme}.")}
+        return {site.label for sites in (own or simple).values() for site in sites}
 
     def _of_all(self) -> Iterator[Mutant]:
         seen = {site.label for sites in self.sites.values() for site in sites}

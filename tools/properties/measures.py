@@ -89,12 +89,12 @@ def cells(layer: Layer, side: int = 8) -> int:
 
 
 def accepts(layer: Layer, position: int) -> bool:
-    """Return whether a token can stand at a position."""
+    """Return whether a token can stand at a position, where its code is finite."""
     try:
-        codes(layer, np.array([position]))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            return bool(np.all(np.isfinite(codes(layer, np.array([position])))))
     except SpecificationError:
         return False
-    return True
 
 
 def last(layer: Layer) -> int | None:

@@ -107,8 +107,9 @@ IDEAL = (
     ),
     Column(
         "every position",
-        f"whether a token can stand at position {measures.FAR:,}; if not, the last position where one can, found by bisection. Whether "
-        "a model trained on short texts works there is not a property of the encoding, and is not measured.",
+        f"whether a token can stand at position {measures.FAR:,}, and has a finite code in float64; if not, the last position where "
+        "one has, found by bisection. Whether a model trained on short texts works there is not a property of the encoding, and is not "
+        "measured.",
         endless,
     ),
     Column(

@@ -1,0 +1,67 @@
+"""The cases of attention whose distances are kept within a window only: those of every rotation, and the window's own."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from refimpl.cases import digits, rope
+from refimpl.cases.turned import SINGLE, attention
+from refimpl.spec import Case
+
+#: Keys on both sides of a window of 4 before the query, and after the query.
+AROUND: dict[str, Any] = {"query_positions": [9], "key_positions": [0, 3, 4, 5, 6, 7, 8, 9, 12, 14], "sizes": SINGLE}
+#: What a case of a window exposes, and what it asks for besides the usual.
+WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "around-the-window": ("the last key within the window, or the first beyond it, on the wrong side", AROUND),
+    "around-the-window-half": ("keys turned in the place of queries beyond the window", {**AROUND, "layout": "half"}),
+    "around-the-window-causal": ("keys beyond the window hidden", {**AROUND, "causal": True}),
+    "around-the-window-of-a-small-base": ("a base that is ignored beyond the window", {**AROUND, "base": 100.0}),
+    "one-token": ("a window that holds the token itself only", {**AROUND, "window": 1}),
+    "two-tokens": ("a window of one", {**AROUND, "window": 2}),
+    "wide": ("a window that is ignored where it holds everything", {**AROUND, "window": 64}),
+    "authors-window": ("the window counted from the first key", {"window": 512, "query_positions": [512, 2_000], "sizes": SINGLE,
+                                                                 "key_positions": [0, 1, 1_487, 1_488, 1_489, 1_900]}),
+    "other-window": ("a window of 512 whatever is asked for",
+                     {"window": 600, "query_positions": [1_200], "key_positions": [0, 599, 600, 601, 700], "sizes": SINGLE}),
+    "decoding": ("the window counted in keys of the cache",
+                 {"query_positions": [20], "key_positions": [2, 11, 16, 17, 18, 20], "sizes": SINGLE}),
+    "unsorted-keys": ("the window by index instead of position",
+                      {"query_positions": [2, 9], "key_positions": [9, 0, 6, 1, 4], "sizes": SINGLE}),
+    "batched": ("the first row's window for every row",
+                {"sizes": {"batch": 2, **SINGLE}, "query_positions": [[9], [4]], "key_positions": [[0, 5, 8], [0, 1, 3]]}),
+    "far-apart": ("distances that grow beyond the window", {"query_positions": [131_071], "key_positions": [0, 65_535, 131_066, 131_069],
+                                                            "q": "sparse", "k": "sparse", "sizes": SINGLE}),
+    "byte-boundary": ("positions in bfloat16, exact to 256 only",
+                      {"query_positions": [257], "key_positions": [253, 255, 256], "sizes": SINGLE}),
+    "half-boundary": ("positions in float16, exact to 2048 only",
+                      {"query_positions": [2_049], "key_positions": [2_040, 2_047, 2_048], "sizes": SINGLE}),
+    "end-of-a-table": ("a table that ends at 4096", {"query_positions": [4_097], "key_positions": [4_092, 4_095, 4_096], "sizes": SINGLE}),
+    "million": ("positions that overflow, wrap or end",
+                {"query_positions": [1_048_576], "key_positions": [1_048_571, 1_048_575], "q": "sparse", "k": "sparse", "sizes": SINGLE}),
+    "odd-window": ("distances, or the window, in half precision",
+                   {"window": 4_105, "query_positions": [8_200], "key_positions": [4_094, 4_095, 8_000], "sizes": SINGLE}),
+    "eighty-wide": ("exponents in half precision, beyond the window too",
+                    {"head_dim": 80, "window": 512, "query_positions": [2_049], "key_positions": [0, 1_530, 2_040], "sizes": SINGLE}),
+    "grouped-query-heads": ("key heads tiled instead of repeated beyond the window",
+                            {**AROUND, "sizes": {"query_head": 4, "key_head": 2}}),
+}
+USUAL: dict[str, Any] = {"head_dim": 8, "window": 4}
+
+
+def windows(usual: dict[str, Any]) -> Iterator[Case]:
+    """Yield the cases of the window."""
+    for operation in ("weights", "attend"):
+        build = digits.named(operation)
+        for index, (name, (exposes, own)) in enumerate(WINDOWS.items()):
+            common = {"causal": index > 1, "layout": ("interleaved", "half")[index % 2]}
+            yield build(name, exposes, **{**usual, **common, **own})
+        yield build("no-window", "a window without any token", **{**usual, "window": 0}, sizes=SINGLE, query_positions=[0],
+                    key_positions=[0], error="window must be at least 1, got 0")
+
+
+def rotations(usual: dict[str, Any]) -> Iterator[Case]:
+    """Yield rope's own rotations with what is usual here."""
+    for case in rope.rotation_cases("rotate"):
+        yield Case(case.name, exposes=case.exposes, error=case.error, sizes=case.sizes, **{**usual, **case.arguments})
+
+
+REROPE = (*attention(USUAL, rotations(USUAL)), *windows(USUAL))

@@ -1,0 +1,44 @@
+"""Attention whose distances are kept within a window only, by a second route: complex numbers turned by the distance, in 60 digits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from second_route import golden, mp, real, rounded, whole
+
+mpc, exp = mp.mpc, mp.exp
+QUERY, KEYS = (1.5, -0.25, 0.75, 1.0), [(0.5, 1.0, -1.25, 0.25), (1.0, -0.5, 0.5, 1.75), (-0.75, 1.25, 1.0, -0.5), (0.25, 0.5, -1.5, 1.0)]
+VALUES = [(1.0, -2.0, 0.5, 0.25), (0.5, 1.5, -1.0, 2.0), (-1.5, 0.25, 0.75, 1.0), (2.0, -0.5, 1.0, -1.25)]
+AT, PLACES = 29, (3, 24, 25, 27)
+
+DISTANCES: dict[str, tuple[dict[str, int], Callable[[int, int], int]]] = {
+    "rerope": ({"window": 5}, lambda m, n: min(m - n, 5)),
+}
+
+
+def weights(distance: Callable[[int, int], int]) -> list[Any]:
+    """Return the softmax of ``Re(sum_j q_j conj(k_j) e^(i distance theta_j)) / 2``, channels ``j`` and ``j + 2`` a complex number."""
+    powers = []
+    for key, place in zip(KEYS, PLACES, strict=True):
+        products = [mpc(QUERY[j], QUERY[j + 2]) * mp.conj(mpc(key[j], key[j + 2])) for j in range(2)]
+        turned = [products[j] * mp.expj(distance(AT, place) * mp.mpf(100) ** (-mp.mpf(j) / 2)) for j in range(2)]
+        powers.append(exp(mp.re(sum(turned)) / 2))
+    return [power / sum(powers) for power in powers]
+
+
+@pytest.mark.parametrize("scheme", DISTANCES)
+def test_keys_are_weighed_by_the_distance_that_is_meant(scheme: str) -> None:
+    parameters, distance = DISTANCES[scheme]
+    inputs = {
+        "q": real(*QUERY, shape=(1, 1, 1, 4)),
+        "k": real(*sum(KEYS, ()), shape=(1, 1, 4, 4)),
+        "query_positions": whole(AT),
+        "key_positions": whole(*PLACES),
+    }
+    asked = {"head_dim": 4, "base": 100.0, "layout": "half", "direction": "positive", "causal": True, **parameters}
+    shares = weights(distance)
+
+    assert golden(f"{scheme}.weights", inputs, **asked) == rounded(shares)
+    values = {**inputs, "v": real(*sum(VALUES, ()), shape=(1, 1, 4, 4))}
+    mean = [sum(share * value[channel] for share, value in zip(shares, VALUES, strict=True)) for channel in range(4)]
+    assert golden(f"{scheme}.attend", values, **asked) == rounded(mean)
