@@ -37,6 +37,7 @@ PARTS = {
     "tests/test_identify_memory.py": 3,
     "tests/test_identify_memory.py::test_a_cache_that_knows_all_of_what_it_is_of_is_not_told": 3,
     "tests/test_identify_memory.py::test_a_careless_cache_is_told": 4,
+    "tests/test_identify_natural.py": 2,
     "tests/test_identify_truths.py": 3,
     "tests/test_identify_unsteady.py": 3,
     "tests/test_laws_pass.py::test_code_that_counts_or_decodes_breaks_no_law": 3,

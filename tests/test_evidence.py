@@ -197,6 +197,13 @@ def test_what_was_covered_is_said_by_parameter_position_and_axis() -> None:
     assert "token" in found.covered
 
 
+def test_how_many_numbers_were_covered_is_said_where_axes_have_no_names() -> None:
+    found = gather(a_task("t5.bucket", convention="t5"))
+
+    assert int(found.covered["count"].split(" to ")[0].replace(",", "")) >= 1
+    assert not [name for name in found.covered if name.startswith("_")]
+
+
 def test_mistakes_are_asked_of_the_first_dtype_only() -> None:
     found = gather(a_task(dtype="float64"))
 

@@ -8,6 +8,7 @@ import pytest
 from test_configuration import BROKEN
 
 from conformance import cli
+from refimpl import configuration as config
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -179,3 +180,49 @@ def test_a_temperature_that_breaks_the_operation_s_rule_is_an_error(
     told = capsys.readouterr().out
     assert f"bad-value: {key} must be " in told
     assert "temperature.scale" not in told
+
+
+OF_LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4, "rope_theta": 1e4}
+SLIDES = ("sliding_attention",)
+SLIDING = {"rope_type": "default", "rope_theta": 1e4}
+
+
+@pytest.mark.parametrize("entry", [entry for entry in BROKEN if entry["level"] == "error"], ids=lambda entry: entry["id"])
+def test_an_error_of_the_whole_leaves_no_numbers_of_any_layer(entry: dict[str, Any]) -> None:
+    reading = config.read(entry["configuration"])
+
+    for kind in reading.kinds:
+        assert kind.rotation is None or not any(finding.level == "error" for finding in (*reading.findings, *kind.findings))
+
+
+@pytest.mark.parametrize("model_type", ["bloom", "gpt2", "t5", "bert"])
+def test_layers_of_models_that_learn_or_add_positions_are_told_not_to_turn(
+    model_type: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned = {"model_type": model_type, "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 2}
+    status = cli.main(["explain", written(tmp_path, learned)])
+
+    assert status == 0
+    assert "turns     nothing\n  assumed   model_type: these layers don't turn in this model type" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"rope_scaling": {"rope_type": "linear", "factor": "4.0"}}, "rope_scaling.factor must be a number, got '4.0'"),
+        ({"layer_types": ["full_attention"] * 3}, "layer_types must have an entry for each of the 4 layers, got 3 entries"),
+        (
+            {"layer_types": [*SLIDES, "full_attention"] * 2, "rope_parameters": {SLIDES[0]: SLIDING, "full": SLIDING}},
+            "rope_parameters.full_attention must be given for these layers (did you mean it by full?), got None",
+        ),
+        (
+            {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096, "attn_factor": 0.8}},
+            "rope_scaling.attn_factor must be left out: vLLM reads it for yarn, transformers doesn't, got 0.8",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_in_the_words_of_a_configuration(
+    changed: dict[str, Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["explain", written(tmp_path, {**OF_LLAMA, **changed})]) == 1
+    assert words in " ".join(capsys.readouterr().out.split())

@@ -385,6 +385,11 @@ def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, 
             "returns its tokens before its heads",
             "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes=",
         ),
+        (
+            "'rope.rotate_query_key', lambda q, k, m, n, base: (by_position(k, n, base), by_position(q, m, base)), **HALF",
+            "returns the keys before the queries",
+            "return the queries first, then the keys",
+        ),
     ],
 )
 def test_code_that_is_right_but_for_its_axes_or_tables_is_told_what_to_declare(declared: str, does: str, fix: str, tmp_path: Path) -> None:
@@ -483,6 +488,22 @@ def test_code_that_no_call_gets_past_for_arrays_of_another_library_is_told_which
 
     assert fault is not None
     assert fault.message.endswith(f'; if it takes arrays of {library}, declare Adapter(..., framework="{library}")')
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ValueError: The truth value of an array with more than one element is ambiguous. Use a.any() or a.all() (mine.py:7 in f)",
+        "RuntimeError: Boolean value of Tensor with more than one value is ambiguous (mine.py:7 in f)",
+        "ValueError: only one element tensors can be converted to Python scalars (mine.py:7 in f)",
+        "TypeError: arange(): argument 'end' (position 1) must be Number, not Tensor (mine.py:7 in f)",
+    ],
+)
+def test_code_that_takes_positions_for_their_number_is_told_how_to_declare_that(message: str) -> None:
+    fault = unanswered([Errored(message), Errored(message)])
+
+    assert fault is not None
+    assert fault.message.endswith("declare positions='from_zero', and call= with tokens, query_tokens or key_tokens")
 
 
 @pytest.mark.parametrize(

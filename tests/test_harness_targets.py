@@ -342,3 +342,16 @@ def test_a_value_by_another_name_is_told_those_of_its_own_parameter_alone(tmp_pa
     message = refusal(offering(tmp_path, "'rope.permute', conversion='neox'"))
 
     assert message.endswith("(interleaved_to_half is NEOX's: `posenc show rope.permute`)")
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("'rope.rotate', direction='clockwise'", "got 'clockwise' (negative is clockwise: `posenc show rope.rotate`)"),
+        ("'partial_rope.rotate', placement='gptneox'", "got 'gptneox' (first is GPT-NeoX's: `posenc show partial_rope.rotate`)"),
+        ("'alibi.bias', form='mpt'", "got 'mpt' (reversed is MPT's: `posenc show alibi.bias`)"),
+        ("'alibi.bias', form='key'", "got 'key': `posenc show alibi.bias` says what they mean"),
+    ],
+)
+def test_a_value_by_a_word_of_its_meaning_is_told_whose_it_is_or_where_meanings_stand(tmp_path: Path, declared: str, told: str) -> None:
+    assert refusal(offering(tmp_path, declared)).endswith(told)

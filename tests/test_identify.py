@@ -340,7 +340,7 @@ def test_what_is_no_known_scheme_is_told_with_the_reason(name: str, reason: str)
         ("tokens_before_heads", "it counts its rows from 0"),
         ("from_an_offset", "only the first position counts"),
         ("alibi_with_mask", "a causal mask is part of it"),
-        ("learned_rows", "the last position that is taken is 511: a table of 512 rows"),
+        ("learned_rows", "the last position that is taken is 511, as where a table has 512 rows from position 0 on"),
     ],
 )
 def test_reach_and_arithmetic_are_seen(name: str, line: str) -> None:

@@ -64,6 +64,13 @@ def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
         (("init", "not-a-name"), "name must be a Python name"),
         (("init", "mine", "--operation", "t5.bukket"), "did you mean t5.bucket?"),
         (("init", "mine", "--framework", "torhc"), "did you mean torch?"),
+        (("init", "mine", "--operation", "t5"), "did you mean t5.bucket, t5.bias, t5.weights or t5.attend?"),
+        (("check", "numpy", "--case", "rope.rotate/hal"), "did you mean rope.rotate/half"),
+        (("check", "numpy", "--levl", "smoke"), "`posenc check --help` names, got '--levl' (did you mean --level?)"),
+        (("check", "numpy", "--dtype", "float32"), "got '--dtype': an adapter declares it, as implements(..., dtypes='bfloat16')"),
+        (("check", "numpy", "--framework", "torch"), "got '--framework': an adapter declares it, as Adapter(..., framework='torch')"),
+        (("check", "numpy", "--layout", "half"), "got '--layout': an adapter declares it, as implements(..., layout=...)"),
+        (("identify", "textwrap:re"), "textwrap:re must be a function, got the module re: name a function of it, as in re:NAME"),
     ],
 )
 def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: tuple[str, ...], words: str) -> None:
@@ -82,6 +89,8 @@ def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: 
         (mine("'rope.rotate', layot='half'"), "did you mean layout?"),
         (mine("'rope.rotate', layout='halves'"), "must be one of interleaved, half"),
         (mine("'rope.rotate', head_dim=7"), "head_dim must be even"),
+        (mine("'rope.apply', call='f(x, freqs_cis)'"), "got 'freqs_cis' for rope.apply (did you mean waves?)"),
+        (mine("'sinusoidal.encode', call='f(length, d_model)'"), "got 'length' for sinusoidal.encode (did you mean tokens?)"),
         (mine("'alibi.slopes', num_heads=0"), "num_heads must be at least 1"),
         (mine("'rope.rotate', base=-1.0"), "base must be greater than 0"),
         (mine("'rope.rotate', base=float('nan')"), "base must be finite"),

@@ -15,7 +15,7 @@ from conformance.spec.vectors import Vector, load
 from refimpl.schemes import SCHEMES
 from tools.mistakes import __main__ as program
 from tools.mistakes.__main__ import DOCS, main, pages, stale
-from tools.mistakes.known import REPORTED, Mistake, mistakes, slug
+from tools.mistakes.known import NAMES, REPORTED, Mistake, mistakes, slug
 from tools.mistakes.topics import matches, sorted_by_topic, symptoms, topics
 
 EVERY = [mistake for scheme in SCHEMES for mistake in mistakes(scheme)]
@@ -51,6 +51,13 @@ def test_every_mistake_has_one_topic_and_one_heading(scheme: str, texts: Mapping
 
     assert sorted(sorted_) == sorted(mistake.title for mistake in known)
     assert len(found) == len(set(found))
+
+
+def test_names_in_headings_are_written_as_their_owners_write_them() -> None:
+    titles = {mistake.title for mistake in EVERY}
+
+    assert titles >= {"NTK-aware", "YaRN factor", "DeBERTa truncated", "ReLU missing", "Shift of Llama 4"}
+    assert not [title for title in titles for name in NAMES.values() if name.lower() in title.lower().split() and name not in title]
 
 
 @pytest.mark.parametrize("pattern", [pattern for seen in symptoms() for pattern in seen.patterns])

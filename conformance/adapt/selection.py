@@ -48,8 +48,18 @@ def verify_names(thing: str, names: Sequence[str], known: Collection[str]) -> No
     """Raise ``SelectionError`` at the first name that isn't known."""
     for name in names:
         if name not in known:
-            message = f"{thing} must be one {_where(thing, name, known)}, got {name!r}{near_miss(DTYPES.get(name, name), known)}"
+            message = f"{thing} must be one {_where(thing, name, known)}, got {name!r}{_close(DTYPES.get(name, name), known)}"
             raise SelectionError(message)
+
+
+def _close(name: str, known: Collection[str]) -> str:
+    """Return what a name may be meant as: what begins with it, or one that is close, first of the same operation."""
+    below = [each for each in known if each.startswith(f"{name}.")]
+    if below:
+        return f" (did you mean {', '.join(below[:-1])}{' or ' if len(below) > 1 else ''}{below[-1]}?)"
+    own = [each for each in known if each.startswith(f"{name.partition('/')[0]}/")]
+    longer = [each for each in own if each.startswith(name)]
+    return near_miss(name, longer or own) or near_miss(name, known)
 
 
 def _where(thing: str, name: str, known: Collection[str]) -> str:

@@ -84,7 +84,7 @@ def untold(operation: Operation, call: str, fixed: Collection[str]) -> list[str]
 
 def _is_another(argument: inspect.Parameter, array: str, others: Collection[str]) -> bool:
     """Whether what stands in an array's place is a number, or by its name a table, or one of the others that a function gets."""
-    from conformance.adapt.words import roles
+    from conformance.spec.words import roles
 
     if isinstance(argument.default, int | float) or argument.annotation in (int, float, "int", "float"):
         return True
@@ -128,7 +128,7 @@ def _written(operation: Operation, arguments: Collection[inspect.Parameter], *, 
 
     The ``whole`` of it has a place for every name that means something, and for no unknown one.
     """
-    from conformance.adapt import words
+    from conformance.spec import words
 
     kinds, said, by_name = inspect.Parameter, list[str](), False
     named = known(operation)
@@ -150,7 +150,7 @@ def _written(operation: Operation, arguments: Collection[inspect.Parameter], *, 
 
 def _role(name: str, operation: Operation) -> str | None:
     """Return what of a call an argument is by its name."""
-    from conformance.adapt.words import alike, roles
+    from conformance.spec.words import alike, roles
 
     named = known(operation)
     array = next((role for role in roles(name) if role in named), None)
@@ -159,7 +159,7 @@ def _role(name: str, operation: Operation) -> str | None:
 
 def meant(name: str, known: Collection[str]) -> str:
     """Return the known name that means the same, else one that is close."""
-    from conformance.adapt.words import alike
+    from conformance.spec.words import alike
 
     same = next((other for other in known if alike(name, other)), None)
     return f" (did you mean {same}?)" if same else near_miss(name, known)

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from conformance.calls.takes import PLACES, Positions, Takes
@@ -117,13 +117,22 @@ def _unknown(call: str, operation: Operation, takes: Takes) -> Iterator[str]:
     names = known(operation)
     for role in roles(call):
         if role not in names:
-            yield f"call must name {', '.join(names)} or values, got {role!r} for {operation.name}"
+            yield f"call must name {', '.join(names)} or values, got {role!r} for {operation.name}{_meant(role, names)}"
         elif role in COUNTS and role not in operation.parameters and takes.positions not in COUNTS[role]:
             yield f"{role} must come with positions={' or '.join(map(repr, COUNTS[role]))}, got positions={takes.positions!r}"
     untold = ", ".join(_untold(call, operation, takes))
     if untold:
         unless = " unless positions='from_zero' is declared" if untold in PLACES.values() else ""
         yield f"call must name {untold}{unless}, got {shown(call)}"
+
+
+def _meant(name: str, names: Collection[str]) -> str:
+    """Return which argument code calls by a name."""
+    from conformance.spec.words import roles as usual
+
+    widths = ("head_dim", "dim")
+    meant = [each for role in usual(name) for each in (widths if role == "width" else (role,)) if each in names]
+    return f" (did you mean {meant[0]}?)" if meant else ""
 
 
 def _untold(call: str, operation: Operation, takes: Takes) -> Iterator[str]:

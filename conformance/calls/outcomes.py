@@ -154,6 +154,11 @@ DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUD
 #: What they say of code that can't run whatever it is given.
 UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
+#: What they say of an array that code takes for a number, and what is declared where that is how many tokens there are.
+COUNTED = re.compile(
+    r"truth value of an array|Boolean value of Tensor|can be converted to (Python scalars|a scalar)|must be Number, not Tensor"
+)
+TOKENS = "; where it takes how many tokens there are, declare positions='from_zero', and call= with tokens, query_tokens or key_tokens"
 #: What they say of arrays that code for another library is given.
 FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' object is not callable|ArrayImpl' object does not")
 
@@ -168,11 +173,12 @@ def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
     if faults:
         return faults[0]
     hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {_for_others(raised[0].message) or KNOBS}"
-    return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{hint}")
+    counted = TOKENS if COUNTED.search(raised[0].message) else ""
+    return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{counted or hint}")
 
 
 def _is_unfit(message: str) -> bool:
-    return bool(UNFIT.search(message) or DEVICE.search(message))
+    return bool(UNFIT.search(message) or DEVICE.search(message) or COUNTED.search(message))
 
 
 def _for_others(message: str) -> str:

@@ -40,6 +40,8 @@ def ways(operation: Operation) -> Iterator[Way]:
         yield TOKENS_FIRST
     if any(_swapped(axes) is not None for axes in operation.results.values()):
         yield RESULTS_SWAPPED
+    if operation.results.keys() == {"query", "key"}:
+        yield KEYS_FIRST
     if any(map(of_places, operation.results.values())):
         yield from (RESULTS_AXIS_FIRST, RESULTS_AXIS_FIRST_EACH)
     if {"cos", "sin"} & {*operation.arrays, *operation.results}:
@@ -164,6 +166,13 @@ RESULTS_SWAPPED = Way(
     "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes='batch token head head_dim'",
     lambda _, arrays: arrays,
     lambda operation, _, results: _with_swapped(operation.results, results),
+)
+KEYS_FIRST = Way(
+    "results-keys-first",
+    "returns the keys before the queries",
+    "return the queries first, then the keys",
+    lambda _, arrays: arrays,
+    lambda _, __, results: {"query": results["key"], "key": results["query"]},
 )
 TILED = Way(
     "tables-tiled",

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.adapt import words
 from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
@@ -23,6 +22,7 @@ from conformance.identify.screen import Told
 from conformance.identify.steady import FROM_CALL_TO_CALL, HISTORY, Unsteady, unsteady
 from conformance.isolate.session import ANY
 from conformance.isolate.targets import TargetError
+from conformance.spec import words
 
 FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
@@ -34,6 +34,8 @@ PLACE = re.compile(r" \([^()]*:\d+ in [^()]*\)")
 NONE = ", got None"
 #: What is said of code that returns nothing.
 IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"
+#: What is said of code whose arguments no name tells.
+HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -148,8 +150,7 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 def _nothing(target: str, found: Found) -> str:
     if not found.tried:
         arguments = ", ".join(argument.name for argument in found.signature.positional)
-        hint = "say how with --call 'f(x, positions)'"
-        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {hint}"
+        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {HOW}"
     tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
     more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
     nothing = all(reason.endswith(NONE) for _, reason in found.tried)
@@ -164,7 +165,7 @@ def _other_arrays(found: Found) -> str:
     own = f"an array of {library} or a number"
     reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
     if not any(words in reason for reason in reasons for words in OTHERS[library == "numpy"]):
-        return ""
+        return f": {HOW}"
     jax = library != "jax" and any("jax" in reason for reason in reasons)
     other = "jax" if jax else "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"

@@ -19,6 +19,7 @@ LONGEST = 4_096
 LAYOUTS = ("interleaved", "halves", "halves_cosine_first", "interleaved_cosine_first")
 FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
 WHOLE = 0.5
+TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -26,7 +27,7 @@ TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2
 class Encoding:
     """A function as ``encode(positions)``, which returns rows of numbers, one array for each result.
 
-    ``batched`` where positions must be those of a batch of one.
+    ``batched`` where positions must be those of a batch of one; ``like`` is how wide the array is of which the values have no meaning.
     """
 
     probe: Probe
@@ -34,6 +35,7 @@ class Encoding:
     rows: Callable[[np.ndarray], list[np.ndarray]] | None = None
     narrower: "Callable[[], Encoding] | None" = None
     batched: bool = False
+    like: int = 64
 
     def __call__(self, positions: np.ndarray) -> list[np.ndarray]:
         """Return the rows of the positions."""
@@ -55,16 +57,24 @@ class Encoding:
         return [_rows(part, position + 1 if self.counted else 1) for part in self.called(positions)]
 
     def called(self, positions: np.ndarray) -> list[np.ndarray]:
-        """Return the results of one call as they come."""
-        return self.probe(**self._given(positions))
+        """Return the results of one call as they come, cosines and sines apart where they are side by side on the last axis."""
+        parts = self.probe(**self._given(positions))
+        tokens = int(positions.max()) + 1 if self.counted else positions.size
+        return [parts[0][..., 0], parts[0][..., 1]] if len(parts) == 1 and _stacked(parts[0], tokens) else parts
 
     @property
     def complex(self) -> bool:
         """Whether cosines and sines come as one complex array."""
         return self.probe.answer(self._given(np.arange(3)))[1]
 
+    @property
+    def stacked(self) -> bool:
+        """Whether cosines and sines come as the last axis of one array."""
+        return _stacked(self.probe(**self._given(np.arange(3)))[0], 3)
+
     def _given(self, positions: np.ndarray) -> dict[str, object]:
-        return {"positions": positions[None] if self.batched else positions, "tokens": int(positions.max()) + 1, "like": np.zeros((1, 1))}
+        places = positions[None] if self.batched else positions
+        return {"positions": places, "tokens": int(positions.max()) + 1, "like": np.zeros((1, self.like))}
 
 
 def opened(probe: Probe) -> Encoding:
@@ -91,6 +101,12 @@ def identify(encoding: Encoding) -> Identity:
     if len(parts) == 2:
         return _tables(encoding, parts)
     return _exact(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding)
+
+
+def _stacked(part: np.ndarray, tokens: int) -> bool:
+    """Whether the last axis of rows holds two numbers, one beside the other."""
+    shape = [length for length in part.shape[:-2] if length != 1]
+    return part.ndim > 2 and part.shape[-1] == 2 and part.shape[-2] > 1 and shape == [tokens]
 
 
 def _rows(part: np.ndarray, tokens: int) -> np.ndarray:
@@ -124,16 +140,26 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     if other is not None:
         return Identity(None, f"tables of cosines and sines, but {other}", {"tables": Seen(repeat)}, unseen=(rotary.CHANGING,))
     sign, pairs = -1.0 if measured.theta[0] < 0 else 1.0, len(columns)
-    ladder, candidates = rotary.ladder(measured, sign), taking("positions", axes=["[batch] token pair"] * 2)
-    found = rotary.named([ladder], candidates, {"head_dim": 2 * pairs}, encoding.probe.settings, float(np.median(size)))
+    moved = sign < 0 or measured.offset
+    found = _laddered(rotary.ladder(measured, sign), encoding.probe, pairs, float(np.median(size)))
     written = {"tables": Seen(repeat), "order": Seen("cosine, sine" if cosine_first else "sine, cosine"), "head_dim": Seen(2 * pairs)}
     return Identity(
-        None if sign < 0 or measured.offset else found.operation,
-        f"tables of cosines and sines: {found.what}",
+        None if moved else found.operation,
+        f"tables of cosines and sines{': ' if found.what else ''}{found.what}",
         {**written, **found.parameters},
         (*_described(encoding, measured, read), *found.seen),
         found.unseen,
+        values_of=None if moved else found.values_of,
     )
+
+
+def _laddered(ladder: Ladder, probe: Probe, pairs: int, growth: float) -> Identity:
+    """Return the operation whose tables have such frequencies, else the one that turns vectors by them."""
+    known = (taking("positions", axes=["[batch] token pair"] * 2), rotary.whole())
+    tables, turning = (rotary.named([ladder], group, {"head_dim": 2 * pairs}, probe.settings, growth) for group in known)
+    if tables.operation is not None or turning.operation is None:
+        return tables
+    return replace(turning, operation=None, values_of=turning.operation, unseen=(*turning.unseen, TURN))
 
 
 def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[str, np.ndarray]:
@@ -141,9 +167,9 @@ def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[s
     both, half = np.concatenate([first, second]), first.shape[1] // 2
     if first.shape[1] % 2 == 0 and half:
         if np.abs(both[:, :half] - both[:, half:]).max() <= tolerance:
-            return "tiled: each half holds every pair", np.arange(half)
+            return "tiled: (c, c)", np.arange(half)
         if np.abs(both[:, 0::2] - both[:, 1::2]).max() <= tolerance:
-            return "repeated: neighbours hold the same pair", np.arange(half) * 2
+            return "repeated: c0 c0 c1 c1", np.arange(half) * 2
     return "one column per pair", np.arange(first.shape[1])
 
 
@@ -282,4 +308,4 @@ def _end(encoding: Encoding) -> str:
     last = reach.last(encoding.reach)
     if last is None:
         return f"no position up to {reach.FARTHEST} is refused"
-    return f"the last position that is taken is {last}: a table of {last + 1} rows"
+    return f"the last position that is taken is {last}, as where a table has {last + 1} rows from position 0 on"

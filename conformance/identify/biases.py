@@ -20,6 +20,7 @@ QUERIES, KEYS = np.array([3, 0, 7, 20, 12]), np.array([0, 1, 2, 3, 5, 9, 14, 20,
 REACHES = (1_000, 600, 256, 64, 32, 16, 8)
 MASKED = -1e4
 MASK = "a causal mask is part of it: later keys are hidden"
+LEVEL = "later keys get 0, at every distance, as torch.tril leaves them: no declaration says that"
 TOLERANCE = 2e-5
 COARSE = {"float32": TOLERANCE, "float64": TOLERANCE, "bfloat16": 2.0**-6, "float16": 2.0**-9}
 APART, TINY = 1024, 1e-30
@@ -159,13 +160,22 @@ def identify(bias: Bias) -> Identity:
         return Identity(None, "it hides keys, and not those that come later than the query")
     if hidden.any() and not np.any(values[~hidden]):
         return Identity(None, "a causal mask, and nothing else: later keys are hidden")
-    function = _function(bias, values, hidden, COARSE[bias.probe.dtype])
-    found = function or _rounded(bias, values, hidden) or _of_offset(bias, values, hidden)
+    found = _shown(bias, values, hidden)
+    if (found.operation or found.values_of) is None and not hidden.any() and not np.any(values[np.broadcast_to(ahead, values.shape)]):
+        past = _shown(bias, values, np.broadcast_to(ahead, values.shape))
+        if past.operation or past.values_of:
+            return replace(past, seen=(*past.seen, LEVEL), operation=None, values_of=past.operation or past.values_of)
     mask = MASK if hidden.any() else "no mask: later keys get finite numbers"
     if not np.all(np.isneginf(values[hidden])):
         finite = f"{mask}, by {values[hidden].max():g} and not -inf: no declaration says that"
         return replace(found, seen=(*found.seen, finite), operation=None, values_of=found.operation or found.values_of)
     return replace(found, seen=(*found.seen, mask), masked=bool(hidden.any()))
+
+
+def _shown(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
+    """Return what the numbers that aren't hidden are."""
+    function = _function(bias, values, hidden, COARSE[bias.probe.dtype])
+    return function or _rounded(bias, values, hidden) or _of_offset(bias, values, hidden)
 
 
 def table_of(heads: int, rows: int) -> np.ndarray:
@@ -279,6 +289,10 @@ def _bucketed(offsets: np.ndarray, line: np.ndarray) -> Identity | None:
     count = int(past[-1]) + 1
     if count == past.size or count < 2:
         return None
+    middle = int(past[-1])
+    clipped = buckets.plain(offsets, np.concatenate([middle - past[:0:-1], middle + future]), 2 * middle + 1)
+    if clipped is not None:
+        return clipped
     both = bool(future[-1] > 1)
     rows = np.concatenate([past[:0:-1], [0], future[1:] + count if both else 0 * future[1:]])
     return buckets.identify(offsets, rows, 2 * count if both else count)

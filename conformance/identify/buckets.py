@@ -23,7 +23,7 @@ SIGNED = "an adapter: no operation has buckets with a sign; give the part that a
 def identify(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity | None:
     """Return the rule by which offsets (key minus query) read rows, of which there are ``count`` where that is known."""
     borders = _borders(offsets, rows)
-    for rule in (_plain, _clamped, _t5, _deberta):
+    for rule in (plain, _clamped, _t5, _deberta):
         found = rule(offsets[borders], rows[borders], count)
         if found is not None:
             return found
@@ -41,7 +41,7 @@ def _row(offsets: np.ndarray, rows: np.ndarray, offset: int) -> int | None:
     return int(rows[at[0]]) if at.size else None
 
 
-def _plain(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity | None:
+def plain(offsets: np.ndarray, rows: np.ndarray, count: int | None) -> Identity | None:
     """Return the table with one row per offset, clipped."""
     middle, later = _row(offsets, rows, 0), _row(offsets, rows, 1)
     if middle is None or later is None or middle < 1 or abs(later - middle) != 1:

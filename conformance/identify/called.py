@@ -10,7 +10,7 @@ from conformance.calls.takes import Takes
 from conformance.identify.additive import Encoding
 from conformance.identify.asking import Signature
 from conformance.identify.biases import Bias
-from conformance.identify.findings import LISTED, Identity
+from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import role
 from conformance.identify.grids import Grid
 from conformance.identify.plans import Plan
@@ -73,7 +73,7 @@ def _usual(operation: Operation, signature: Signature, plan: Plan, passed: Colle
 def _laid(identity: Identity, operation: Operation) -> Words | None:
     """Return how arrays come and go, or ``None`` where something must be done to them that no declaration says."""
     view = identity.view
-    if view == LISTED or ("offset" in identity.parameters and "offset" not in operation.parameters):
+    if view in (LISTED, WITH_NUMBER) or ("offset" in identity.parameters and "offset" not in operation.parameters):
         return None
     if isinstance(view, Turns):
         return _turning(view, identity, operation)
@@ -102,10 +102,11 @@ def with_heads(operation: Operation) -> bool:
 
 
 def _encoding(view: Encoding, identity: Identity) -> Words | None:
-    """Return how tables are laid out, or ``None`` for rows in more axes than theirs, and sines before cosines."""
+    """Return how tables are laid out, or ``None`` for other axes, sines before cosines, and the width of a given array."""
     shown = {name: str(identity.parameters[name].value) for name in ("tables", "order") if name in identity.parameters}
     axes = view.called(np.arange(3))[0].ndim - view.batched
-    if shown.get("order", "").startswith("sine") or axes != 2 or (view.batched and "tables" not in shown):
+    apart = shown.get("order", "").startswith("sine") or view.stacked or "head_dim" in identity.follows
+    if apart or axes != 2 or (view.batched and "tables" not in shown):
         return None
     tables = shown.get("tables", "").partition(":")[0]
     return _words(tables=tables if tables in ("tiled", "repeated") else "", rows="each" if view.batched else "")

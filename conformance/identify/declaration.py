@@ -9,7 +9,7 @@ from conformance.identify import called
 from conformance.identify.additive import Encoding
 from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
-from conformance.identify.findings import LISTED, Identity
+from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import Setting, restrictions, role
 from conformance.identify.grids import Grid
 from conformance.identify.probe import Probe
@@ -37,6 +37,8 @@ CLOSED = (
     "x = xp.concatenate([x, xp.zeros_like(x[..., :1, :])], -2)",
     "positions = xp.concatenate([positions, xp.full_like(positions[..., :1], length - 1)], -1)",
 )
+#: The array of what comes back in another form.
+RESULTS = {LISTED: "xp.asarray({})", WITH_NUMBER: "{}[0]"}
 TABLES = {"pair": "{}", "tiled": "xp.concatenate([{0}, {0}], -1)", "repeated": "xp.stack([{0}, {0}], -1).reshape(*{0}.shape[:-1], -1)"}
 
 
@@ -132,8 +134,10 @@ class Declaration:
         return ", ".join([*contract.arrays, *(["*", *used] if used else []), "**_"] if contract.parameters else contract.arrays)
 
     def _added(self, parameter: str) -> bool:
-        """Whether a width is needed for the zeros to which an encoding is added, or the length for the last token of a sequence."""
+        """Whether a width is needed for zeros that are given, or the length for the last token of a sequence."""
         contract, view = operations()[str(self.identity.operation)], self.identity.view
+        if isinstance(view, Encoding):
+            return parameter in self.identity.follows
         if not isinstance(view, Turns):
             return False
         return parameter == "length" if view.length is not None else parameter == "dim" and "x" not in contract.arrays
@@ -155,8 +159,8 @@ class Declaration:
             return [f"return {AFTER.get(view.order, '{}').format(self.call(given), x='x')}"]
         if isinstance(view, Scale):
             return [f"return {self.call({})}.reshape(positions.shape)"]
-        if view == LISTED:
-            return [f"return xp.asarray({self.call({})})"]
+        if isinstance(view, str):
+            return [f"return {RESULTS[view].format(self.call({}))}"]
         return self._bias(view) if isinstance(view, Bias) else [f"return {self.call({})}"]
 
     def call(self, given: Mapping[str, str]) -> str:
@@ -180,7 +184,8 @@ class Declaration:
         own = "offset" in operations()[str(self.identity.operation)].parameters
         places = "positions" if moved is None or own else f"positions - {moved.value:g}"
         places = f"{'(' + places + ')' if ' ' in places else places}[None]" if view.batched else places
-        value = self.call({"positions": places, "tokens": "len(positions)", "like": "xp.zeros((1, 1))"})
+        width = "head_dim" if "head_dim" in self.identity.follows else 1
+        value = self.call({"positions": places, "tokens": "len(positions)", "like": f"xp.zeros((1, {width}))"})
         if "tables" not in self.identity.parameters:
             return [f"return {value}.reshape(len(positions), -1)"]
         swapped = str(self.identity.parameters["order"].value).startswith("sine")
@@ -189,6 +194,8 @@ class Declaration:
         lines = [f"{'sin, cos' if swapped else 'cos, sin'} = {value}"]
         if view.complex:
             lines = [f"waves = {value}", "cos, sin = waves.real, waves.imag"]
+        elif view.stacked:
+            lines = [f"both = {value}", f"{lines[0].partition(' = ')[0]} = both[..., 0], both[..., 1]"]
         return [*lines, f"return tuple(table.reshape(len(positions), -1){part} for table in (cos, sin))"]
 
     def _bias(self, view: Bias) -> list[str]:

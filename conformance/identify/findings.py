@@ -9,6 +9,8 @@ from conformance.diagnosis.search import shortest
 
 #: The view of a function that returns numbers where an array is asked for.
 LISTED = "a list of numbers"
+#: The view of a function that returns a number beside the array that is asked for.
+WITH_NUMBER = "an array and a number"
 #: What isn't seen of code whose answers change with more than the call.
 UNSTEADY = "what other calls give, how far it is right, and an adapter: the answers change with more than the call"
 

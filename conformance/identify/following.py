@@ -69,7 +69,7 @@ class _Asking:
         """Return what a parameter does."""
         seen = self.identity.parameters.get(name)
         if role(name) not in {*self.probe.plan.needs, *self.probe.plan.optional.values()}:
-            return Setting(name, seen, None if seen is None else (seen.value,))
+            return Setting(name, seen, None if seen is None or name in self.identity.follows else (seen.value,))
         if role(name) == "width":
             return Setting(name, seen, (seen.value,) if seen is not None and seen.why else None, seen.why if seen is not None else "")
         answers = {value: self._asked(self.probe, name, value) for value in self._others(name)}

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -145,6 +145,8 @@ def _stranger(target: str, value: object, name: str, framework: str) -> Stranger
 def _kind(value: object) -> str:
     if inspect.isclass(value):
         return f"the class {value.__name__} (wrap it: def f(x): return {value.__name__}(...)(x))"
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}: name a function of it, as in {value.__name__}:NAME"
     return f"{type(value).__name__} {value!r}"[:60]
 
 

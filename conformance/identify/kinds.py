@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.adapt.words import roles
 from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, scales, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.probe import FAR, FIRST, Probe
 from conformance.identify.rules import sibling
 from conformance.spec.declarations import operations
+from conformance.spec.words import roles
 
 #: A number of heads that is no power of two.
 UNEVEN_HEADS = 12
@@ -259,10 +259,12 @@ def _apply(probe: Probe) -> Identity:
     """Return how cosines and sines that are given are applied."""
     found = turns.opened(probe)
     identity = rotary.identify(found)
-    if identity.operation is None and found.tables == "tiled":
-        repeated = replace(found, tables="repeated")
-        again = rotary.identify(repeated)
-        found, identity = (repeated, again) if again.operation is not None else (found, identity)
+    for tables in turns.TABLES if identity.operation is None and probe.takes("cos") else ():
+        with contextlib.suppress(Refused):
+            again = rotary.identify(replace(found, tables=tables))
+            if again.operation is not None:
+                found, identity = replace(found, tables=tables), again
+                break
     identity = _alike(identity, found)
     operation = sibling(str(identity.operation), "x", "cos", "sin")
     if operation is None:
@@ -291,10 +293,22 @@ def _encode(probe: Probe) -> Identity:
     if probe.takes("like") and "tables" not in identity.parameters:
         message = "it gives no cosines and sines"
         raise Refused(message)
+    identity = replace(identity, follows=_as_wide(identity, encoding))
     width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width)))) if sized else {}
     if not probe.takes("width") and _has(identity, "dim"):
         width["dim"] = Seen(int(encoding(np.arange(2))[0].shape[1]))
     return replace(identity, view=encoding, parameters={**identity.parameters, **width}, unseen=(*identity.unseen, *_untold(width)))
+
+
+def _as_wide(identity: Identity, encoding: additive.Encoding) -> tuple[str, ...]:
+    """Return the width of tables where it is that of the vectors that are given besides, whose numbers don't count."""
+    if not encoding.probe.takes("like") or identity.operation is None:
+        return ()
+    try:
+        other = additive.identify(replace(encoding, like=encoding.like // 2))
+    except Refused:
+        return ()
+    return ("head_dim",) if other.parameters["head_dim"].value == encoding.like // 2 and other.operation == identity.operation else ()
 
 
 def _bias(probe: Probe) -> Identity:

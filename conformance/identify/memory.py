@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt.words import SETTINGS
 from conformance.golden.neighbours import AXES, ELIDED, KEPT, ROWS, Row, changes_of_numbers, changes_of_positions, nearly
 from conformance.golden.places import Room
 from conformance.identify.plans import SPELLED
 from conformance.identify.probe import Exchange, others
 from conformance.spec.arguments import is_position
 from conformance.spec.declarations import operations
+from conformance.spec.words import SETTINGS
 
 #: How many tokens calls have, one less for each kind of neighbours, down to the fewest; and so many that words leave out most of them.
 TOKENS, FEWEST, MANY = 32, 8, ELIDED + 200

@@ -8,7 +8,7 @@ import numpy as np
 
 from conformance.identify import rotary
 from conformance.identify.asking import Refused
-from conformance.identify.findings import LISTED, Identity, Seen
+from conformance.identify.findings import LISTED, WITH_NUMBER, Identity, Seen
 from conformance.identify.ladders import Ladder, followed, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -36,7 +36,7 @@ def one(probe: Probe) -> np.ndarray:
     """Return the only result, without axes of one."""
     values = probe(**_factors(probe))
     value = np.stack(values) if _listed(values, probe) else values[0]
-    if len(values) != 1 and not _listed(values, probe):
+    if len(values) != 1 and not _listed(values, probe) and not _with_number(values):
         message = f"it gave {len(values)} results"
         raise Refused(message)
     if not np.all(np.isfinite(value)):
@@ -54,6 +54,11 @@ def _listed(values: Sequence[np.ndarray], probe: Probe) -> bool:
     return len(values) > 1 and len(values) in asked and not any(value.ndim for value in values)
 
 
+def _with_number(values: Sequence[np.ndarray]) -> bool:
+    """Whether an array comes with one number, as frequencies do with an attention factor."""
+    return len(values) == 2 and values[0].ndim == 1 and values[1].size == 1
+
+
 def _factors(probe: Probe) -> dict[str, np.ndarray]:
     ones = np.ones(int(probe.settings.get("width", 64)) // 2)
     return {name: probe.settings.get(name, ones) for name in probe.plan.probed}
@@ -62,6 +67,9 @@ def _factors(probe: Probe) -> dict[str, np.ndarray]:
 def told(identity: Identity, probe: Probe) -> Identity:
     """Return what a function is with what it returns, where that is a list of numbers."""
     values = probe(**_factors(probe))
+    if _with_number(values):
+        number = f"it returns {values[1].item():.6g} besides, which may be an attention factor: the adapter leaves it out"
+        return replace(identity, view=WITH_NUMBER, seen=(*identity.seen, number))
     if not _listed(values, probe):
         return identity
     return replace(identity, view=LISTED, seen=(f"it returns a list of {len(values)} numbers", *identity.seen))

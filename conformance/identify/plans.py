@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.adapt.selection import SelectionError
-from conformance.adapt.words import PROBED, SETTINGS, roles
 from conformance.calls.form import MADE, parsed
 from conformance.identify.asking import Argument, Signature
 from conformance.spec.declarations import operations
+from conformance.spec.words import PROBED, SETTINGS, roles
 from refimpl.spec import Operation
 
 #: What a function that takes these arrays can be.

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt.words import SETTINGS
 from conformance.identify.asking import Refused, Signature, Strangers
 from conformance.identify.plans import SPELLED, Plan
 from conformance.isolate import traces
 from conformance.spec.choices import TYPICAL, candidates
 from conformance.spec.declarations import operations
+from conformance.spec.words import SETTINGS
 
 #: What settings are first, where a call needs them and the declared default, or the first value that is usual, wouldn't show much.
 FIRST: Mapping[str, object] = {

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from conformance.adapt import words
 from conformance.identify import plans
 from conformance.identify.asking import OutOfTimeError, Refused, Signature, Strangers
 from conformance.identify.findings import Identity
 from conformance.identify.kinds import look
 from conformance.identify.plans import Plan
 from conformance.identify.probe import Exchange, Probe, first, others
+from conformance.spec import words
 from conformance.spec.declarations import operations
 
 #: The factor and the base with which a rule with a factor is looked for, where the function has no usual ones.

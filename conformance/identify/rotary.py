@@ -149,23 +149,32 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
     ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
-    taken = [known for known in taking("x", "positions", *turns.factors()) if acts(known) and not fades(known)]
-    candidates = [known for known in taken if {*known.arrays.values()} >= {"[batch] token", HEADS}]
-    parts = [known for known in candidates if PART in known.parameters]
-    whole = [known for known in candidates if PART not in known.parameters]
+    parts, every = _turning(*turns.factors())
     told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}
     placed = told.get("placement") in ("first", "last")
     readings = [(ladders, parts, told, parameters)] if placed else []
     if told.get("placement") == "first" and found.pairing.layout == "interleaved":  # the last pairs of a wider head may rest
         resting = {name: one for name, one in parameters.items() if name not in (PART, "placement")}
-        readings.append(([one.padded(turns.width // 2) for one in ladders], whole, {"head_dim": turns.width}, resting))
-    readings.append((ladders, whole, told, parameters))
-    every = [(named(seen, group, known, turns.probe.settings, found.growth), shape) for seen, group, known, shape in readings]
-    fitting = [each for each in every if each[0].operation is not None]
-    identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=every[-1])
+        readings.append(([one.padded(turns.width // 2) for one in ladders], every, {"head_dim": turns.width}, resting))
+    readings.append((ladders, every, told, parameters))
+    read_as = [(named(seen, group, known, turns.probe.settings, found.growth), shape) for seen, group, known, shape in readings]
+    fitting = [each for each in read_as if each[0].operation is not None]
+    identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
     shown = {**shape, **identity.parameters, **_start(turns, found, identity, sign)}
     return replace(identity, parameters=shown, seen=(*seen, *identity.seen))
+
+
+def _turning(*factors: str) -> tuple[list[Operation], list[Operation]]:
+    """Return the operations that turn vectors at positions: those on a part of the channels, and those on all of them."""
+    taken = [known for known in taking("x", "positions", *factors) if acts(known) and not fades(known)]
+    candidates = [known for known in taken if {*known.arrays.values()} >= {"[batch] token", HEADS}]
+    return [known for known in candidates if PART in known.parameters], [known for known in candidates if PART not in known.parameters]
+
+
+def whole() -> list[Operation]:
+    """Return the operations that turn all channels of vectors at positions."""
+    return _turning()[1]
 
 
 def _against(asked: Mapping[str, Any], parameters: Mapping[str, Seen]) -> int:

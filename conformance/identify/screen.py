@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from conformance.identify.additive import Encoding
 from conformance.identify.declaration import Declaration, Place
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.following import Setting, restrictions
@@ -172,15 +173,16 @@ def _axes(identity: Identity) -> str:
 def _parameters(identity: Identity, settings: Sequence[Setting]) -> Iterator[str]:
     fates = {setting.name: setting for setting in settings}
     for name, seen in identity.parameters.items():
-        yield f"{INDENT}{name:<16} {_value(seen):<22} {seen.confidence.value}{_fate(fates.get(name))}"
+        yield f"{INDENT}{name:<16} {_value(seen):<22} {seen.confidence.value}{_fate(fates.get(name), _source(name, identity))}"
     for name in (name for name in identity.follows if name not in identity.parameters):
         yield f"{INDENT}{name:<16} {'any':<22} {Confidence.CERTAIN.value}; follows {_source(name, identity)}"
 
 
 def _source(name: str, identity: Identity) -> str:
     """Say where a function takes a parameter from that calls were set to."""
-    own = isinstance(identity.view, Turns) and identity.view.length is not None and name == "length"
-    return "the largest position plus 1" if own else "its argument"
+    if isinstance(identity.view, Turns) and identity.view.length is not None and name == "length":
+        return "the largest position plus 1"
+    return "the width of x" if isinstance(identity.view, Encoding) and name in identity.follows else "its argument"
 
 
 def _value(seen: Seen) -> str:
@@ -190,14 +192,14 @@ def _value(seen: Seen) -> str:
     return f"{value} ({seen.low:.6g}-{seen.high:.6g})"
 
 
-def _fate(setting: Setting | None) -> str:
+def _fate(setting: Setting | None, source: str) -> str:
     if setting is None:
         return ""
     if setting.note:
         return f"; {setting.note}"
     if setting.allowed is None:
-        return "; follows its argument"
-    return "" if len(setting.allowed) == 1 else f"; follows its argument among {', '.join(map(str, setting.allowed))}"
+        return f"; follows {source}"
+    return "" if len(setting.allowed) == 1 else f"; follows {source} among {', '.join(map(str, setting.allowed))}"
 
 
 def _unseen(identity: Identity, settings: Sequence[Setting]) -> list[str]:

@@ -195,13 +195,20 @@ def _ways(probe: Probe) -> Iterator[Turns]:
 
 
 def _counted(turns: Turns) -> Positions | None:
-    """Return which positions the function takes, if one vector everywhere comes back different at different tokens only."""
-    x = np.broadcast_to(1 + np.arange(turns.width) % 7 / 4, (2, 3, 5, turns.width)).copy()
-    y = turns.called(x, np.arange(5))
-    rows = y.reshape(-1, 5, turns.width)
-    if not np.allclose(rows, rows[0], atol=SAME * np.abs(rows).max()):
-        return None
-    return _kept(turns, x, rows[0])
+    """Return which positions the function takes, if one vector everywhere comes back different at different tokens only.
+
+    Sizes grow from the batch to the tokens, then the other way: an axis that is taken for another may be long enough in one of them.
+    """
+    x, rows = _everywhere(turns, (2, 3, 5))
+    counted = None if rows is None else _kept(turns, x, rows)
+    return counted if counted is None or _everywhere(turns, (5, 4, 3))[1] is not None else None
+
+
+def _everywhere(turns: Turns, sizes: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return one vector at every token of so many sequences and heads, and what comes back of each token, if that is the same for all."""
+    x = np.broadcast_to(1 + np.arange(turns.width) % 7 / 4, (*sizes, turns.width)).copy()
+    rows = turns.called(x, np.arange(sizes[2])).reshape(-1, sizes[2], turns.width)
+    return x, rows[0] if np.allclose(rows, rows[0], atol=SAME * np.abs(rows).max()) else None
 
 
 def _kept(turns: Turns, x: np.ndarray, counted: np.ndarray) -> Positions | None:

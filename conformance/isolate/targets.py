@@ -332,19 +332,30 @@ def _check_values(operation: Operation, parameter: Parameter, allowed: object) -
             parameter.check(value)
         except ValueError as error:
             word = value if isinstance(value, str) and parameter.choices else ""
-            hint = _convention(operation, parameter.name, word) or near_miss(word, parameter.choices)
+            hint = _convention(operation, parameter.name, word) or near_miss(word, parameter.choices) or _meanings(operation, parameter)
             message = f"{operation.name}: {error}{hint}"
             raise TargetError(message) from error
 
 
 def _convention(operation: Operation, parameter: str, word: str) -> str:
-    """Return which values of a parameter have a name in the words of the scheme, as half is GPT-NeoX's."""
+    """Return which values of a parameter have a name in the words of the scheme, as half is GPT-NeoX's and negative is clockwise."""
     plain = _letters(word)
     every = schemes()[operation.name.partition(".")[0]].conventions if len(plain) > 2 else {}
     told = {name.partition("=")[2]: meaning for name, meaning in every.items() if name.startswith(f"{parameter}=")}
-    words = {value: [each for each in meaning.split() if plain in _letters(each)] for value, meaning in told.items()}
-    found = [f"{value} is {named[0].strip('.,;:()`')}'s" for value, named in words.items() if named]
+    found = [f"{value} is {meant}" for value, meaning in told.items() if (meant := _meant(plain, meaning))]
     return f" ({', '.join(found)}: `posenc show {operation.name}`)" if found else ""
+
+
+def _meant(word: str, meaning: str) -> str:
+    """Return whose a meaning is by a word, where it names code that has the word in its name, or the word itself that it begins with."""
+    words = [each.strip(".,;:()`") for each in meaning.split()]
+    names = (each for i, each in enumerate(words) if word in _letters(each) and each[i == 0 :].lower() != each[i == 0 :])
+    return next((f"{name}'s" for name in names), word if word == _letters(words[0]) else "")
+
+
+def _meanings(operation: Operation, parameter: Parameter) -> str:
+    """Return where it is said what the values of a parameter mean, of which there are several."""
+    return f": `posenc show {operation.name}` says what they mean" if parameter.choices else ""
 
 
 def _letters(text: str) -> str:

@@ -45,6 +45,6 @@ def _given(section: Section, rope: Section | None, layer: Layer, family: Family,
 def _assumed(layer: Layer, family: Family, notes: Notes) -> float:
     plain = family.plain_base if layer.kind in family.plain else None
     value = plain or family.base
-    says = "as this model type" if value else "which most code takes; models differ"
+    says = "as in this model type" if value else "which most code takes; models differ"
     notes.assume("rope_theta", value or USUAL, f"the base is {value or USUAL:,.10g}, {says}")
     return value or USUAL

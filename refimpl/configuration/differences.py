@@ -35,6 +35,7 @@ def is_dynamic(value: object) -> bool:
 
 
 STATIC = "vLLM computed once, for the longest sequence, so that short ones are slowed too", "https://github.com/vllm-project/vllm/issues/5093"
+DIVIDED = "transformers divided hidden_size among the heads all the same", "https://github.com/huggingface/transformers/pull/32495"
 DIFFERENCES = (
     Difference("type", *STATIC, is_dynamic),
     Difference("rope_type", *STATIC, is_dynamic),
@@ -47,7 +48,7 @@ DIFFERENCES = (
     Difference("rotary_pct", "code took the whole head in the exponent", "https://github.com/pie-project/pie/pull/603", is_part),
     Difference("rotary_dim", "transformers before 5.23 turned the whole head", "https://github.com/huggingface/transformers/pull/48486"),
     Difference("qk_rope_head_dim", "vLLM cut it by partial_rotary_factor besides", "https://github.com/vllm-project/vllm/pull/41185"),
-    Difference("head_dim", "transformers divided all the same", "https://github.com/huggingface/transformers/pull/32495", told=UNREAD),
+    Difference("head_dim", *DIVIDED, told=UNREAD),
     Difference("no_rope_layers", "rknn-llm turned every layer", "https://github.com/airockchip/rknn-llm/issues/501"),
     Difference("rope_local_base_freq", "mlxcel scaled local layers too, or no layer", "https://github.com/lablup/mlxcel/issues/1340"),
     Difference("compress_ratios", "SGLang scaled layers of ratio 0 too", "https://github.com/sgl-project/sglang/pull/34788"),

@@ -71,7 +71,18 @@ PLAIN = frozenset(
     }
 )
 
+#: Model types in which no layer turns: their positions are learned, added as sinusoids, or a bias on the logits.
+UNTURNED = frozenset(
+    {
+        *("albert", "bart", "bert", "big_bird", "biogpt", "blenderbot", "bloom", "camembert", "ctrl", "deberta", "deberta-v2"),
+        *("distilbert", "electra", "fsmt", "gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "led", "longformer", "longt5", "m2m_100"),
+        *("marian", "mbart", "mpnet", "mpt", "mt5", "nllb-moe", "openai-gpt", "opt", "pegasus", "prophetnet", "roberta"),
+        *("switch_transformers", "t5", "trocr", "umt5", "whisper", "xglm", "xlm", "xlm-roberta", "xlm-roberta-xl", "xlnet"),
+    }
+)
+
 FAMILIES = {
+    **dict.fromkeys(UNTURNED, WITHOUT),
     "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
     "apertus": Family(base=12e6),
     "bamba": Family(fraction=0.5),

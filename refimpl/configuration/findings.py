@@ -50,6 +50,13 @@ class Finding:
         return f"{self.key} must {self.rule}, got {self.got}"
 
 
+class Amount(str):
+    """How many there are of something, in words of our own and not of the configuration."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def shown(value: object) -> str:
     """Return a value as it is written, cut where it is long."""
     text = repr(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
-from refimpl.configuration.findings import Notes
+from refimpl.configuration.findings import Amount, Notes
 from refimpl.configuration.sections import Section, agreed
 
 FULL, SLIDING = "full_attention", "sliding_attention"
@@ -45,7 +45,7 @@ def each(section: Section, key: str, layers: int | None, notes: Notes) -> Sequen
         return None
     if layers is not None and len(value) != layers:
         rule = f"have an entry for each of the {layers} layers"
-        notes.find("error", "wrong-length", section.name(key), f"{len(value)} entries", rule)
+        notes.find("error", "wrong-length", section.name(key), Amount(f"{len(value)} entries"), rule)
         return None
     return value
 
@@ -65,7 +65,8 @@ def by_pattern(section: Section, layers: int, family: Family, notes: Notes) -> l
         if pattern is not None and pattern is not False:
             notes.find("error", "bad-pattern", name, pattern, "be a number of layers, or a word of the letters L and G")
     if family.pattern is not None and (family.unturned == () or section.get("sliding_window") is not None):
-        notes.assume("sliding_window_pattern", family.pattern, f"every {family.pattern} layers one has full attention, as this model type")
+        says = f"every {family.pattern} layers one has full attention, as in this model type"
+        notes.assume("sliding_window_pattern", family.pattern, says)
         return _every(family.pattern, layers, family, SLIDING)
     return None
 
@@ -121,7 +122,7 @@ def turning(section: Section, layers: int, family: Family, notes: Notes) -> Sequ
         return None
     elif family.without_every is not None:
         interval = family.without_every
-        notes.assume("no_rope_layer_interval", interval, f"the last of every {interval} layers doesn't turn, as this model type")
+        notes.assume("no_rope_layer_interval", interval, f"the last of every {interval} layers doesn't turn, as in this model type")
     else:
         return None
     return [(index + 1) % interval != 0 for index in range(layers)]

@@ -45,6 +45,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
         verify_nested(section, rope, found, notes)
     kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
     longest = longest_of(section, notes)
+    if wrong := tuple(each for each in notes.findings if each.level == "error"):  # of the whole, so of every layer that turns
+        kinds = tuple(replace(each, rotation=None, findings=(*wrong, *each.findings)) if each.rotation else each for each in kinds)
     return Reading(model_type, kinds, tuple(notes.findings), longest)
 
 
@@ -61,7 +63,7 @@ def other_positions(section: Section, model_type: str, notes: Notes) -> tuple[st
         return section.name("alibi"), True
     if not isinstance(word, str) or word not in spellings.OTHER_POSITIONS:
         return None
-    if is_known(model_type):
+    if is_known(model_type) and family(model_type).turns:
         notes.decide(key, word, f"{word} is left over: this model type turns")
     elif section.given(ROTARY):
         notes.find("error", "two-positions", key, word, f"be rotary beside {section.given(ROTARY)[0][0]}")
@@ -106,7 +108,7 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
         notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
     else:
-        rule = "be a known model type where no key concerns rotation: read as rope"
+        rule = "be one that posenc knows, since no key concerns rotation: it is read as rope"
         notes.find("warning", "no-rotary-key", section.name("model_type"), model_type or None, rule)
 
 
@@ -138,7 +140,7 @@ def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object]
     bases = [value.get("rope_theta") for value in entries(rope.values).values()]
     for key, value in rope.values.items():
         if isinstance(value, Mapping) and key not in names:
-            close = near_miss(key, names)
+            close = next((name for name in sorted(names) if name.startswith(key)), "") or near_miss(key, names)
             hint = f" (did you mean {close}?)" if close else ""
             notes.find("warning", "unused-kind", rope.name(key), value, f"be one of the kinds of layers ({', '.join(sorted(names))}){hint}")
         elif not isinstance(value, Mapping) and value is not None:
@@ -170,7 +172,7 @@ def kind(
     if not attending:
         notes.assume(layer.kind, None, "these layers have no attention")
     elif not own.turns or layer.kind in own.unturned:
-        notes.assume("model_type", None, "these layers don't turn, as this model type")
+        notes.assume("model_type", None, "these layers don't turn in this model type")
     if not attending:
         return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
     own_width, temperature = heads(section, layer, own, Notes()), temperatures.of_layer(section, rope, own, notes, rests=True)
@@ -190,7 +192,8 @@ def of_kind(layer: Layer, rope: Section | None, notes: Notes) -> tuple[Section |
         return rope, False
     if inside := rope.below(layer.kind):
         return inside, True
-    close = near_miss(layer.kind, entries(rope.values))
+    others = [name for name in entries(rope.values) if name not in spellings.WITH_ATTENTION]
+    close = next((name for name in others if layer.kind.startswith(name)), "") or near_miss(layer.kind, others)
     hint = f" (did you mean it by {close}?)" if close else ""
     notes.find("error", "missing-kind", rope.name(layer.kind), None, f"be given for these layers{hint}")
     return None, True

@@ -6,12 +6,14 @@ from typing import Any
 
 from refimpl.configuration import spellings
 from refimpl.configuration.families import Family
-from refimpl.configuration.findings import SOFTMAX, AttentionFactor, Notes
+from refimpl.configuration.findings import SOFTMAX, Amount, AttentionFactor, Notes
 from refimpl.configuration.sections import Section, agreed, is_number, near_miss
 from refimpl.errors import SpecificationError
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Operation, Parameter, describe
 
+#: Kinds of values in the words of JSON.
+JSON = {"be a float": "be a number", "be an int": "be a whole number", "be a bool": "be true or false"}
 ORIGINAL, LONGEST, TRAINED = spellings.ORIGINAL_LENGTH, spellings.MAX_LENGTH[0], spellings.TRAINED_LENGTH[0]
 #: Keys of the longest length, which stand beside the mapping, in the order in which they are looked up.
 LENGTHS = {LONGEST: spellings.MAX_LENGTH, TRAINED: spellings.TRAINED_LENGTH}
@@ -127,7 +129,7 @@ def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
         notes.find("error", "no-type", rope.name("rope_type"), rope.get(close) if close else None, rule)
         return None
     if family.axial:
-        notes.assume("rope_type", "axial", "the rope type is axial, as this model type")
+        notes.assume("rope_type", "axial", "the rope type is axial, as in this model type")
         return "axial"
     notes.assume("rope_type", "default", "the rope type is default: frequencies aren't scaled")
     return "default"
@@ -155,6 +157,9 @@ def verify_keys(name: str, rope: Section, notes: Notes) -> None:
     every = {key for each in RULES.values() for key in each.reads()} | spellings.COMMON | spellings.POSITION_AXES
     for key, value in rope.values.items():
         if key in known or value is None or key == "llama_4_scaling_beta":
+            continue
+        if key in spellings.OF_VLLM:
+            notes.find("warning", "ignored-key", rope.name(key), value, "be left out: vLLM reads it for yarn, transformers doesn't")
             continue
         close = "" if key in every else near_miss(key, every, cutoff=0.75)
         if close:
@@ -213,7 +218,8 @@ def checked(found: tuple[str, Any], parameter: Parameter, notes: Notes) -> Any:
     try:
         replace(parameter, name=key).check(value)
     except SpecificationError as error:
-        notes.find("error", "bad-value", key, value, str(error).removeprefix(f"{key} must ").rsplit(", got ", 1)[0])
+        rule = str(error).removeprefix(f"{key} must ").rsplit(", got ", 1)[0]
+        notes.find("error", "bad-value", key, value, JSON.get(rule, rule))
         return None
     notes.decide(key, value, f"{parameter.name} is {value}")
     return value
@@ -262,7 +268,8 @@ def factors(rope: Section, pairs: int, notes: Notes) -> tuple[tuple[float, ...],
         if not isinstance(value, list) or not all(is_number(each) and each > 0 for each in value):
             notes.find("error", "bad-list", rope.name(key), value, "be a list of positive numbers")
         elif len(value) != pairs:
-            notes.find("error", "wrong-length", rope.name(key), f"{len(value)} numbers", f"have a number for each of the {pairs} pairs")
+            rule = f"have a number for each of the {pairs} pairs"
+            notes.find("error", "wrong-length", rope.name(key), Amount(f"{len(value)} numbers"), rule)
         else:
             notes.decide(rope.name(key), value, f"{key} has a number for each of the {pairs} pairs")
             lists.append(tuple(map(float, value)))
@@ -286,7 +293,7 @@ def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | N
             rule = "be left out, as attention_factor counts" if "attention_factor" in values else "stand beside mscale_all_dim to be read"
             notes.find("warning", "unread-mscale", key, value, rule)
     if family.attention_factor is not None and "attention_factor" not in values:
-        notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as this model type")
+        notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as in this model type")
         values["attention_factor"] = family.attention_factor
     return AttentionFactor("yarn.attention_factor", values)
 

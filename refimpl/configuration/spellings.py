@@ -41,6 +41,8 @@ ALIASES = {"su": "longrope", "none": "default", "vanilla": "default", "original"
 #: Within the mapping of the rope type: read whatever the type is.
 COMMON = frozenset({"type", "rope_type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "yarn_only_types"})
 SECTION_KEYS = ("mrope_section", "xdrope_section")
+#: Within it, what vLLM alone reads.
+OF_VLLM = frozenset({"attn_factor", "extrapolation_factor"})
 POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
 
 #: Keys of a configuration that this reader reads, or that change nothing that it says.

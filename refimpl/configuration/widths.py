@@ -54,7 +54,7 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
         notes.decide(*found, f"a head has {found[1]} channels{_undivided(section, found[1])}")
         return whole(found, notes)
     if family.head_dim is not None:
-        notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as this model type")
+        notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
     hidden, number = section.given(spellings.HIDDEN)[:1], section.given(spellings.HEADS)[:1]
     if not hidden or not number:
@@ -95,7 +95,7 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
         return whole((fraction[0], by_fraction), notes, even=True)
     assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else None)
     if assumed is not None:
-        notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as this model type")
+        notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as in this model type")
         return assumed
     notes.assume("partial_rotary_factor", 1.0, f"all {head_dim} channels of a head turn")
     return whole(("head_dim", head_dim), notes, even=True)

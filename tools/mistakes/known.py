@@ -13,6 +13,12 @@ from tools.convictions import laws, lock
 HALF = re.compile(r"^b?float16-")
 SUFFIX = re.compile(r" in b?float16$")
 FORMAT = re.compile(r"\bb?float16\b")
+#: Names in slugs that are written otherwise.
+NAMES: Mapping[str, str] = {
+    **{name.lower(): name for name in ("DeBERTa", "Gray", "Kexue", "Llama", "NTK", "Qwen", "ReLU", "YaRN")},
+    "ntk aware": "NTK-aware",
+}
+PROPER = re.compile(rf"\b({'|'.join(sorted(NAMES, key=len, reverse=True))})\b")
 EITHER = "bfloat16 or float16"
 REPORTED = re.compile(r"reported for [\w ]+")
 
@@ -45,7 +51,7 @@ class Mistake:
         """The heading: a convention as it is declared, anything else in words."""
         if "=" in self.slug:
             return f"`{self.slug}`"
-        words = self.slug.replace("-", " ")
+        words = PROPER.sub(lambda found: NAMES[found[0]], self.slug.replace("-", " "))
         return words[:1].upper() + (SUFFIX.sub("", words[1:]) + self._format if self._format else words[1:])
 
     @property

@@ -10,6 +10,8 @@ from refimpl.spec import Operation, axis_names
 
 #: Up to so many values of a parameter are listed, more are said by their ends.
 LISTED = 4
+#: The axes of an array that may have any.
+ANY = "..."
 
 
 def covered(operation: Operation, vectors: Sequence[Vector]) -> dict[str, str]:
@@ -28,10 +30,13 @@ def covered(operation: Operation, vectors: Sequence[Vector]) -> dict[str, str]:
 
 
 def _sizes(operation: Operation, vector: Vector) -> dict[str, int]:
-    """Return the size of every axis of a call."""
+    """Return the size of every axis of a call, and how many numbers there are where axes have no names."""
     found: dict[str, int] = {}
     for name, axes in operation.arrays.items():
         shape = vector.inputs[name].shape
+        if axes == ANY:
+            found["count"] = vector.inputs[name].size
+            continue
         found |= dict(zip(axis_names(axes, len(shape)) or (), shape, strict=False))
     return found
 

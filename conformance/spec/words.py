@@ -11,7 +11,7 @@ ARRAYS: Mapping[str, str] = {
     "k": "k key keys xk key_states key_layer",
     "v": "v value values xv value_states value_layer",
     "positions": "positions position_ids pos position input_pos cache_position p t pid idx indices timesteps seq times",
-    "offset": "offset start_pos start past_length past_key_values_length input_offset start_index",
+    "offset": "offset start_pos start past_length past_key_values_length input_offset start_index seqlen_offset seqlen_offsets",
     "query_positions": "query_positions q_positions q_pos query_position positions_q context_position qpos query_pos",
     "key_positions": "key_positions k_positions k_pos key_position positions_k memory_position kpos key_pos",
     "relative_positions": "relative_positions relative_position relative_pos rel rel_pos relative distances distance",
@@ -29,9 +29,9 @@ ARRAYS: Mapping[str, str] = {
     "first": "first r1",
     "second": "second r2",
     "tokens": "length seq_len seqlen sequence_length num_positions max_len n n_pos end num_tokens "
-    "max_seq_len seq_length max_position tokens size",
-    "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m seq_q",
-    "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n seq_k kv_len",
+    "max_seq_len seq_length max_position tokens size tgt_len maxpos",
+    "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m i seq_q",
+    "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n j seq_k kv_len",
 }
 
 #: Settings to which code gives other names, with all of them.
@@ -44,10 +44,10 @@ NUMBERS: Mapping[str, str] = {
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",
     "attention_factor": "attention_factor attn_factor",
     "length": "length seq_len current_length",
-    "num_heads": "num_heads n_heads heads nheads h n_head head_count num_attention_heads n H",
+    "num_heads": "num_heads n_heads heads nheads nhead h n_head head_count num_attention_heads attn_heads n H",
     "max_bias": "max_bias alibi_bias_max",
     "num_buckets": "num_buckets n_buckets buckets",
-    "max_distance": "max_distance max_dist",
+    "max_distance": "max_distance max_dist max_relative_position max_relative_positions",
     "bits": "bits num_bits n_bits",
     "sections": "sections mrope_section mrope_sections",
     "shift": "offset",

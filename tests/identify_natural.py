@@ -1,0 +1,91 @@
+"""Functions as libraries have them, each of which was once told something false, or nothing."""
+
+# ruff: noqa: ANN001, ANN201, FBT002  code as people write it has no annotations
+
+import numpy as np
+
+
+def half(x):
+    first, second = np.split(x, 2, axis=-1)
+    return np.concatenate([-second, first], axis=-1)
+
+
+def angles(positions, width, base=10_000.0):
+    return np.asarray(positions)[..., None] * base ** (-np.arange(0, width, 2) / width)
+
+
+def fused(x, cos, sin, interleaved=False, seqlen_offsets=0):
+    """Turn (batch, token, head, head_dim), by as many rows as it has tokens."""
+    assert not interleaved
+    cos, sin = (np.concatenate([t[seqlen_offsets : seqlen_offsets + x.shape[1]]] * 2, axis=-1)[:, None] for t in (cos, sin))
+    return x * cos + half(x) * sin
+
+
+def as_wide_as_tables(q, k, cos, sin):
+    """Turn as many channels as tables have columns; they hold every pair twice, in a row for each sequence."""
+    width = cos.shape[-1]
+    cos, sin = cos[:, None], sin[:, None]
+    return tuple(np.concatenate([x[..., :width] * cos + half(x[..., :width]) * sin, x[..., width:]], axis=-1) for x in (q, k))
+
+
+def as_wide_as_x(x, seq_dim=1, seq_len=None):
+    """Return sines and cosines for vectors of such a width."""
+    turned = angles(np.arange(x.shape[seq_dim] if seq_len is None else seq_len), x.shape[-1])
+    return np.sin(turned), np.cos(turned)
+
+
+def side_by_side(max_seq_len, dim, base=10_000):
+    turned = angles(np.arange(max_seq_len), dim, base)
+    return np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+
+
+def slowed(dim, base, factor, original, fast=32, slow=1):
+    plain = base ** (-np.arange(0, dim, 2) / dim)
+    ends = [dim * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(base)) for turns in (fast, slow)]
+    low, high = np.floor(ends[0]), np.ceil(ends[1])
+    ramp = np.clip((np.arange(dim // 2) - low) / (high - low), 0, 1)
+    return plain * (1 - ramp) + plain / factor * ramp
+
+
+def scaled_tables(seq_len, dim=64, base=10_000.0, factor=40.0):
+    """Return YaRN's tables with the quotient of two factors."""
+    turned = np.arange(seq_len)[:, None] * slowed(dim, base, factor, 4096)
+    grown = (0.1 * np.log(factor) + 1) / (0.0707 * np.log(factor) + 1)
+    return np.cos(turned) * grown, np.sin(turned) * grown
+
+
+def with_a_number(dim, base=10_000.0, factor=4.0, original_max_position_embeddings=4096):
+    """Return frequencies and an attention factor."""
+    return slowed(dim, base, factor, original_max_position_embeddings), 0.1 * np.log(factor) + 1
+
+
+def last_of_keys(i, j, heads):
+    away = np.abs(np.arange(j)[None] - np.arange(j - i, j)[:, None])
+    return -away * (2.0 ** (-8 * np.arange(1, heads + 1) / heads))[:, None, None]
+
+
+def over_a_mask(tgt_len, heads):
+    slopes = (2.0 ** (-8 * np.arange(1, heads + 1) / heads))[:, None, None]
+    return np.where(np.tri(tgt_len, dtype=bool), slopes * np.arange(tgt_len), -np.inf)
+
+
+def below_the_diagonal(seq_len_q, seq_len_k):
+    """Return a logarithm of distances that torch.tril cut."""
+    away = np.tril(np.arange(seq_len_k)[:, None] - np.arange(seq_len_k)[None])
+    return (-np.array([0.5, 1.25])[:, None, None] * np.log1p(np.array([0.25, 0.75])[:, None, None] * away))[:, seq_len_k - seq_len_q :]
+
+
+def row_of_each_offset(length_q, length_k, max_relative_position=16):
+    return np.clip(np.arange(length_k)[None] - np.arange(length_q)[:, None], -16, 16) + 16
+
+
+def from_an_offset(q, k, seqlen_offset=0):
+    """Turn (batch, token, head, head_dim)."""
+    turned = angles(seqlen_offset + np.arange(q.shape[1]), q.shape[-1])
+    cos, sin = (np.concatenate([each(turned)] * 2, axis=-1)[:, None] for each in (np.cos, np.sin))
+    return q * cos + half(q) * sin, k * cos + half(k) * sin
+
+
+def numbers_of_heads(query_positions, key_positions, bias_p, bias_a):
+    away = np.abs(query_positions[:, None] - key_positions[None])
+    return -bias_p[:, None, None] * np.log1p(bias_a[:, None, None] * away)

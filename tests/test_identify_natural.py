@@ -1,0 +1,97 @@
+"""What ``posenc identify`` says of functions as libraries have them, of which it once said something false, or nothing."""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import identify_natural
+import pytest
+from test_identify import Here, pasted, verify
+
+from conformance.identify import identify
+from conformance.identify.declaration import Place
+from conformance.identify.following import settings
+from conformance.identify.recognise import Found, recognise
+from conformance.identify.screen import Told, lines
+from conformance.isolate.targets import TargetError
+
+
+@functools.cache
+def found(name: str) -> Found:
+    here = Here(getattr(identify_natural, name))
+    return recognise(here, here.functions[0], None, {})
+
+
+def told(name: str) -> Told:
+    result = found(name)
+    assert result.identity is not None
+    fates = settings(result.identity, result.probe) if result.identity.operation and result.probe else ()
+    return Told(name, result, fates, Place("identify_natural", name))
+
+
+def screen(name: str) -> str:
+    return "\n".join(line for _, line in lines(told(name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fused", {"operation": "rope.apply", "layout": "half"}),
+        ("as_wide_as_tables", {"operation": "rope.apply", "layout": "half"}),
+        ("as_wide_as_x", {"operation": "rope.tables", "base": 1e4, "order": "sine, cosine"}),
+        ("side_by_side", {"operation": "rope.tables", "base": 1e4}),
+        ("with_a_number", {"operation": "yarn.frequencies", "base": 1e4, "factor": 4.0}),
+        ("last_of_keys", {"operation": "alibi.bias", "form": "symmetric"}),
+        ("over_a_mask", {"operation": "alibi.bias", "form": "column"}),
+        ("from_an_offset", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+    ],
+)
+def test_a_function_as_libraries_have_it_is_recognised_and_its_pasted_adapter_conforms(name: str, expected: dict[str, Any]) -> None:
+    known = told(name)
+    assert known.identity is not None
+    shown = {"operation": known.identity.operation, **{key: value.value for key, value in known.identity.parameters.items()}}
+
+    assert {key: shown.get(key) for key in expected} == expected
+    verify(pasted(str(known.declaration())))
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "words"),
+    [
+        ("scaled_tables", "yarn.rotate", "factor 40, original_length 4096"),
+        ("below_the_diagonal", "kerple.bias", "form log"),
+        ("row_of_each_offset", "relative_bias.bias", "a number for every offset up to 16, clipped"),
+    ],
+)
+def test_values_of_an_operation_that_cant_be_declared_are_named(name: str, operation: str, words: str) -> None:
+    identity = told(name).identity
+
+    assert identity is not None
+    assert (identity.operation, identity.values_of) == (None, operation)
+    assert words in identity.what
+    assert told(name).declaration() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("fused", "called as f(x, cos, sin) in float32, x (batch, token, head, dim)"),
+        ("as_wide_as_tables", "x (batch, head, token, dim), tables tiled"),
+        ("as_wide_as_x", "head_dim         64                     certain; follows the width of x"),
+        ("scaled_tables", "attention_factor 1.0857264"),
+        ("scaled_tables", "not seen: an adapter: no operation has such tables"),
+        ("with_a_number", "it returns 1.13863 besides, which may be an attention factor: the adapter leaves it out"),
+        ("below_the_diagonal", "later keys get 0, at every distance, as torch.tril leaves them: no declaration says that"),
+        ("from_an_offset", "called as f(q, k, offset)"),
+    ],
+)
+def test_what_a_function_as_libraries_have_it_does_besides_is_told(name: str, line: str) -> None:
+    assert line in screen(name)
+
+
+def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_path: Path) -> None:
+    path = tmp_path / "natural.py"
+    path.write_bytes(Path(identify_natural.__file__).read_bytes())
+
+    with pytest.raises(TargetError, match=r"say how it is called with --call, as in --call 'f\(x, positions\)'"):
+        list(identify(f"{path}:numbers_of_heads"))
