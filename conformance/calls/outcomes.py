@@ -47,6 +47,8 @@ class Errored:
     message: str
 
 
+#: What is told of a failure whose call, asked again where nothing was called before, is answered rightly.
+ALONE = "the same call passes in a fresh worker"
 #: How it is told that a worker could be started once, and no more.
 UNSTARTED = "its worker can't be started"
 

@@ -74,14 +74,14 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> bo
         worker.call_within(library)
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
-        _send(channel, _clipped({"status": kind, "message": str(error)}))
+        _send(channel, _clipped({"status": kind, "message": str(error)}), [])
         return False
     except KeyboardInterrupt as error:
-        _send(channel, _clipped({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"}))
+        _send(channel, _clipped({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"}), [])
         return False
     if os.getpid() != ours:
         return False
-    _send(channel, {**described, "reaches_parent": reaches, "reached": audit.news()})
+    _send(channel, {**described, "reaches_parent": reaches, "reached": audit.news()}, [])
     with suppress(ChannelClosedError):
         try:
             while True:
@@ -115,7 +115,7 @@ def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arr
     return {**_clipped(header), "left": left, "reached": audit.news()}, values
 
 
-def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarray] = ()) -> None:
+def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarray]) -> None:
     try:
         channel.send(header, values)
     except ChannelClosedError as error:

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from conformance.calls.outcomes import (
+    ALONE,
     FATAL,
     Crashed,
     Exhausted,
@@ -42,7 +43,6 @@ ASKED_AGAIN = 6
 SUSPECTS = 10
 OWN_WORKERS, FRESH_WORKERS = 10, 30
 ULPS = 16.0
-ALONE = "the same call passes in a fresh worker"
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
 ALIKE = NotJudged(f"fails after other calls, and wasn't repeated, since all that were passed in a fresh worker: see {HISTORY}")
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance import laws
-from conformance.calls.outcomes import FATAL, Diagnosis, Evidence, Failed, NotJudged, Outcome, Passed, Reason, Result, is_fault
+from conformance.calls.outcomes import ALONE, FATAL, Diagnosis, Evidence, Failed, NotJudged, Outcome, Passed, Reason, Result, is_fault
 from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
@@ -230,7 +230,7 @@ class Judge:
             return found.result(self.session.opened, case.overruled(found))
         self.diagnoses.setdefault(_named(found.task), None)  # values that depend on history show no mistake of values
         cause = self._cause(case)
-        alone = history.ALONE if self.session.isolated else "the same call passes when it is repeated"
+        alone = ALONE if self.session.isolated else "the same call passes when it is repeated"
         first = history.at_first(case) if cause.message == causes.told(None) else ""
         told = f"{alone}: {cause.message}{first}" if case.affected else cause.message
         return replace(found.result(self.session.opened), outcome=replace(cause, message=told))

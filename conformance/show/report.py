@@ -9,6 +9,7 @@ from itertools import groupby
 
 from conformance.adapt.wording import MANY, times
 from conformance.calls.outcomes import (
+    ALONE,
     Crashed,
     Errored,
     Exhausted,
@@ -25,7 +26,6 @@ from conformance.calls.outcomes import (
 )
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
-from conformance.run.history import ALONE
 from conformance.show.precision import WORDS
 from conformance.show.summary import (
     CLEAR,
