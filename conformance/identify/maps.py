@@ -145,7 +145,8 @@ def stretch(positions: np.ndarray, maps: np.ndarray, pairing: Pairing, tolerance
         each = np.exp(powers[0])
         return (
             f"pairs turn, and with every position each becomes longer or shorter by a factor of its own ({each[0]:.6g} to {each[-1]:.6g} "
-            "from the first pair to the last): a decay or growth beside the rotation, as in xPos, but with no parameters that an operation here has"
+            "from the first pair to the last): a decay or growth beside the rotation, as in xPos, but with no parameters that an operation "
+            "here has"
         )
     return f"pairs turn, and become longer or shorter by numbers of the pair and the position ({ends}): no rotation"
 
