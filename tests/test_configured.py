@@ -159,6 +159,7 @@ def test_code_that_reads_a_configuration_rightly_conforms(
         (ROTATE.replace("frequencies(configuration,", "frequencies({**configuration, 'partial_rotary_factor': 1},"), LINEAR, None),
         (BY_LAYER.replace("else (local, 10000.0)", "else (local, 1000000.0)"), GEMMA, "rope.rotate"),
         (BY_LAYER.replace("else (local, 10000.0)", "else (configuration, 10000.0)"), GEMMA, "rope.rotate"),
+        (BY_LAYER.replace('configuration["layer_types"][layer] == "full_attention"', "layer > 2"), GEMMA, "rope.rotate"),
         (BY_LENGTH.replace("if long else", "if False else"), PHI, "longrope.frequencies"),
         (BY_STRETCH.replace("max(length, trained)", "trained"), DYNAMIC, "dynamic_ntk.rotate"),
         (BY_STRETCH.replace("max(length, trained)", "factor * trained"), DYNAMIC, "dynamic_ntk.rotate"),

@@ -288,3 +288,10 @@ def test_the_mean_of_drawn_numbers_of_float64_that_weigh_the_same_is_never_a_tie
     for several in (2, 4, 32):
         exact = [sum(map(Fraction, row[:several].tolist())) / several for row in numbers]
         assert all(Fraction(float(mean)) == mean for mean in exact)
+
+
+def test_lengths_are_drawn_whose_stretch_is_no_whole_number() -> None:
+    restrictions = {"original_length": [2_048, 4_096, 8_192]}
+    calls = drawn(operations()["longrope.attention_factor"], restrictions=restrictions, takes=Takes(), dtype="float32", seed=1)
+    lengths = [(call.parameters["max_length"], call.parameters["original_length"]) for call in calls]
+    assert {own for most, own in lengths if most > own and most % own} == {2_048, 4_096, 8_192}

@@ -1,7 +1,7 @@
 """Calls at real sizes convict kernels that go wrong from somewhere on, and acquit the right ones."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from conformance.judge.judge import compare, holds
 from conformance.spec.arguments import Arguments, is_position, result_shape
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
+from refimpl.schemes import t5
 
 Kernel = Callable[[Arguments], np.ndarray]
 HALF = {"layout": "half", "direction": "positive"}
@@ -172,6 +173,16 @@ def test_code_that_is_wrong_from_somewhere_on_is_convicted(operation: str, where
     assert any(isinstance(outcome, Failed) for outcome in judged(operation, kernel))
 
 
+@pytest.mark.parametrize("tile", [16, 32, 64, 128])
+def test_a_rotation_that_forgets_the_last_rows_of_many_is_convicted(tile: int) -> None:
+    def kernel(call: Arguments) -> np.ndarray:
+        rows = call.arrays["x"].shape[0] * call.arrays["x"].shape[1]
+        whole = np.arange(rows) < rows - (rows % tile if rows > 1_024 else 0)
+        return np.where(whole.reshape(*call.arrays["x"].shape[:2], 1, 1), rotate(call), call.arrays["x"])
+
+    assert any(isinstance(outcome, Failed) for outcome in judged("rope.rotate", kernel))
+
+
 @pytest.mark.parametrize("room", [1, 3])
 def test_where_a_rotation_goes_wrong_is_told(room: int) -> None:
     def kernel(call: Arguments) -> np.ndarray:
@@ -231,6 +242,30 @@ def test_every_head_and_every_batch_row_is_judged() -> None:
     calls = list(large(operations()["rope.rotate"], restrictions={}, takes=Takes(), dtype="float32", seed=2, level="core"))
 
     assert all(in_every(call, axis) for call in calls for axis in (0, 1))
+
+
+@pytest.mark.parametrize("operation", ["rope.rotate_query_key", "alibi.bias", "rope.attend"])
+def test_as_many_queries_as_keys_stand_in_another_order_between_the_same_ends(operation: str) -> None:
+    calls = large(operations()[operation], restrictions={}, takes=Takes(), dtype="float32", seed=1, level="core")
+    both = [(call.arguments.arrays["query_positions"], call.arguments.arrays["key_positions"]) for call in calls]
+
+    alike = [(q, k) for q, k in both if q.shape == k.shape and np.array_equal(q[..., [0, -1]], k[..., [0, -1]])]
+    assert any((q != k).any() for q, k in alike)
+
+
+def in_other_buckets(call: Arguments, window: int) -> bool:
+    """Whether few keys, which weigh much each, lie in other buckets than those at the end of a window."""
+    relative = call.arrays["key_positions"] - call.arrays["query_positions"][:, None]
+    read = partial(t5.bucket, **{name: call.parameters[name] for name in ("bidirectional", "num_buckets", "max_distance", "convention")})
+    return relative.shape[-1] < 10 and bool((read(relative) != read(np.clip(relative, -window, window))).any())
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("operation", ["t5.bias", "t5.attend"])
+def test_distances_beyond_any_window_are_asked_for_that_have_buckets_of_their_own(operation: str, seed: int) -> None:
+    narrow = {"convention": "t5", "num_buckets": (16, 32, 64)}
+    calls = large(operations()[operation], restrictions=narrow, takes=Takes(rows="shared"), dtype="float32", seed=seed, level="core")
+    assert any(in_other_buckets(call.arguments, 8_191) for call in calls)
 
 
 def test_edges_are_the_ends_and_both_sides_of_tiles() -> None:

@@ -178,6 +178,16 @@ def test_parameters_that_are_declared_stay_and_others_are_changed_alone() -> Non
     assert others["head_dim"].arrays["x"].shape[-1] == others["head_dim"].parameters["head_dim"] != 8
 
 
+@pytest.mark.parametrize(("length", "beyond"), [(4_097, True), (512, False)])
+def test_a_length_is_changed_to_one_on_the_same_side_of_the_original_length_too(length: int, *, beyond: bool) -> None:
+    call = rotation([3, 1, 4, 1]).with_parameters(factor=4.0, original_length=512, length=length, growth="tokens")
+    others = named("dynamic_ntk.rotate", call, original_length=512)
+
+    assert (others["length"].parameters["length"] > 512) is not beyond
+    assert "length between the same lengths" in others or not beyond
+    assert all((other.parameters["length"] > 512) is beyond for name, other in others.items() if name.endswith("between the same lengths"))
+
+
 def test_keys_before_the_queries_are_reordered_alone_where_queries_come_last() -> None:
     call = bias([6, 2], [4, 9, 7, 8, 6, 2])
     other = named("alibi.bias", call, Takes(queries="at_end"))["key_positions reordered before the queries"]

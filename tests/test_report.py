@@ -99,6 +99,14 @@ def test_what_has_no_size_is_told_as_what_it_is(outcome: Failed) -> None:
     assert f"how bad {report.message(outcome)}, in shape" in shown
 
 
+def test_precision_tells_the_cases_whose_error_has_no_size() -> None:
+    told = "not finite, or of another shape, in 1 of its cases"
+
+    assert f"mine: float32 meets no profile, worst 0.50; to 9; {told}" in screen(right(ratio=0.5), result(NAN))
+    assert f"200 times the allowed; wrong from position 3; {told}" in screen(wrong(errors_by_position=((3, 200.0),)), result(SHAPE))
+    assert told not in screen(wrong(), right(ratio=0.5))
+
+
 def test_an_endless_multiple_of_nothing_is_not_told() -> None:
     exact = result(Failed(Reason.LAW, "0.5 on one side"), "identity at origin", kind="law", ratio=float("inf"))
 

@@ -80,6 +80,8 @@ process is left.
 - If a worker can't be started again, that is the outcome of the call that needed it. Earlier results stay.
 - The environment of a worker lacks variables whose names look like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
   in `POSENC_PASS=HF_TOKEN`. No core files are written.
+- A worker that isn't needed any more ends by itself: exit handlers run, and a program reads the end of its input. If one takes more than
+  1 s for that, it is ended, and no other of the target is waited for.
 - If a worker ends after an answer, the operation that answered last fails, and the call is named.
 - On Linux the kernel refuses a worker access to the memory of the process that judges (`/proc/PID/mem`, `process_vm_readv`, `ptrace`) and
   to its open files. That process isn't *dumpable* while it has workers, so no debugger of the same user gets in either, and a worker
@@ -99,6 +101,8 @@ process is left.
 - The harness doesn't look at threads that the interpreter doesn't know, at what the garbage collector calls, at audit hooks, at text and
   tables of the standard library (`os.sep`, `encodings.aliases`), or at state inside of modules other than NumPy, torch and JAX (such as
   context variables and the event loops of asyncio). Files that a call leaves open are noticed in steps of 64.
+- A worker that is ended for a time-out, a limit or a crash runs no exit handlers. What only these remove (a lock file) stays, and may keep
+  other workers from starting.
 - On systems other than Linux nothing keeps code of the same user out of the memory of the harness. On Linux root stays root: it has other
   capabilities (`CAP_SYS_ADMIN`, kernel modules, raw devices), and so has a user who becomes root by `sudo`. Recent kernels show root the
   environment. Processes above the harness (a shell, the runner of a CI) are as open as they always are.

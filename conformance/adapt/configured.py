@@ -37,7 +37,7 @@ CONFIG = "config."
 #: What each may take by keyword.
 KEYWORDS = {
     "configuration": "the whole mapping",
-    "layer": "the first layer of the kind that is judged, counted from 0",
+    "layer": "a layer of the kind that is judged, counted from 0",
     "length": "how long the sequence is, where the frequencies depend on it; else null",
 }
 #: Which parameters it may declare: no key says them.
@@ -241,9 +241,14 @@ class _Configured:
             configuration = deepcopy(configuration)
             _fill(configuration, {f"{name}_factor": list(map(float, values)) for name, values in zip(FACTORS, arrays[-2:], strict=True)})
             arrays = arrays[:-2]
-        layer = self.kind.layers[0] if self.kind.layers else 0
-        known = {"configuration": configuration, "layer": layer, "length": given.get("length")}
+        known = {"configuration": configuration, "layer": self._layer(*arrays), "length": given.get("length")}
         return self.function(*arrays, **{name: value for name, value in known.items() if self._takes(name)})
+
+    def _layer(self, *arrays: Any) -> int:
+        """Return the first layer of the kind for every second size of a call, else one of the others, by the size alone."""
+        first, *others = self.kind.layers or (0,)
+        turn, odd = divmod(sum(arrays[0].shape), 2) if arrays else (0, 0)
+        return others[turn % len(others)] if odd and others else first
 
     @property
     def _unjudged(self) -> str:

@@ -52,11 +52,11 @@ ORDERS = {
 #: Orders in which distances are more than the positions' own integers hold.
 APART = {each.__name__: each for each in places.SIDES}
 #: Vectors that are worked out token by token. Those that are compared with their parts come second and third: more rows of tokens, and
-#: more batches times heads, than 16 bits count.
+#: more batches times heads, than 16 bits count; these leave 13 rows over of tiles of 16, 32 and 64, and 77 of tiles of 128.
 TOKENS = (
     Extent(2, 2, 129, 129, 32, runs="disordered"),
     Extent(1, 65, 1_025, 1_025, 16, group=65),
-    Extent(513, 128, 1, 1, 8, runs="rows"),
+    Extent(513, 205, 1, 1, 8, runs="rows"),
     Extent(2, 1, 65_539, 65_539, 16, runs="rows"),
     Extent(5, 9, 257, 65, 128, group=3, runs="rows"),
     Extent(3, 257, 9, 10, 256, runs="late"),
@@ -91,6 +91,7 @@ BIASES = (
     Extent(1, 160, 5, 33, 64, runs="shuffled"),
     *(Extent(1, 2, 3, 9, 64, runs=order) for order in APART),
     Extent(1, 2, 205, 333, 64),
+    Extent(1, 2, 9, 9, 64, runs="disordered"),
 )
 BIASES_AT_FULL = (Extent(1, 2, 2_049, 2_049, 64), Extent(1, 71, 129, 257, 64, runs="shuffled"), Extent(1, 32, 5, 8_195, 64, runs="late"))
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache

@@ -29,6 +29,8 @@ PROJECTED = 16
 ANGLES = 1 << 16
 #: Real inputs repeat after so many numbers: a prime, so that no two rows are alike.
 POOL = 65_521
+#: The largest distance that buckets tell apart where positions lie farther from each other than any window.
+BUCKETED = 1_000_000
 GROWING = frozenset({"token", "query", "key", "offset", "distance", "projection", "..."})
 
 
@@ -78,6 +80,7 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
         "num_heads": extent.heads,
         "memory": max(extent.keys - extent.tokens, 0),
         "causal": extent.causal,
+        **({"max_distance": BUCKETED} if "num_buckets" in operation.parameters and extent.runs == places.shorts_apart.__name__ else {}),
     }
     wished = {
         name: wishes[name]
@@ -200,6 +203,8 @@ def _positions(
         keys, count = found["key_positions"], shape[-1]
         ragged = runs == "ragged" and keys.ndim > 1 and not takes.counted and takes.queries == "any"
         queries = _ragged(keys, count, rng) if ragged else _queries(keys, count, takes, masked=masked)
+        if runs == "disordered" and queries.shape[-1:] == keys.shape[-1:] and not takes.counted and takes.queries == "any":
+            queries = places.between_ends(rng, queries)  # of keys that are as many and have the same ends
         found["query_positions"] = queries if queries.ndim == len(shape) else _turned(queries, shape[0])
     return found
 
@@ -207,7 +212,7 @@ def _positions(
 def _ordered(counted: np.ndarray, runs: str, bounds: places.Room, takes: Takes, rng: Generator) -> np.ndarray:
     """Return positions in the order of an extent: counted, in any, in any between the ends of each row, or as small calls have them."""
     if counted.ndim > 1 and counted.shape[-1] > 1 and runs == "disordered":
-        return np.concatenate([counted[..., :1], rng.permuted(counted[..., 1:-1], axis=-1), counted[..., -1:]], axis=-1)
+        return places.between_ends(rng, counted)
     order = {**ORDERS, **APART}.get(runs)
     if order is not None and order in places.patterns(bounds, takes, alone=True):
         drawn = order(rng, counted.size, bounds)

@@ -31,6 +31,10 @@ REORDERED = "in another order"
 AT_END = "at its end"
 #: How many other values of a parameter are tried.
 TRIED = 3
+#: Parameters that are lengths of a sequence, and what is said of another value that lies between the same others of these: what was kept
+#: of the longer sequence isn't let go of where a shorter one has outgrown the original length too.
+LENGTHS = ("original_length", "length", "max_length")
+BETWEEN = "between the same lengths"
 #: How many orders of a list of integers are looked at.
 ORDERS = 24
 #: The largest number of float16, and what positions are moved by that are kept in 8 or 16 bits.
@@ -338,14 +342,21 @@ def _of_parameters(
     """Yield the call with every parameter that isn't declared in turn changed, and nearly the same where it is any number."""
     admits = restrictions.get(WHEN)
     for name, parameter in operation.parameters.items():
-        left = {f"{name} {words}": 1 for words in (*KEPT, REORDERED, AT_END)} | {name: TRIED}
-        for told, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
+        left = {f"{name} {words}": 1 for words in (*KEPT, REORDERED, AT_END)} | {name: TRIED, f"{name} {BETWEEN}": TRIED}
+        for words, value in _others(parameter, call.parameters[name], restrictions.get(name, ...)):
             changed = {**call.parameters, name: value}
+            told = f"{name} {BETWEEN}" if words == name and _ordered_alike(changed, call.parameters) else words
             if left[told] and not settled(told) and agree(changed) and (not callable(admits) or admits(changed)):
                 resized = _resized(operation, call, changed)
                 if resized is not None and _bound(operation, resized) and _roomy(operation, resized, takes):
                     left[told] -= 1
                     yield told, resized
+
+
+def _ordered_alike(one: Parameters, other: Parameters) -> bool:
+    """Whether the same lengths are beyond the same others, where there are several."""
+    pairs = list(permutations([name for name in LENGTHS if name in one], 2))
+    return bool(pairs) and all((one[a] > one[b]) == (other[a] > other[b]) for a, b in pairs)
 
 
 def _others(parameter: Parameter, value: object, restriction: object) -> Iterator[tuple[str, object]]:

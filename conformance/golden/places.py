@@ -99,8 +99,12 @@ def anywhere(rng: Generator, count: int, room: Room) -> np.ndarray:
 
 def disordered(rng: Generator, count: int, room: Room) -> np.ndarray:
     """Count up across an edge, and disorder what lies between the first and the last: these alone tell of no gap."""
-    ordered = run(rng, count, room)
-    return np.concatenate([ordered[:1], rng.permutation(ordered[1:-1]), ordered[-1:]]) if count > 1 else ordered
+    return between_ends(rng, run(rng, count, room))
+
+
+def between_ends(rng: Generator, rows: np.ndarray) -> np.ndarray:
+    """Return rows in another order between their first and their last number."""
+    return np.concatenate([rows[..., :1], rng.permuted(rows[..., 1:-1], axis=-1), rows[..., -1:]], axis=-1) if rows.shape[-1] > 1 else rows
 
 
 def repeated(rng: Generator, count: int, room: Room) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Choose the elements of a large result that are judged: beside the edges of tiles, in every head and batch row, and at random."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ TILES = (32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384)
 SURE = 3
 #: Axes of which every index is sampled.
 EVERY = ("batch", "head", "query_head", "key_head")
+#: How many of the last rows of all batches and heads are sampled, which kernels take together in tiles.
+LAST = 16
 
 Generator = np.random.Generator
 
@@ -22,13 +25,21 @@ def edges(size: int) -> list[int]:
 
 
 def elements(axes: Sequence[str], shape: tuple[int, ...], count: int, rng: Generator) -> np.ndarray:
-    """Return flat indices, about so many: every edge of every axis beside others' edges and random indices, then random ones."""
+    """Return flat indices, about so many: every edge of every axis beside others' edges and random indices, last rows, then random ones."""
     if not shape:
         return np.zeros(1, dtype=np.int64)
     wanted = [np.arange(size) if axis in EVERY else np.array(edges(size)) for axis, size in zip(axes, shape, strict=True)]
-    parts = [_crossed(which, shape, wanted, rng) for which in range(len(shape))]
+    parts = [*(_crossed(which, shape, wanted, rng) for which in range(len(shape))), _last(axes, shape, rng)]
     random = _random(shape, max(count - sum(part.size for part in parts), count // 4), rng)
     return np.unique(np.concatenate([*parts, np.ravel_multi_index(tuple(random), shape)]))
+
+
+def _last(axes: Sequence[str], shape: tuple[int, ...], rng: Generator) -> np.ndarray:
+    """Return an element of each of the last rows of all batches and heads."""
+    inside = math.prod(size for axis, size in zip(axes, shape, strict=True) if axis not in EVERY)
+    rows = math.prod(shape) // inside
+    last = np.arange(max(rows - LAST, 0), rows)
+    return last * inside + rng.integers(inside, size=last.size)
 
 
 def _random(shape: tuple[int, ...], count: int, rng: Generator) -> np.ndarray:

@@ -40,7 +40,8 @@ class Kin:
 
     ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
     right answers; ``early`` what a program did once before it was asked anything, ``patient`` that one waited then until it was asked;
-    ``piles`` what of memory piled up over unlike calls, by implementation and dtype.
+    ``leaves`` whether all workers that were to end by themselves did so in time; ``piles`` what of memory piled up over unlike calls, by
+    implementation and dtype.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Kin:
     reached: dict[str, None] = field(default_factory=dict)
     early: dict[str, None] = field(default_factory=dict)
     patient: bool = False
+    leaves: bool = True
     piles: dict[tuple[int, str], Pile] = field(default_factory=dict)
 
     def reach(self, who: str, words: Sequence[str]) -> None:

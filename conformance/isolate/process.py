@@ -18,7 +18,7 @@ import numpy as np
 from conformance.adapt.wording import ended_with
 from conformance.calls.limits import Limits
 from conformance.isolate import memory
-from conformance.isolate.channel import Channel
+from conformance.isolate.channel import Channel, ChannelClosedError
 from conformance.isolate.keeper import KEEPS
 from conformance.isolate.tree import Tree
 from conformance.isolate.watch import PATIENCE, Watch
@@ -33,6 +33,8 @@ importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])
 WORKER = "conformance.isolate.worker"
 HERE = Path(__file__).resolve().parents[2]
 LOG_LINES = 200
+#: Seconds for a worker to end by itself, with its exit handlers.
+LEAVING = 1.0
 
 
 class Process:
@@ -82,6 +84,19 @@ class Process:
         self.finalizer()
         self.channel.close()
         self.reader.join(timeout=1.0)
+
+    def leave(self) -> bool:
+        """Have the process, of which nothing is asked, end by itself; end what is left of it, and return whether it was in time."""
+        try:
+            self.channel.send({"leave": True}, deadline=time.monotonic() + LEAVING)
+            self.popen.wait(timeout=LEAVING)
+        except (TimeoutError, subprocess.TimeoutExpired):
+            return False
+        except ChannelClosedError:  # it has ended already
+            return True
+        finally:
+            self.end()
+        return True
 
     def _wait(self) -> int | None:
         """Return the exit status, or ``None`` if the process closed its channel and lives on."""

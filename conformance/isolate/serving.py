@@ -1,5 +1,6 @@
 """The process in which an implementation runs: load the target, describe it, answer calls until the channel closes."""
 
+import atexit
 import os
 import socket
 import sys
@@ -42,14 +43,16 @@ class Answering(Protocol):
 
 
 def main(descriptor: int, target: str, load: Callable[[str], Answering]) -> None:
-    """Serve on an inherited socket, which what is started from here doesn't inherit, and end without a word to anybody's handlers."""
+    """Serve on an inherited socket, which what is started from here doesn't inherit; run exit handlers only where the harness waits."""
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     kernel.write_no_core()
     allocation.keep_freed()
     status = 1
     try:
-        serve(Channel(socket.socket(fileno=descriptor)), target, load)
+        waited = serve(Channel(socket.socket(fileno=descriptor)), target, load)
         status = 0
+        if waited:
+            atexit._run_exitfuncs()  # noqa: SLF001  the way that ``os._exit`` leaves out
     except UnreachableError as error:
         status = CUT_OFF
         _say(f"\n{error}\n")
@@ -61,8 +64,8 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering]) -> None
         os._exit(status)
 
 
-def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> None:
-    """Load the target and answer until the harness closes the channel."""
+def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> bool:
+    """Load the target and answer until the harness closes the channel, or asks for the end and waits for it: return whether it does."""
     ours, reaches, library = os.getpid(), kernel.reaches_parent(), Library()
     try:
         with library:
@@ -72,12 +75,12 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
         _send(channel, _clipped({"status": kind, "message": str(error)}))
-        return
+        return False
     except KeyboardInterrupt as error:
         _send(channel, _clipped({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"}))
-        return
+        return False
     if os.getpid() != ours:
-        return
+        return False
     _send(channel, {**described, "reaches_parent": reaches, "reached": audit.news()})
     with suppress(ChannelClosedError):
         try:
@@ -85,14 +88,17 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> No
                 if worker.waits is not None:
                     worker.waits(channel.connection.fileno())
                 request, arrays = channel.receive()
+                if request.get("leave"):
+                    return True
                 header, values = _answer(worker, library, request, arrays)
                 if os.getpid() != ours:
-                    return  # a copy of this process that a fork has left: the original answers
+                    return False  # a copy of this process that a fork has left: the original answers
                 _send(channel, {**header, "call": request["call"]}, values)
         except ProgramEndedError as error:
             channel.send(_clipped({"status": "program lost", "message": str(error), "unasked": isinstance(error, UnaskedError)}))
             while True:  # what is still asked has no answer
                 channel.receive()
+    return False
 
 
 def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> Answer:

@@ -51,6 +51,7 @@ class Session:
         self._kin = Kin()
         self._kin.sessions.add(self)
         self._greeted = False
+        self._asking = False
         self._places: list[int] = []
         self._last: tuple[int, str] | None = None
         self._words = ""
@@ -255,11 +256,14 @@ class Session:
         """Return the reply of a worker, which is ended where there is none."""
         process = self._running()
         asked = {**said, "index": self._places[index] if self._places else index}
+        self._asking = True
         try:
-            return conversation.exchanged(process, asked, arrays, forms, results, self.limits.call_seconds, program=bool(self.program))
+            replied = conversation.exchanged(process, asked, arrays, forms, results, self.limits.call_seconds, program=bool(self.program))
         except CallFailedError:
             self.close()
             raise
+        self._asking = False
+        return replied
 
     def _verify_patient(self) -> None:
         """Raise ``TargetError`` where a program that is asked nothing says something, or ends, all the same: no call is to blame."""
@@ -344,7 +348,7 @@ class Session:
                 self._close_others()
             with uninterrupted():
                 self._process = self._started()
-            self._greeted = False
+            self._greeted = self._asking = False
             self._altered = False
             self._last = None
             self.starts += 1
@@ -354,10 +358,14 @@ class Session:
         return Process(self.target, self.limits, hash_seed=self.hash_seed)
 
     def close(self) -> None:
-        """End the worker, whatever it is doing."""
+        """End the worker, whatever it is doing; one that does nothing ends by itself, unless one took too long for that."""
         with uninterrupted():
             process, self._process = self._process, None
-            if process is not None:
+            if process is None:
+                return
+            if self._greeted and not self._asking and self._kin.leaves:
+                self._kin.leaves = process.leave()
+            else:
                 process.end()
 
     @property

@@ -1,5 +1,6 @@
 """A program as an adapter: what it describes becomes implementations, whose calls go over the line."""
 
+import atexit
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,8 +25,10 @@ class ProgramError(Exception):
 
 
 def adapter(command: str) -> Adapter:
-    """Start a program and return the adapter that it describes."""
-    return adapted(Program(command))
+    """Start a program, which is told by the end of its input when this process ends, and return the adapter that it describes."""
+    program = Program(command)
+    atexit.register(program.close)
+    return adapted(program)
 
 
 def adapted(program: Program) -> Adapter:

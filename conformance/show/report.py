@@ -335,11 +335,11 @@ def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:
     ordered = sorted(rows, key=lambda row: row.operation)
     for name, group in groupby(ordered, key=lambda row: row.operation):
         every = list(group)
-        right = [row for row in every if not row.wrong_at]
+        right = [row for row in every if not (row.wrong_at or row.unmeasured)]
         if right:
             yield name, _merged(right)
         for row in every:
-            if row.wrong_at:
+            if row.wrong_at or row.unmeasured:
                 yield name, f"{row.implementation}: {_dtype_precision(row)}"
 
 
@@ -365,6 +365,11 @@ def _reach(rows: list[Precision]) -> str:
     return f"; to {max(reach):,}" if reach else ""
 
 
+def _unmeasured(row: Precision) -> str:
+    """Say in how many cases an error has no size."""
+    return f"; not finite, or of another shape, in {row.unmeasured} of its cases" if row.unmeasured else ""
+
+
 def _wrong(positions: Sequence[int]) -> str:
     """Say from where on it is wrong, and at which negative positions that lie nearer to 0."""
     first = min((position for position in positions if position >= 0), default=None)
@@ -380,9 +385,9 @@ def _dtype_precision(row: Precision) -> str:
     if row.worst is not None and math.isinf(row.worst):
         return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
     if row.met is None and row.wrong_at:
-        return f"{row.dtype} meets no profile, {_times(row.worst)} the allowed{_reach([row])}"
+        return f"{row.dtype} meets no profile, {_times(row.worst)} the allowed{_reach([row])}{_unmeasured(row)}"
     declared = f", declared {row.required}" if row.declared else ""
-    return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}"
+    return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}{_unmeasured(row)}"
 
 
 def _errors_by_position(row: Precision, width: int) -> Iterator[Line]:

@@ -68,6 +68,7 @@ class Precision:
     wrong_at: tuple[int, ...]
     errors_by_position: tuple[tuple[int, float], ...]
     logits: tuple[int, float] | None = None
+    unmeasured: int = 0
 
     @property
     def wrong_from(self) -> int | None:
@@ -186,6 +187,7 @@ def _precision(results: list[Result]) -> Precision:
         wrong_at=wrong_at,
         errors_by_position=_worst_by_position(results),
         logits=max((found for result in results for found in result.logits), key=lambda found: found[1], default=None),
+        unmeasured=sum(isinstance(result.outcome, Failed) and result.outcome.reason in UNMEASURED for result in results),
     )
 
 

@@ -37,8 +37,11 @@ def parts(
         message = f"sides must be as many as axes ({len(axes)}) or none, got {sides!r}"
         raise SpecificationError(message)
     channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
-    ladders = pairs_of_axes(axes, "alternating") if ladder == "in_turns" else [None] * len(axes)
-    return [Part(own, coordinates(positions[..., axis], sides, axis), ladders[axis]) for axis, own in enumerate(channels)]
+    turns = pairs_of_axes(axes, "alternating")
+    return [
+        Part(own, coordinates(positions[..., axis], sides, axis), turns[axis] if ladder == "in_turns" else None)
+        for axis, own in enumerate(channels)
+    ]
 
 
 def coordinates(positions: Array, sides: Sequence[int], axis: int) -> Array:

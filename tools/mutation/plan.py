@@ -65,10 +65,9 @@ class Reach:
                 yield from (Mutant(mutation, scheme, (name,)) for mutation in self.mutations[site.label])
 
     def _simpler(self, scheme: str) -> set[str]:
-        """Return the functions that operations run which aren't derived: those of a scheme, or of all where it has attention only."""
-        simple = {name: sites for name, sites in self.sites.items() if name.partition(".")[2] not in DERIVED}
-        own = {name: sites for name, sites in simple.items() if name.startswith(f"{scheme}.")}
-        return {site.label for sites in (own or simple).values() for site in sites}
+        """Return the functions that operations of a scheme run which aren't derived from others."""
+        simple = (sites for name, sites in self.sites.items() if name.startswith(f"{scheme}.") and name.partition(".")[2] not in DERIVED)
+        return {site.label for sites in simple for site in sites}
 
     def _of_all(self) -> Iterator[Mutant]:
         seen = {site.label for sites in self.sites.values() for site in sites}
