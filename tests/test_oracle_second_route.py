@@ -195,10 +195,11 @@ def test_t5_buckets_are_floors_of_logarithms(bidirectional: bool, buckets: int, 
         (0.707, 1.0, 1.3, lambda _: mpf(1.3)),
     ],
 )
+@pytest.mark.parametrize("operation", ["yarn.attention_factor", "resonance_yarn.attention_factor"])
 def test_yarn_attention_factor_takes_the_first_that_is_set(
-    mscale: float | None, all_dim: float | None, given: float | None, expected: Any
+    operation: str, mscale: float | None, all_dim: float | None, given: float | None, expected: Any
 ) -> None:
-    result = golden("yarn.attention_factor", {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
+    result = golden(operation, {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
     assert result == rounded([expected(mpf(40))])
 
 

@@ -11,8 +11,8 @@ QUERY, KEYS = (1.5, -0.25, 0.75, 1.0), [(0.5, 1.0, -1.25, 0.25), (1.0, -0.5, 0.5
 VALUES = [(1.0, -2.0, 0.5, 0.25), (0.5, 1.5, -1.0, 2.0), (-1.5, 0.25, 0.75, 1.0), (2.0, -0.5, 1.0, -1.25)]
 AT, PLACES = 29, (3, 24, 25, 27)
 
-DISTANCES: dict[str, tuple[dict[str, int], Callable[[int, int], int]]] = {
-    "rerope": ({"window": 5}, lambda m, n: min(m - n, 5)),
+DISTANCES: dict[tuple[str, str], tuple[dict[str, int], Callable[[int, int], int]]] = {
+    ("rerope.weights", "rerope.attend"): ({"window": 5}, lambda m, n: min(m - n, 5)),
 }
 
 
@@ -26,9 +26,9 @@ def weights(distance: Callable[[int, int], int]) -> list[Any]:
     return [power / sum(powers) for power in powers]
 
 
-@pytest.mark.parametrize("scheme", DISTANCES)
-def test_keys_are_weighed_by_the_distance_that_is_meant(scheme: str) -> None:
-    parameters, distance = DISTANCES[scheme]
+@pytest.mark.parametrize("operations", DISTANCES)
+def test_keys_are_weighed_by_the_distance_that_is_meant(operations: tuple[str, str]) -> None:
+    parameters, distance = DISTANCES[operations]
     inputs = {
         "q": real(*QUERY, shape=(1, 1, 1, 4)),
         "k": real(*sum(KEYS, ()), shape=(1, 1, 4, 4)),
@@ -38,7 +38,7 @@ def test_keys_are_weighed_by_the_distance_that_is_meant(scheme: str) -> None:
     asked = {"head_dim": 4, "base": 100.0, "layout": "half", "direction": "positive", "causal": True, **parameters}
     shares = weights(distance)
 
-    assert golden(f"{scheme}.weights", inputs, **asked) == rounded(shares)
+    assert golden(operations[0], inputs, **asked) == rounded(shares)
     values = {**inputs, "v": real(*sum(VALUES, ()), shape=(1, 1, 4, 4))}
     mean = [sum(share * value[channel] for share, value in zip(shares, VALUES, strict=True)) for channel in range(4)]
-    assert golden(f"{scheme}.attend", values, **asked) == rounded(mean)
+    assert golden(operations[1], values, **asked) == rounded(mean)
