@@ -49,7 +49,13 @@ ROTATIONS = (
     rotate_case("base-one", "a ladder that doesn't fall", base=1.0, positions=[0], error=ABOVE_ONE),
 )
 USUAL: dict[str, Any] = {"head_dim": 8}
-ROPE = (*FREQUENCIES, *ROTATIONS, *attention(USUAL, ROTATIONS))
+MANY_PAIRS = tuple(
+    named(operation)(name, f"a base that is {how}, which few whole wavelengths show", head_dim=128, base=base,
+                     query_positions=[4_097], key_positions=[0, 1_023, 2_049], causal=False)
+    for operation in ("weights", "attend")
+    for name, how, base in (("many-pairs", "off by one", 1_000.7), ("many-pairs-half-base", "kept in half precision", 1_001.9))
+)
+ROPE = (*FREQUENCIES, *ROTATIONS, *attention(USUAL, ROTATIONS), *MANY_PAIRS)
 
 WIDE: dict[str, Any] = {"head_dim": 80, "base": 1e10, "factor": 3.3, "original_length": 1_000_000_000, "truncate": False}
 EMPTY: dict[str, Any] = {"head_dim": 4, "base": 1e8, "factor": 4.0, "original_length": 6}
