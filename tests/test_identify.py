@@ -44,8 +44,8 @@ ALSO = {("deberta-v2", "bidirectional"): True}
 PICKED = {("swin", "max_distance"), ("speecht5", "odd"), ("deepseek-v3", "factor")}
 #: What transformers' YaRN takes and isn't asked for, since fewer numbers give its frequencies and factor: what is told is narrower.
 NARROWER = {("yarn", name) for name in ("mscale", "mscale_all_dim", "attention_factor")}
-#: Whose coordinates need the sides of an image, which no call gives yet: it is told as unknown, with the error.
-SIDED = {"dinov3"}
+#: Whose coordinates need the sides of an image, or whose rows and columns count from 1 on two axes only: no call of these is tried yet.
+SIDED = {"dinov3", "llama4-vision"}
 #: In how many parts the functions of an adapter are asked for.
 PARTS = 3
 
