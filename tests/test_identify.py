@@ -41,11 +41,7 @@ UNTRIED = {"mrope.positions", "none.rotate"}
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
 #: function that is told of them and refuses them all shows no convention; and a factor that shows nothing while `mscale_all_dim` isn't set.
-PICKED = {("swin", "max_distance"), ("speecht5", "odd"), ("deepseek-v3", "factor")}
-#: What transformers' YaRN takes and isn't asked for, since fewer numbers give its frequencies and factor: what is told is narrower.
-NARROWER = {("yarn", name) for name in ("mscale", "mscale_all_dim", "attention_factor")}
-#: Whose coordinates need the sides of an image, or whose rows and columns count from 1 on two axes only: no call of these is tried yet.
-SIDED = {"dinov3", "llama4-vision"}
+PICKED = {("swin", "max_distance"), ("dinov3", "sides"), ("speecht5", "odd"), ("deepseek-v3", "factor")}
 #: In how many parts the functions of an adapter are asked for.
 PARTS = 3
 
@@ -136,7 +132,7 @@ def disagreements(strangers: Strangers, known: Signature) -> Iterator[str]:
         return  # the same functions as numpy's, which are asked for every setting
     limits = restrictions(settings(result.identity, result.probe))
     for name in {*declared, *limits}:
-        if (known.label, name) in PICKED | NARROWER:
+        if (known.label, name) in PICKED:
             continue
         expected = declared.get(name, ALSO.get((known.label, name), "anything"))
         if as_set(limits.get(name, "anything")) != as_set(expected):
@@ -147,7 +143,6 @@ def disagreements(strangers: Strangers, known: Signature) -> Iterator[str]:
 def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strangers: Strangers, part: int) -> None:
     declared = [(item, item.declared[0]) for item in strangers.functions if item.declared]
     known = [item for item, name in declared if name.split(".")[1] not in OUT_OF_SCOPE and name not in UNTRIED]
-    known = [item for item in known if item.label not in SIDED]
     assert known
 
     assert [line for item in known[part::PARTS] or known for line in disagreements(strangers, item)] == []

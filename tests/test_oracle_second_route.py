@@ -195,11 +195,10 @@ def test_t5_buckets_are_floors_of_logarithms(bidirectional: bool, buckets: int, 
         (0.707, 1.0, 1.3, lambda _: mpf(1.3)),
     ],
 )
-@pytest.mark.parametrize("operation", ["yarn.attention_factor", "resonance_yarn.attention_factor"])
 def test_yarn_attention_factor_takes_the_first_that_is_set(
-    operation: str, mscale: float | None, all_dim: float | None, given: float | None, expected: Any
+    mscale: float | None, all_dim: float | None, given: float | None, expected: Any
 ) -> None:
-    result = golden(operation, {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
+    result = golden("yarn.attention_factor", {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
     assert result == rounded([expected(mpf(40))])
 
 

@@ -13,8 +13,9 @@ from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES, arranged, restored
 
-#: Where tokens stand, a multiple of it on every axis: far enough for slow pairs, and nearer where those are refused or too coarse.
-FAR, NEAR, FEW = np.array([0, 1, 3, 8, 4_001]), np.array([0, 1, 3, 8, 101]), np.array([0, 1, 2, 3, 4])
+#: Where tokens stand, a multiple of it on every axis: far enough for slow pairs, nearer where those are refused or too coarse, and from 1
+#: on where 0 is.
+PLACES = tuple(np.array(places) for places in ([0, 1, 3, 8, 4_001], [0, 1, 3, 8, 101], [0, 1, 2, 3, 4], [1, 2, 3, 4, 5]))
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim")
 COUNTS, WIDTHS = (2, 3), (64, 48, 96, 32, 128)
 
@@ -60,10 +61,10 @@ def rotate(probe: Probe) -> Identity:
     """Return the conventions and the base of a function that is told the widths of the axes."""
     axes = probe.settings["axes"] if probe.takes("axes") else tuple(2 * pairs for pairs in probe.settings["sections"])
     refusal = Refused("the result has another shape than x")
-    for dtype in DTYPES:
+    for dtype, places in itertools.product(DTYPES, PLACES[1:]):
         grid = Grid(probe.at(dtype), sum(axes), len(axes), ORDERS[0], rows=False)
         try:
-            return _identified(grid, axes, NEAR, Confidence.LIKELY)
+            return _identified(grid, axes, places, Confidence.LIKELY)
         except Refused as refused:
             refusal = refused
     raise refusal
@@ -76,7 +77,7 @@ def found(probe: Probe) -> Identity | None:
         apart = grid.probe.dtype, grid.count, grid.order, grid.rows
         if apart in unknown:  # no other width makes it known
             continue
-        for places in (FAR, NEAR, FEW):
+        for places in PLACES:
             try:
                 axes = _widths(grid, places)
                 identity = _identified(grid, axes, places, Confidence.CERTAIN) if axes else None
@@ -97,7 +98,7 @@ def again(grid: Grid, probe: Probe) -> Identity:
     """Return what a function is with other settings, called as it was before."""
     width = int(probe.settings["width"]) if probe.takes("width") else grid.width
     same, refusal = replace(grid, probe=probe.at(grid.probe.dtype), width=width), Refused("not every channel turns along one axis")
-    for places in (FAR, NEAR, FEW):
+    for places in PLACES:
         try:
             axes = _widths(same, places)
             if axes:
@@ -116,7 +117,7 @@ def _ways(probe: Probe) -> Iterator[Grid]:
 def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     """Return how many channels turn when a token moves along each axis, or nothing where some turn along several or none."""
     x = 1 + np.arange(2 * 2 * places.size * grid.width).reshape(2, 2, places.size, grid.width) % 7 / 4
-    start = np.zeros((places.size, grid.count), dtype=int)
+    start = np.full((places.size, grid.count), places[0])
     here, followed = grid(x, start), []
     if not np.array_equal(grid(x, start), here, equal_nan=True):
         return ()
@@ -130,7 +131,8 @@ def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
 
 def _shares(grid: Grid, places: np.ndarray) -> bool:
     """Whether another width is shared out equally too."""
-    other = replace(grid, width=grid.width // 2)
+    half = grid.width // 2
+    other = replace(grid, width=half, probe=grid.probe.having(width=half) if grid.probe.takes("width") else grid.probe)
     try:
         axes = _widths(other, places)
     except Refused:

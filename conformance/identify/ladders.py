@@ -140,13 +140,20 @@ def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Val
 
 def _of_whole_wavelengths(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> Fit | None:
     """Return the operation where all wavelengths are whole: slopes lead to its numbers only where half a position is allowed."""
-    wavelengths = [2 * np.pi / ladder.theta for ladder in ladders]
-    if any(np.any(np.abs(each - np.rint(each)) > 8 * each * ladder.error) for each, ladder in zip(wavelengths, ladders, strict=True)):
+    if not all(map(_whole_wavelengths, ladders)):
         return None
     wide = [replace(ladder, error=ladder.theta / (32 * np.pi)) for ladder in ladders]
     around = identified(rules(wide, candidates, told), asked)
     near = {} if around is None else {name: seen.value for name, seen in around.parameters.items()}
     return identified(rules(ladders, candidates, told), asked, near) if near else None
+
+
+def _whole_wavelengths(ladder: Ladder) -> bool:
+    """Whether every pair turns, and comes round after a whole number of positions."""
+    if not np.all(ladder.theta > 0):
+        return False
+    wavelengths = 2 * np.pi / ladder.theta
+    return bool(np.all(np.abs(wavelengths - np.rint(wavelengths)) <= 8 * wavelengths * ladder.error))
 
 
 def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, ...]:

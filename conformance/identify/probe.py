@@ -38,6 +38,7 @@ SECOND: Mapping[str, object] = {
     "start_tokens": 7,
     "bits": 12,
     "shift": 3,
+    "sides": (14, 14),
     "length": None,
 }
 FEW_ROWS = 16

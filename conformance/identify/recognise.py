@@ -15,6 +15,8 @@ from conformance.spec.declarations import operations
 
 #: The factor and the base with which a rule with a factor is looked for, where the function has no usual ones.
 FACTOR, BASE = 4.0, 10_000.0
+#: Settings whose first value code may refuse: positions that aren't moved, and coordinates of no image.
+REFUSABLE = ("shift", "sides")
 #: How often the process may end until no other way to call is tried.
 FEWEST = 3
 #: What is said of code that turns by the numbers that were tried as positions.
@@ -117,8 +119,8 @@ def _probes(strangers: Strangers, signature: Signature, said: Plan | None, given
     """Yield ways to call with the first settings, and with others where a setting may be what is refused; calls are kept."""
     for plan in [said] if said is not None else plans.candidates(signature):
         yield replace(first(strangers, signature, plan, given), seen=[])
-        if "shift" in plan.needs and "shift" not in given:
-            yield replace(first(strangers, signature, plan, {**given, "shift": others("shift")[0]}), seen=[])
+        for setting in (each for each in REFUSABLE if each in plan.needs and each not in given):
+            yield replace(first(strangers, signature, plan, {**given, setting: others(setting)[0]}), seen=[])
 
 
 def _by_factor(probe: Probe, identity: Identity) -> tuple[Probe, Identity]:

@@ -128,7 +128,7 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
     ``near`` are numbers to start from instead of the usual ones.
     """
     every = sorted(rules, key=lambda rule: len(rule.free))
-    for rule in reversed(every):
+    for rule in sorted(every, key=lambda rule: len(rule.free), reverse=True):
         values = {name: asked.get(SPELLED.get(name, name), one.default if one.choices else ...) for name, one in rule.free.items()}
         if ... not in values.values() and rule.fits(values):
             sure = {name: Confidence.CERTAIN if rule.shows(name, values) else Confidence.LIKELY for name in values}

@@ -13,7 +13,7 @@ from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.rounding import rounded
 from conformance.mutants.stretched import Ladder, of_ladder, right
-from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, factor_function
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, factor_function
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.rotary import Direction, Layout
@@ -232,8 +232,6 @@ def before() -> Iterator[Mutant]:
         yield from of_ladder(ROPE, mistake, after(lambda head_dim, base, spectrum=ladder.spectrum: spectrum(head_dim, base)))
     for mistake, frequencies in yarn.FREQUENCY_MISTAKES:
         yield from of_ladder(YARN, mistake, after(frequencies))
-    for mistake, size in (*FACTOR_MISTAKES, *FACTOR_ONLY_MISTAKES):
-        yield mistake.at(f"{YARN}.attention_factor", factor_function(size))
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(f"{YARN}.rotate", Rotary(size=factor_function(size)).of(f"{YARN}.rotate"))
 

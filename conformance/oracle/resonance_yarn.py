@@ -16,4 +16,3 @@ def thetas(a: Exact, **parameters: Any) -> Sequence[Ball]:
 
 FORM = Rotary(thetas, yarn.handed)
 frequencies, rotate, weights, attend = FORM.frequencies, FORM.rotate, FORM.weights, FORM.attend
-attention_factor = yarn.attention_factor

@@ -80,4 +80,4 @@ BLENDED = (
     *blended("frequencies"),
     *blended("rotate", sizes={"head": 1}, positions=[131_071]),
 )
-YARN = (*yarn.FREQUENCY_CASES, *BLENDED, *yarn.FACTOR_CASES, *yarn.ROTATE_CASES, *attention(yarn.USUAL, yarn.ROTATE_CASES, yarn.OWN))
+YARN = (*yarn.FREQUENCY_CASES, *BLENDED, *yarn.ROTATE_CASES, *attention(yarn.USUAL, yarn.ROTATE_CASES, yarn.OWN))

@@ -37,8 +37,7 @@ def frequencies(
     return resonance_rope.resonant(blended)
 
 
-attention_factor = yarn.attention_factor
-FORM = Rotary(frequencies, attention_factor)
+FORM = Rotary(frequencies, yarn.attention_factor)
 rotate = FORM.operation(
     rotary.rotate, "Turn ``x`` by YaRN's frequencies of whole wavelengths and multiply it by the attention factor, in the dtype of ``x``."
 )
@@ -47,11 +46,10 @@ weights, attend = FORM.weights(), FORM.attend()
 
 SCHEME = Scheme(
     name="resonance_yarn",
-    operations=(frequencies, attention_factor, rotate, weights, attend),
+    operations=(frequencies, rotate, weights, attend),
     source=Source("Wang et al. 2024, Resonance RoPE, and its code", resonance_rope.ADDRESS, equations="resonance_register in its code"),
     laws={
         "frequencies": (Law.WHOLE_WAVELENGTHS, Law.NEAREST, Law.FALLS),
-        "attention_factor": yarn.SCHEME.laws["attention_factor"],
         "rotate": rotary.LAWS,
         **rotary.ATTENTION_LAWS,
     },
