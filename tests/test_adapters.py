@@ -132,7 +132,8 @@ def test_the_centres_of_the_patches_of_dinov3_are_whole_numbers_of_half_patches_
 
     centres = models.get_patches_center_coordinates(5, 7, dtype=torch.float64, device=torch.device("cpu"))
 
-    assert np.allclose(centres.numpy() * (5, 7), np.stack([2 * rows + 1 - 5, 2 * columns + 1 - 7], axis=-1), rtol=0, atol=1e-14)
+    rounded = 4 * 7 * 2.0**-53  # a sum, a quotient, twice that and a difference, each rounded near 1, times the side
+    assert np.allclose(centres.numpy() * (5, 7), np.stack([2 * rows + 1 - 5, 2 * columns + 1 - 7], axis=-1), rtol=0, atol=rounded)
 
 
 def test_transformers_begins_text_after_a_long_video_among_its_frames() -> None:
