@@ -140,6 +140,7 @@ IMPATIENT = {
     "again": (AGAIN, SECOND[0]),
     "garbage": ('say("ready")', "it sent a line that nobody asked for: 'ready'"),
     "exit": ("os._exit(0)", ENDED),
+    "closing": ("os.close(1); select.select([0], [], [])", "the program closed its output"),
 }
 
 

@@ -20,8 +20,9 @@ class CommandError(Exception):
 class ImpatientError(CommandError):
     """The program doesn't wait until it is asked."""
 
-    #: So many seconds one that is asked nothing must wait, where another said something, or ended, without being asked.
-    seconds = 0.5
+    #: So many seconds one that is asked nothing must wait, where another said something, or ended, without being asked: longer than it may
+    #: take to end once its output is closed.
+    seconds = 1.0
 
     def __init__(self, command: str, did: str) -> None:
         """Say what it did."""

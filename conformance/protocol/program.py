@@ -66,10 +66,11 @@ class Program:
 
     def verify_quiet(self) -> None:
         """Raise where the program says something, or has ended, without being asked; what it does until the next request is such too."""
+        readable = bool(select.select([self.output], [], [], 0)[0])
         held = self._held()
         if held:
             self._lost(f"it {lines.unasked(held)}", UnaskedError)
-        if self.popen.poll() is not None:
+        if readable or self.popen.poll() is not None:  # one that is ending lives on for a while without its output
             raise UnaskedError(self._end())
         self.unread = UnaskedError
 
