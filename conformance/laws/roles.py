@@ -105,16 +105,11 @@ def meeting(trial: Trial) -> Arguments:
     return trial.arguments if trial.subject.counted else trial.arguments.with_arrays(key_positions=same)
 
 
-def of_scheme(operation: Operation, short: str) -> Operation | None:
-    """Return an operation of the same scheme by its short name; none whose parameters aren't all known here."""
-    found = operations().get(f"{operation.name.partition('.')[0]}.{short}")
-    return found if found is not None and found.parameters.keys() <= operation.parameters.keys() else None
-
-
 def factor(trial: Trial, call: Arguments) -> Inexact:
-    """Return the number that multiplies what is turned: what the scheme's own operation for it is proven to give, or 1."""
-    own = of_scheme(trial.operation, "attention_factor")
-    return exact(1.0) if own is None else trial.right(own.name, call)
+    """Return the number that multiplies what is turned: what the operation in the form's slot for it is proven to give, or 1."""
+    slot = getattr(getattr(trial.operation.function, "form", None), "factor", None)
+    own = next((name for name, known in operations().items() if known.function is slot), None)
+    return exact(1.0) if own is None else trial.right(own, call)
 
 
 def unstretched(call: Arguments, by: float = 1.0) -> Arguments:
