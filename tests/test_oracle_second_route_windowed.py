@@ -1,5 +1,6 @@
 """Attention whose distances are kept within a window only, by a second route: complex numbers turned by the distance, in 60 digits."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,10 @@ AT, PLACES = 29, (3, 24, 25, 27)
 
 DISTANCES: dict[tuple[str, str], tuple[dict[str, int], Callable[[int, int], int]]] = {
     ("rerope.weights", "rerope.attend"): ({"window": 5}, lambda m, n: min(m - n, 5)),
+    ("self_extend.weights", "self_extend.attend"): (
+        {"window": 5, "group_size": 3},
+        lambda m, n: m - n if m - n < 5 else math.floor(m / 3) - math.floor(n / 3) + 5 - math.floor(5 / 3),
+    ),
 }
 
 

@@ -67,10 +67,10 @@ def steps(trial: Trial, name: str, call: Arguments) -> np.ndarray:
     return np.asarray(trial.example.shift * (1 + np.arange(call.arrays[name].shape[-1] if several else 1)))
 
 
-def shifted(trial: Trial, call: Arguments) -> Arguments:
-    """Return the call with all positions moved by the drawn shift, or less far where powers of them would overflow."""
+def shifted(trial: Trial, call: Arguments, by: int = 1) -> Arguments:
+    """Return the call with all positions moved ``by`` times the drawn shift, or less far where powers of them would overflow."""
     names = [name for name in call.arrays if name in PLACES.values()]
-    moved = {name: call.arrays[name] + steps(trial, name, call) for name in names}
+    moved = {name: call.arrays[name] + by * steps(trial, name, call) for name in names}
     return call.with_arrays(**inside_of_the_scale(trial.operation.arrays, moved, call.parameters))
 
 

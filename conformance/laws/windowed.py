@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from conformance.calls.subject import CallRefusedError
+from conformance.laws.roles import shifted
 from conformance.laws.trial import Checker, Sides, Trial, same
 from conformance.spec.declarations import operations
 from refimpl.spec import Law, Operation
 
 #: What such a rotation is told besides.
-OWN = {"window", "group"}
+OWN = {"window", "group_size"}
 
 
 def _unwindowed(operation: Operation) -> Operation:
@@ -18,11 +19,13 @@ def _unwindowed(operation: Operation) -> Operation:
 
 
 def within_window(trial: Trial) -> Iterator[Sides]:
-    """With a window that no distance reaches the scheme is plain rope."""
+    """With a window that no distance reaches, or groups of one position, the scheme is plain rope."""
     call = trial.arguments
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
     wide = call.with_parameters(window=max(1, int(query.max() - key.min()) + 1))
-    yield same(trial.answer(wide), trial.right(_unwindowed(trial.operation).name, wide))
+    singles = [call.with_parameters(group_size=1)] if "group_size" in call.parameters else []
+    for plain in (wide, *singles):
+        yield same(trial.answer(plain), trial.right(_unwindowed(trial.operation).name, plain))
 
 
 def saturation(trial: Trial) -> Iterator[Sides]:
@@ -37,4 +40,14 @@ def saturation(trial: Trial) -> Iterator[Sides]:
     yield same(trial.answer(call.with_arrays(query_positions=beyond)), trial.answer(call.with_arrays(query_positions=farther)))
 
 
-LAWS: Mapping[Law, Checker] = {Law.WITHIN_WINDOW: within_window, Law.SATURATION: saturation}
+def group_translation(trial: Trial) -> Iterator[Sides]:
+    """A common shift of all positions by whole groups changes nothing."""
+    call = trial.arguments
+    yield same(trial.answer(call), trial.answer(shifted(trial, call, by=trial.whole("group_size"))))
+
+
+LAWS: Mapping[Law, Checker] = {
+    Law.GROUP_TRANSLATION: group_translation,
+    Law.WITHIN_WINDOW: within_window,
+    Law.SATURATION: saturation,
+}

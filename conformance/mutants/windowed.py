@@ -43,7 +43,7 @@ NEAR_MISTAKES: tuple[tuple[Mistake, Near], ...] = (
             does="takes keys that lie the window or more after the query for keys before it",
             should="leave later keys at their distance",
             fix="compare m - n, not its absolute value; behind a causal mask declare causal=True",
-            origin="in the style of the author's code, which hides later keys",
+            origin="in the style of code that hides later keys",
         ),
         on_both_sides,
     ),
@@ -153,10 +153,127 @@ REROPE_PLACES: tuple[tuple[Mistake, Callable[[Array, Array, int], Places]], ...]
     ),
 )
 
+#: Where queries and keys of SelfExtend stand beyond the window, by their positions, the window and the size of a group.
+SELF_EXTEND_PLACES: tuple[tuple[Mistake, Callable[[Array, Array, int, int], Places]], ...] = (
+    (
+        Mistake(
+            "edge-between-groups",
+            does="moves queries by W - W / G without rounding, between two positions where the group size doesn't divide the window",
+            should="move queries by W - floor(W / G)",
+            fix="divide by //",
+            origin="https://github.com/datamllab/LongLM/commit/715c1e3",
+        ),
+        lambda m, n, window, size: (m // size + (window - window / size), n // size),
+    ),
+    (
+        Mistake(
+            "queries-not-moved",
+            does="groups queries beyond the window and doesn't move them: distances shrink at its edge",
+            should="move queries by W - floor(W / G)",
+            fix="add the window less its groups to the position of a query",
+            origin="in the style of code that moves queries in long sequences only",
+        ),
+        lambda m, n, _, size: (m // size, n // size),
+    ),
+    (
+        Mistake(
+            "moved-by-the-window",
+            does="moves queries by the whole window",
+            should="move queries by W - floor(W / G)",
+            fix="subtract the window's groups",
+            origin="in the style of a formula that lost a term",
+        ),
+        lambda m, n, window, size: (m // size + window, n // size),
+    ),
+    (
+        Mistake(
+            "keys-moved",
+            does="moves keys instead of queries",
+            should="move queries by W - floor(W / G)",
+            fix="exchange queries and keys",
+            origin="in the style of the authors' decoding, which turns keys instead, by the opposite angle",
+        ),
+        lambda m, n, window, size: (m // size, n // size + window - window // size),
+    ),
+    (
+        Mistake(
+            "positions-divided",
+            does="divides positions without rounding down",
+            should="give neighbouring positions of a group one position",
+            fix="divide by //",
+            origin="in the style of position interpolation",
+        ),
+        lambda m, n, window, size: (m / size + (window - window // size), n / size),
+    ),
+    (
+        Mistake(
+            "groups-rounded-to-nearest",
+            does="rounds positions to the nearest group",
+            should="round them down",
+            fix="divide by //",
+            origin="in the style of round() where a floor is meant",
+        ),
+        lambda m, n, window, size: (np.rint(m / size) + (window - window // size), np.rint(n / size)),
+    ),
+    (
+        Mistake(
+            "groups-towards-zero",
+            does="rounds positions below 0 up",
+            should="round them down",
+            fix="use a floor division",
+            origin="in the style of integer division in C",
+        ),
+        lambda m, n, window, size: (np.trunc(m / size) + (window - window // size), np.trunc(n / size)),
+    ),
+    (
+        Mistake(
+            "queries-not-grouped",
+            does="groups keys only",
+            should="group queries, too",
+            fix="divide the positions of queries by the group size",
+            origin="in the style of two branches that share the turned queries",
+        ),
+        lambda m, n, window, size: (m + (window - window // size), n // size),
+    ),
+    (
+        Mistake(
+            "keys-not-grouped",
+            does="groups queries only",
+            should="group keys, too",
+            fix="divide the positions of keys by the group size",
+            origin="in the style of caches that hold turned keys",
+        ),
+        lambda m, n, window, size: (m // size + (window - window // size), n),
+    ),
+)
+#: Edges that show where both rotations differ at the distance of the window.
+EDGES: tuple[tuple[Mistake, Near], ...] = (
+    (
+        Mistake(
+            "window-one-wider",
+            does="keeps the distance of the window itself",
+            should="group positions from that distance on",
+            fix="compare with <, not <=",
+            origin="in the style of off-by-one boundaries",
+        ),
+        lambda m, n, window: windowed.near(m, n, window + 1),
+    ),
+    (
+        Mistake(
+            "window-one-narrower",
+            does="groups positions from the window less one on",
+            should="keep every distance below the window",
+            fix="compare the distance with the window, not with the window less one",
+            origin="in the style of off-by-one boundaries",
+        ),
+        lambda m, n, window: windowed.near(m, n, window - 1),
+    ),
+)
+
 HIDDEN = Mistake(
     "far-hidden",
     does="hides the keys beyond the window",
-    should="let a query see them, at the distance of the window",
+    should="let a query see them",
     fix="don't take the window for that of sliding attention",
     origin="in the style of sliding windows",
 )
@@ -183,13 +300,31 @@ def of_window(operation: str) -> Iterator[Mutant]:
         does="takes the window for 512 whatever is asked for",
         should="take the window that is asked for",
         fix="pass window through",
-        origin="in the style of the author's code, where it is a constant",
+        origin="in the style of code that has it as a constant",
     )
     yield fixed.at(operation, forcing(operation, {"window": 512}))
 
 
+def of_groups(operation: str) -> Iterator[Mutant]:
+    """Return what goes wrong with groups beyond a window."""
+    for mistake, places in SELF_EXTEND_PLACES:
+        yield mistake.at(operation, Rotary(far=lambda m, n, window, group_size, at=places: at(m, n, window, group_size)).of(operation))
+    for mistake, near in EDGES:
+        yield mistake.at(operation, Rotary(near=near).of(operation))
+    fixed = Mistake(
+        "groups-of-eight",
+        does="takes groups of 8 positions whatever is asked for",
+        should="take the group size that is asked for",
+        fix="pass group_size through",
+        origin="in the style of the authors' code, where it is the default",
+    )
+    yield fixed.at(operation, forcing(operation, {"group_size": 8}))
+
+
 def mutants() -> Iterator[Mutant]:
     """Return all mutants of the window."""
+    for operation in ("self_extend.weights", "self_extend.attend"):
+        yield from (*of_window(operation), *of_groups(operation))
     for operation in ("rerope.weights", "rerope.attend"):
         yield from of_window(operation)
         for mistake, places in REROPE_PLACES:

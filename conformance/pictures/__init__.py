@@ -40,6 +40,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "resonance_yarn": ladders.resonance_yarn,
     "kerple": biases.kerple,
     "rerope": weighting.rerope,
+    "self_extend": weighting.self_extend,
     "da_transformer": weighting.da_transformer,
     "temperature": weighting.temperature,
 }

@@ -8,6 +8,7 @@ from conformance.pictures.panels import STROKES, heat, label, title
 from refimpl.forms import windowed
 from refimpl.schemes import da_transformer as aware
 from refimpl.schemes import rerope as clamped
+from refimpl.schemes import self_extend as grouping
 from refimpl.schemes import temperature as growing
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ def rerope(figure: "Figure") -> None:
     """Draw the distances that queries and keys are turned by, and what a pair of a query and an equal key comes to."""
     title(figure, "ReRoPE turns by the distance up to a window, and by the window beyond it")
     distances_of(figure, clamped.FORM, window=8)
+
+
+def self_extend(figure: "Figure") -> None:
+    """Draw the distances that queries and keys are turned by within the window, and by groups beyond it."""
+    title(figure, "SelfExtend turns by the distance up to a window, and by groups of positions beyond it")
+    distances_of(figure, grouping.FORM, window=8, group_size=4)
 
 
 def distances_of(figure: "Figure", form: windowed.Windowed, **rule: int) -> None:

@@ -23,6 +23,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
     "floor_scale": (8192, 16, 4096, 3, 16_384),
+    "group_size": (2, 8, 1, 3),
     "head_dim": (2, 4, 6, 8, 16),
     "heights": ((2, 3), (1, 4), (3, 2)),
     "high_freq_factor": (4.0, 8.0, 32.0),

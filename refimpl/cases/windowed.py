@@ -64,4 +64,31 @@ def rotations(usual: dict[str, Any]) -> Iterator[Case]:
         yield Case(case.name, exposes=case.exposes, error=case.error, sizes=case.sizes, **{**usual, **case.arguments})
 
 
+GROUPED: dict[str, Any] = {"head_dim": 8, "window": 4, "group_size": 2}
+#: What a case of groups exposes, and what it asks for besides the usual: window 5 is no multiple of them.
+GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
+    "window-between-groups": ("the window divided without rounding down", {**AROUND, "window": 5, "group_size": 2}),
+    "window-below-a-group": ("the window rounded up", {**AROUND, "window": 3, "group_size": 4}),
+    "groups-of-three": ("groups of two whatever is asked for", {**AROUND, "group_size": 3}),
+    "groups-of-one": ("groups where every position stands for itself", {**AROUND, "group_size": 1}),
+    "one-group": ("distances that grow within the last group", {**AROUND, "group_size": 64}),
+    "authors-sizes": ("sizes that are fixed", {"window": 1_024, "group_size": 8, "query_positions": [1_024, 2_047], "sizes": SINGLE,
+                                               "key_positions": [0, 1, 7, 8, 1_023, 1_024, 2_040]}),
+    "before-zero": ("positions rounded towards 0", {"query_positions": [-1], "key_positions": [-9, -8, -7, -6, -2], "sizes": SINGLE}),
+    "edge-of-a-group": ("the distance divided instead of both positions",
+                        {"query_positions": [8, 9], "key_positions": [1, 2, 3, 4], "group_size": 4, "sizes": SINGLE}),
+}
+
+
+def groups(usual: dict[str, Any]) -> Iterator[Case]:
+    """Yield the cases of groups beyond the window."""
+    for operation in ("weights", "attend"):
+        build = digits.named(operation)
+        for index, (name, (exposes, own)) in enumerate(GROUPS.items()):
+            yield build(name, exposes, **{**usual, "causal": index % 2 == 0, "layout": ("half", "interleaved")[index % 2], **own})
+        yield build("no-group", "groups without a position", **{**usual, "group_size": 0}, sizes=SINGLE, query_positions=[0],
+                    key_positions=[0], error="group_size must be at least 1, got 0")
+
+
 REROPE = (*attention(USUAL, rotations(USUAL)), *windows(USUAL))
+SELF_EXTEND = (*attention(GROUPED, rotations(GROUPED)), *windows(GROUPED), *groups(GROUPED))

@@ -37,6 +37,7 @@ CALLED = {
     "resonance_rope": "Resonance RoPE",
     "resonance_yarn": "Resonance YaRN",
     "rerope": "ReRoPE (rectified rotary position embeddings)",
+    "self_extend": "SelfExtend",
     "shaw": "Shaw's relative position representations",
     "transformer_xl": "Transformer-XL relative position encoding",
     "binary": "binary positional encoding",
