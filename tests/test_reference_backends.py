@@ -10,9 +10,10 @@ import pytest
 
 from conformance.adapt.arrays import narrowed
 from conformance.spec import vectors
+from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector, load
 from refimpl.errors import SpecificationError
-from refimpl.schemes import SCHEMES, operations, rope, sinusoidal
+from refimpl.schemes import SCHEMES, rope, sinusoidal
 from tools import gpu
 
 ROOT = Path(__file__).resolve().parent.parent

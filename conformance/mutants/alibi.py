@@ -92,119 +92,88 @@ def integer_ratio(num_heads: int, max_bias: float, slopes: alibi.Slopes) -> Arra
 
 
 SLOPE_MISTAKES: tuple[tuple[Mistake, Slopes], ...] = (
-    (
-        Mistake(
-            "next-power-of-two-cut",
-            does="takes the first slopes of the next power of two",
-            should="take the largest power of two c, then every second slope of 2 c",
-            fix="concatenate s[1::2] and s[::2] before cutting",
-            threads=("https://github.com/huggingface/transformers/pull/28380",),
-        ),
-        in_code(lambda num_heads, max_bias: power(heads(num_heads) / (1 << (num_heads - 1).bit_length()), max_bias)),
+    Mistake(
+        "next-power-of-two-cut",
+        does="takes the first slopes of the next power of two",
+        should="take the largest power of two c, then every second slope of 2 c",
+        fix="concatenate s[1::2] and s[::2] before cutting",
+        threads=("https://github.com/huggingface/transformers/pull/28380",),
+    ).made_by(in_code(lambda num_heads, max_bias: power(heads(num_heads) / (1 << (num_heads - 1).bit_length()), max_bias))),
+    Mistake(
+        "even-slopes-for-the-rest",
+        does="takes the even-numbered slopes of the longer sequence for the remaining heads",
+        should="take the odd-numbered ones",
+        fix="start at the first: [0::2]",
+        threads=("https://github.com/huggingface/transformers/pull/28380",),
+        origin="in the style of: the stride of the thread, off by one",
+    ).made_by(even_rest),
+    Mistake(
+        "halving-slopes",
+        does="uses 1 / 2^h for any number of heads",
+        should="use 2^(-8 h / heads)",
+        fix="let the ratio depend on the number of heads",
+        origin="expositions that print the slopes of 8 heads only",
+    ).made_by(lambda num_heads, **_: power(heads(num_heads), 1.0)),
+    Mistake(
+        "slopes-of-thirds",
+        does="uses 1 / 3^h for any number of heads",
+        should="use 2^(-8 h / heads)",
+        fix="take powers of two whose ratio depends on the number of heads",
+        origin="in the style of 1 / 2^h with a base that nobody compared",
+    ).made_by(lambda num_heads, **_: np.asarray(3.0 ** -heads(num_heads))),
+    Mistake(
+        "heads-from-zero",
+        does="counts heads from zero, so that the first slope is 1",
+        should="start at 2^(-8 / heads)",
+        fix="count heads from 1",
+        origin="in the style of arange(heads) without the + 1",
+    ).made_by(
+        lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes) * 2.0 ** (max_bias / first_series(num_heads, slopes))
     ),
-    (
-        Mistake(
-            "even-slopes-for-the-rest",
-            does="takes the even-numbered slopes of the longer sequence for the remaining heads",
-            should="take the odd-numbered ones",
-            fix="start at the first: [0::2]",
-            threads=("https://github.com/huggingface/transformers/pull/28380",),
-            origin="in the style of: the stride of the thread, off by one",
-        ),
-        even_rest,
-    ),
-    (
-        Mistake(
-            "halving-slopes",
-            does="uses 1 / 2^h for any number of heads",
-            should="use 2^(-8 h / heads)",
-            fix="let the ratio depend on the number of heads",
-            origin="expositions that print the slopes of 8 heads only",
-        ),
-        lambda num_heads, **_: power(heads(num_heads), 1.0),
-    ),
-    (
-        Mistake(
-            "slopes-of-thirds",
-            does="uses 1 / 3^h for any number of heads",
-            should="use 2^(-8 h / heads)",
-            fix="take powers of two whose ratio depends on the number of heads",
-            origin="in the style of 1 / 2^h with a base that nobody compared",
-        ),
-        lambda num_heads, **_: np.asarray(3.0 ** -heads(num_heads)),
-    ),
-    (
-        Mistake(
-            "heads-from-zero",
-            does="counts heads from zero, so that the first slope is 1",
-            should="start at 2^(-8 / heads)",
-            fix="count heads from 1",
-            origin="in the style of arange(heads) without the + 1",
-        ),
-        lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes) * 2.0 ** (max_bias / first_series(num_heads, slopes)),
-    ),
-    (
-        Mistake(
-            "local-heads",
-            does="computes slopes from the heads of one device",
-            should="compute slopes from all heads",
-            fix="use the global head index and count",
-            threads=("https://github.com/flashinfer-ai/flashinfer/pull/5101",),
-        ),
-        half_of_the_heads,
-    ),
-    (
-        Mistake(
-            "heads-in-reverse",
-            does="gives the heads their slopes in reverse",
-            should="give the steepest slope to the first head",
-            fix="reverse the slopes",
-            origin="in the style of slopes that are sorted",
-        ),
-        lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes)[::-1].copy(),
-    ),
-    (
-        Mistake(
-            "rest-in-reverse",
-            does="gives the remaining heads their slopes in reverse",
-            should="give the steeper slopes to the earlier heads, in both sequences",
-            fix="take s[0::2] of the longer sequence from its start",
-            threads=("https://github.com/huggingface/transformers/pull/28380",),
-            origin="in the style of: the strided concatenation of the thread",
-        ),
-        reversed_rest,
-    ),
-    (
-        Mistake(
-            "logarithm-rounded",
-            does="rounds log2(heads) to the nearest integer, and cuts where that is too many",
-            should="round it down: the largest power of two up to the number of heads",
-            fix="use floor(log2(heads)), or the bit length",
-            threads=("https://github.com/ml-explore/mlx/pull/3071",),
-            origin="in the style of the thread: right for powers of two only",
-        ),
-        nearest_logarithm,
-    ),
-    (
-        Mistake(
-            "ratio-in-integers",
-            does="divides integers in the exponent of the ratio: 2^-(8 // c)",
-            should="divide real numbers: 2^(-8 / c)",
-            fix="divide real numbers",
-            origin="in the style of C, where / of integers cuts",
-        ),
-        integer_ratio,
-    ),
-    (
-        Mistake(
-            "heads-from-64-flat",
-            does="leaves the slopes of heads 64 and up at 0",
-            should="give every head a slope",
-            fix="size the table by the number of heads",
-            origin="in the style of kernels with a table of fixed size",
-        ),
-        lambda num_heads, max_bias, slopes: np.where(heads(num_heads) <= 64.0, right_slopes(num_heads, max_bias, slopes), 0.0),
-    ),
+    Mistake(
+        "local-heads",
+        does="computes slopes from the heads of one device",
+        should="compute slopes from all heads",
+        fix="use the global head index and count",
+        threads=("https://github.com/flashinfer-ai/flashinfer/pull/5101",),
+    ).made_by(half_of_the_heads),
+    Mistake(
+        "heads-in-reverse",
+        does="gives the heads their slopes in reverse",
+        should="give the steepest slope to the first head",
+        fix="reverse the slopes",
+        origin="in the style of slopes that are sorted",
+    ).made_by(lambda num_heads, max_bias, slopes: right_slopes(num_heads, max_bias, slopes)[::-1].copy()),
+    Mistake(
+        "rest-in-reverse",
+        does="gives the remaining heads their slopes in reverse",
+        should="give the steeper slopes to the earlier heads, in both sequences",
+        fix="take s[0::2] of the longer sequence from its start",
+        threads=("https://github.com/huggingface/transformers/pull/28380",),
+        origin="in the style of: the strided concatenation of the thread",
+    ).made_by(reversed_rest),
+    Mistake(
+        "logarithm-rounded",
+        does="rounds log2(heads) to the nearest integer, and cuts where that is too many",
+        should="round it down: the largest power of two up to the number of heads",
+        fix="use floor(log2(heads)), or the bit length",
+        threads=("https://github.com/ml-explore/mlx/pull/3071",),
+        origin="in the style of the thread: right for powers of two only",
+    ).made_by(nearest_logarithm),
+    Mistake(
+        "ratio-in-integers",
+        does="divides integers in the exponent of the ratio: 2^-(8 // c)",
+        should="divide real numbers: 2^(-8 / c)",
+        fix="divide real numbers",
+        origin="in the style of C, where / of integers cuts",
+    ).made_by(integer_ratio),
+    Mistake(
+        "heads-from-64-flat",
+        does="leaves the slopes of heads 64 and up at 0",
+        should="give every head a slope",
+        fix="size the table by the number of heads",
+        origin="in the style of kernels with a table of fixed size",
+    ).made_by(lambda num_heads, max_bias, slopes: np.where(heads(num_heads) <= 64.0, right_slopes(num_heads, max_bias, slopes), 0.0)),
 )
 
 

@@ -145,86 +145,62 @@ SCALED = Mistake(
     origin="in the style of fused kernels that scale the bias too, as Falcon does, which was trained so; the width 64 is ours",
 )
 EVERY: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
-    (
-        Mistake(
-            "no-bias",
-            does="returns no bias at all, as code does whose bias lies in a mask that decoding leaves out",
-            should="add the bias at every step",
-            fix="build the bias over the keys of the cache, not over the query's length, and add it on every path",
-            origin="in the style of paths with a cache that lack it",
-        ),
-        Pieces(product=np.zeros_like).of,
-    ),
-    (
-        Mistake(
-            "cut-to-integers",
-            does="cuts the bias to integers",
-            should="keep its fractions",
-            fix="don't build the bias in the dtype of the positions",
-            origin="in the style of arrays that are filled in the dtype they were made with",
-        ),
-        Pieces(product=np.trunc).of,
-    ),
-    (
-        Mistake(
-            "later-at-minus-ten-thousand",
-            does="gives later keys -10000",
-            should="give later keys their own bias, and hide them by a mask",
-            fix="keep the mask apart from the bias, or declare masked=True and hide later keys by minus infinity",
-            origin="in the style of masks that are added with a large number",
-        ),
-        Pieces(later=-10_000.0).of,
-    ),
-    (
-        Mistake(
-            "future-clamped",
-            does="gives later keys the bias of the token itself",
-            should="give later keys their own bias",
-            fix="don't clamp the distance; mask instead",
-            origin="in the style of biases built for causal masks only",
-        ),
-        Pieces(pair=lambda query, key: (query, np.minimum(query, key))).of,
-    ),
-    (
-        Mistake(
-            "query-index",
-            does="uses the index of the query for its position: every decoding step is step 0",
-            should="use the query's true position",
-            fix="offset the query by the length of the cache",
-            origin="in the style of biases built for whole sequences",
-        ),
-        lambda operation: moving(operation, index, only="query_positions"),
-    ),
-    (
-        Mistake(
-            "key-index",
-            does="uses the index of the key for its position",
-            should="use the key's true position",
-            fix="take positions from the mask (cumsum), not from the column",
-            origin="in the style of left padding that is forgotten",
-        ),
-        lambda operation: moving(operation, index, only="key_positions"),
-    ),
-    (
-        Mistake(
-            "heads-in-reverse",
-            does="gives the heads their numbers in reverse",
-            should="give head h its own",
-            fix="keep the order of the heads",
-            origin="in the style of head orders that change on one device",
-        ),
-        Pieces(product=lambda bias: np.flip(bias, -3)).of,
-    ),
-    (
-        Mistake(
-            "first-head-for-all",
-            does="uses the first head's numbers for all",
-            should="give every head its own",
-            fix="index by head, not by the index on the device",
-            origin="in the style of heads that are counted on one device",
-        ),
-        Pieces(product=lambda bias: np.broadcast_to(bias[..., :1, :, :], bias.shape)).of,
-    ),
+    Mistake(
+        "no-bias",
+        does="returns no bias at all, as code does whose bias lies in a mask that decoding leaves out",
+        should="add the bias at every step",
+        fix="build the bias over the keys of the cache, not over the query's length, and add it on every path",
+        origin="in the style of paths with a cache that lack it",
+    ).made_by(Pieces(product=np.zeros_like).of),
+    Mistake(
+        "cut-to-integers",
+        does="cuts the bias to integers",
+        should="keep its fractions",
+        fix="don't build the bias in the dtype of the positions",
+        origin="in the style of arrays that are filled in the dtype they were made with",
+    ).made_by(Pieces(product=np.trunc).of),
+    Mistake(
+        "later-at-minus-ten-thousand",
+        does="gives later keys -10000",
+        should="give later keys their own bias, and hide them by a mask",
+        fix="keep the mask apart from the bias, or declare masked=True and hide later keys by minus infinity",
+        origin="in the style of masks that are added with a large number",
+    ).made_by(Pieces(later=-10_000.0).of),
+    Mistake(
+        "future-clamped",
+        does="gives later keys the bias of the token itself",
+        should="give later keys their own bias",
+        fix="don't clamp the distance; mask instead",
+        origin="in the style of biases built for causal masks only",
+    ).made_by(Pieces(pair=lambda query, key: (query, np.minimum(query, key))).of),
+    Mistake(
+        "query-index",
+        does="uses the index of the query for its position: every decoding step is step 0",
+        should="use the query's true position",
+        fix="offset the query by the length of the cache",
+        origin="in the style of biases built for whole sequences",
+    ).made_by(lambda operation: moving(operation, index, only="query_positions")),
+    Mistake(
+        "key-index",
+        does="uses the index of the key for its position",
+        should="use the key's true position",
+        fix="take positions from the mask (cumsum), not from the column",
+        origin="in the style of left padding that is forgotten",
+    ).made_by(lambda operation: moving(operation, index, only="key_positions")),
+    Mistake(
+        "heads-in-reverse",
+        does="gives the heads their numbers in reverse",
+        should="give head h its own",
+        fix="keep the order of the heads",
+        origin="in the style of head orders that change on one device",
+    ).made_by(Pieces(product=lambda bias: np.flip(bias, -3)).of),
+    Mistake(
+        "first-head-for-all",
+        does="uses the first head's numbers for all",
+        should="give every head its own",
+        fix="index by head, not by the index on the device",
+        origin="in the style of heads that are counted on one device",
+    ).made_by(Pieces(product=lambda bias: np.broadcast_to(bias[..., :1, :, :], bias.shape)).of),
 )
 #: A bias alone has no width.
 ALONE = ((SCALED, Pieces(product=lambda bias: bias / 8.0)),)
@@ -237,121 +213,88 @@ MET = (
         ),
         Pieces(content=attention.logits, met=lambda bias, q, _: bias / width(q)),
     ),
-    (
-        Mistake(
-            "multiplied-by-the-scale",
-            does="multiplies the bias by sqrt(head_dim)",
-            should="add the bias after the scale",
-            fix="don't multiply the bias by sqrt(head_dim) for a kernel that doesn't divide it",
-            origin="in the style of biases that are made for kernels that scale them",
-        ),
-        Pieces(met=lambda bias, q, _: bias * width(q)),
-    ),
-    (
-        Mistake(
-            "added-to-the-weights",
-            does="adds the bias to the weights, after the softmax",
-            should="add the bias to the logits, before the softmax",
-            fix="add the bias first",
-            origin="in the style of masks that come after the softmax",
-        ),
-        Pieces(share=lambda content, bias, seen: added(content, 0.0 * bias, seen) + np.where(seen, bias, 0.0)),
-    ),
-    (
-        Mistake(
-            "bias-of-the-key-head",
-            does="gives heads that share a key head the number of the key head",
-            should="give every head its own",
-            fix="index by the query's head",
-            origin="in the style of kernels for grouped heads that index by the key's head",
-        ),
-        Pieces(met=of_key_head),
-    ),
+    Mistake(
+        "multiplied-by-the-scale",
+        does="multiplies the bias by sqrt(head_dim)",
+        should="add the bias after the scale",
+        fix="don't multiply the bias by sqrt(head_dim) for a kernel that doesn't divide it",
+        origin="in the style of biases that are made for kernels that scale them",
+    ).made_by(Pieces(met=lambda bias, q, _: bias * width(q))),
+    Mistake(
+        "added-to-the-weights",
+        does="adds the bias to the weights, after the softmax",
+        should="add the bias to the logits, before the softmax",
+        fix="add the bias first",
+        origin="in the style of masks that come after the softmax",
+    ).made_by(Pieces(share=lambda content, bias, seen: added(content, 0.0 * bias, seen) + np.where(seen, bias, 0.0))),
+    Mistake(
+        "bias-of-the-key-head",
+        does="gives heads that share a key head the number of the key head",
+        should="give every head its own",
+        fix="index by the query's head",
+        origin="in the style of kernels for grouped heads that index by the key's head",
+    ).made_by(Pieces(met=of_key_head)),
     *((mistake, Pieces(see=see)) for mistake, see in MASK_MISTAKES),
 )
-UNSCALED = (
-    Mistake(
-        "scaled",
-        does="divides q k by sqrt(head_dim)",
-        should="add the bias to the products as they are",
-        fix="ask the kernel for a scale of 1",
-        origin="in the style of kernels whose scale is 1 / sqrt(head_dim) unless another is asked for",
-    ),
-    Pieces(content=attention.logits),
-)
+UNSCALED = Mistake(
+    "scaled",
+    does="divides q k by sqrt(head_dim)",
+    should="add the bias to the products as they are",
+    fix="ask the kernel for a scale of 1",
+    origin="in the style of kernels whose scale is 1 / sqrt(head_dim) unless another is asked for",
+).made_by(Pieces(content=attention.logits))
 OF_WEIGHTS: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
-    (
-        Mistake(
-            "sign-flipped",
-            does="rewards far keys",
-            should="penalise them: subtract",
-            fix="negate the bias",
-            origin="in the style of signs lost where a distance becomes a bias",
-        ),
-        Pieces(product=np.negative).of,
-    ),
-    (
-        Mistake(
-            "distance-from-one",
-            does="counts a token as one away from itself",
-            should="give a token distance 0 from itself",
-            fix="don't add 1 to the distance",
-            origin="in the style of off-by-one boundaries",
-        ),
-        Pieces(pair=away).of,
-    ),
-    (
-        Mistake(
-            "distance-normalised",
-            does="divides the distance by the number of keys",
-            should="use the distance in tokens",
-            fix="don't normalise",
-            origin="in the style of FIRE (functional interpolation), which does",
-        ),
-        Pieces(pair=lambda query, key: (query / key.shape[-1], key / key.shape[-1])).of,
-    ),
-    (
-        Mistake(
-            "distance-ends-at-127",
-            does="lets the distance end at 127",
-            should="use every distance",
-            fix="don't clip the distance",
-            origin="in the style of T5's largest distance",
-        ),
-        Pieces(pair=lambda query, key: (query, query + np.clip(key - query, -127, 127))).of,
-    ),
+    Mistake(
+        "sign-flipped",
+        does="rewards far keys",
+        should="penalise them: subtract",
+        fix="negate the bias",
+        origin="in the style of signs lost where a distance becomes a bias",
+    ).made_by(Pieces(product=np.negative).of),
+    Mistake(
+        "distance-from-one",
+        does="counts a token as one away from itself",
+        should="give a token distance 0 from itself",
+        fix="don't add 1 to the distance",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(Pieces(pair=away).of),
+    Mistake(
+        "distance-normalised",
+        does="divides the distance by the number of keys",
+        should="use the distance in tokens",
+        fix="don't normalise",
+        origin="in the style of FIRE (functional interpolation), which does",
+    ).made_by(Pieces(pair=lambda query, key: (query / key.shape[-1], key / key.shape[-1])).of),
+    Mistake(
+        "distance-ends-at-127",
+        does="lets the distance end at 127",
+        should="use every distance",
+        fix="don't clip the distance",
+        origin="in the style of T5's largest distance",
+    ).made_by(Pieces(pair=lambda query, key: (query, query + np.clip(key - query, -127, 127))).of),
 )
 OF_TABLES: tuple[tuple[Mistake, Callable[[str], Function]], ...] = (
-    (
-        Mistake(
-            "sign-flipped",
-            does="takes query minus key for key minus query, or the other way round",
-            should="take the difference that is asked for",
-            fix="swap the two positions",
-            origin="in the style of relative positions of the wrong sign",
-        ),
-        Pieces(pair=lambda query, key: (key, query)).of,
-    ),
-    (
-        Mistake(
-            "from-one",
-            does="counts offsets from one: a token reads its neighbour's row",
-            should="give a token the row of offset 0",
-            fix="don't add 1",
-            origin="in the style of off-by-one boundaries",
-        ),
-        Pieces(pair=lambda query, key: (query, key + 1)).of,
-    ),
-    (
-        Mistake(
-            "absolute",
-            does="reads the row of the distance for both directions",
-            should="tell earlier from later keys",
-            fix="keep the sign of the offset",
-            origin="in the style of formulas copied without a term",
-        ),
-        Pieces(pair=lambda query, key: (query, query + np.abs(key - query))).of,
-    ),
+    Mistake(
+        "sign-flipped",
+        does="takes query minus key for key minus query, or the other way round",
+        should="take the difference that is asked for",
+        fix="swap the two positions",
+        origin="in the style of relative positions of the wrong sign",
+    ).made_by(Pieces(pair=lambda query, key: (key, query)).of),
+    Mistake(
+        "from-one",
+        does="counts offsets from one: a token reads its neighbour's row",
+        should="give a token the row of offset 0",
+        fix="don't add 1",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(Pieces(pair=lambda query, key: (query, key + 1)).of),
+    Mistake(
+        "absolute",
+        does="reads the row of the distance for both directions",
+        should="tell earlier from later keys",
+        fix="keep the sign of the offset",
+        origin="in the style of formulas copied without a term",
+    ).made_by(Pieces(pair=lambda query, key: (query, query + np.abs(key - query))).of),
 )
 
 

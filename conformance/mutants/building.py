@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from refimpl.schemes import operations
 Arrays = dict[str, Array]
 Parameters = dict[str, Any]
 Function = Callable[..., Any]
+Piece = TypeVar("Piece")
 OPERATIONS = operations()
 CONVENTIONS = ("layout", "direction", "placement", "order", "form", "spacing", "growth", "ladder")
 
@@ -30,6 +31,10 @@ class Mistake:
     threads: tuple[str, ...] = ()
     kind: Kind = "mistake"
     origin: str = ""
+
+    def made_by(self, piece: Piece) -> tuple["Mistake", Piece]:
+        """Return it with what makes it: code, or pieces of which code is made."""
+        return self, piece
 
     def at(self, operation: str, function: Function) -> Mutant:
         """Return the mutant of one operation."""

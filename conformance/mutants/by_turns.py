@@ -71,106 +71,76 @@ def by_index(scheme: str) -> Ladder:
 
 
 BLENDS: tuple[tuple[Mistake, Blend], ...] = (
-    (
-        Mistake(
-            "blend-reversed",
-            does="slows the fast pairs and keeps the slow ones",
-            should="keep pairs that turn often within the original length, and slow those that turn rarely",
-            fix="exchange the two ends of the blend",
-            origin="in the style of litgpt's YaRN ramp",
-        ),
-        lambda band: band.blended(1.0 - band.kept(band.turns)),
-    ),
-    (
-        Mistake(
-            "all-slowed",
-            does="slows every pair by the whole factor: position interpolation",
-            should="keep the fast pairs as they were",
-            fix="tell this rule from rope_type 'linear'",
-            origin="in the style of configurations of which only the factor is read",
-        ),
-        lambda band: band.theta / band.factor,
-    ),
-    (
-        Mistake(
-            "switch-at-the-low-end",
-            does="keeps every pair above the low end: nothing is blended",
-            should="blend between the two ends",
-            fix="compute the share of every pair between the ends",
-            origin="in the style of code that leaves the smooth part out",
-        ),
-        lambda band: np.where(band.turns > band.low, band.theta, band.theta / band.factor),
-    ),
-    (
-        Mistake(
-            "switch-at-the-high-end",
-            does="slows every pair below the high end by the whole factor: nothing is blended",
-            should="blend between the two ends",
-            fix="compute the share of every pair between the ends",
-            origin="in the style of code that leaves the smooth part out",
-        ),
-        lambda band: np.where(band.turns >= band.high, band.theta, band.theta / band.factor),
-    ),
-    (
-        Mistake(
-            "turns-without-two-pi",
-            does="takes the wavelength for 1 / theta: a turn for one radian",
-            should="divide by 2 pi: a pair's wavelength is 2 pi / theta",
-            fix="multiply wavelengths by 2 pi",
-            origin="in the style of frequencies in radians and in turns confused",
-        ),
-        lambda band: band.blended(band.kept(band.length * band.theta)),
-    ),
-    (
-        Mistake(
-            "new-length",
-            does="counts turns within the new length, the original one times the factor",
-            should="count them within the original length",
-            fix="read original_max_position_embeddings, not max_position_embeddings",
-            origin="in the style of configurations that have both lengths",
-        ),
-        lambda band: band.blended(band.kept(band.factor * band.turns)),
-    ),
-    (
-        Mistake(
-            "periods-blended",
-            does="blends wavelengths",
-            should="blend frequencies",
-            fix="invert wavelengths before they are blended",
-            origin="in the style of code that keeps periods in the place of frequencies",
-        ),
-        lambda band: band.theta / (band.kept(band.turns) + band.factor * (1.0 - band.kept(band.turns))),
-    ),
-    (
-        Mistake(
-            "blended-geometrically",
-            does="blends the logarithms of the frequencies",
-            should="blend the frequencies",
-            fix="add the shares of both frequencies",
-            origin="in the style of the logarithmic ramp of Grok-1's port",
-        ),
-        lambda band: band.theta * band.factor ** (band.kept(band.turns) - 1.0),
-    ),
-    (
-        Mistake(
-            "narrow-band-widened",
-            does="widens a band that is narrower than one turn to one turn",
-            should="blend between the two ends, however near they are",
-            fix="divide by the difference of the ends as it is; it is never 0",
-            origin="in the style of guards against a division by zero",
-        ),
-        lambda band: band.blended(np.clip((band.turns - band.low) / max(band.high - band.low, 1.0), 0.0, 1.0)),
-    ),
-    (
-        Mistake(
-            "linear-in-wavelengths",
-            does="makes the share linear in the wavelength",
-            should="make it linear in the number of turns",
-            fix="compare original_length / wavelength with the ends",
-            origin="in the style of ends that are kept as wavelengths",
-        ),
-        lambda band: band.blended(np.clip((1 / band.low - 1 / band.turns) / (1 / band.low - 1 / band.high), 0.0, 1.0)),
-    ),
+    Mistake(
+        "blend-reversed",
+        does="slows the fast pairs and keeps the slow ones",
+        should="keep pairs that turn often within the original length, and slow those that turn rarely",
+        fix="exchange the two ends of the blend",
+        origin="in the style of litgpt's YaRN ramp",
+    ).made_by(lambda band: band.blended(1.0 - band.kept(band.turns))),
+    Mistake(
+        "all-slowed",
+        does="slows every pair by the whole factor: position interpolation",
+        should="keep the fast pairs as they were",
+        fix="tell this rule from rope_type 'linear'",
+        origin="in the style of configurations of which only the factor is read",
+    ).made_by(lambda band: band.theta / band.factor),
+    Mistake(
+        "switch-at-the-low-end",
+        does="keeps every pair above the low end: nothing is blended",
+        should="blend between the two ends",
+        fix="compute the share of every pair between the ends",
+        origin="in the style of code that leaves the smooth part out",
+    ).made_by(lambda band: np.where(band.turns > band.low, band.theta, band.theta / band.factor)),
+    Mistake(
+        "switch-at-the-high-end",
+        does="slows every pair below the high end by the whole factor: nothing is blended",
+        should="blend between the two ends",
+        fix="compute the share of every pair between the ends",
+        origin="in the style of code that leaves the smooth part out",
+    ).made_by(lambda band: np.where(band.turns >= band.high, band.theta, band.theta / band.factor)),
+    Mistake(
+        "turns-without-two-pi",
+        does="takes the wavelength for 1 / theta: a turn for one radian",
+        should="divide by 2 pi: a pair's wavelength is 2 pi / theta",
+        fix="multiply wavelengths by 2 pi",
+        origin="in the style of frequencies in radians and in turns confused",
+    ).made_by(lambda band: band.blended(band.kept(band.length * band.theta))),
+    Mistake(
+        "new-length",
+        does="counts turns within the new length, the original one times the factor",
+        should="count them within the original length",
+        fix="read original_max_position_embeddings, not max_position_embeddings",
+        origin="in the style of configurations that have both lengths",
+    ).made_by(lambda band: band.blended(band.kept(band.factor * band.turns))),
+    Mistake(
+        "periods-blended",
+        does="blends wavelengths",
+        should="blend frequencies",
+        fix="invert wavelengths before they are blended",
+        origin="in the style of code that keeps periods in the place of frequencies",
+    ).made_by(lambda band: band.theta / (band.kept(band.turns) + band.factor * (1.0 - band.kept(band.turns)))),
+    Mistake(
+        "blended-geometrically",
+        does="blends the logarithms of the frequencies",
+        should="blend the frequencies",
+        fix="add the shares of both frequencies",
+        origin="in the style of the logarithmic ramp of Grok-1's port",
+    ).made_by(lambda band: band.theta * band.factor ** (band.kept(band.turns) - 1.0)),
+    Mistake(
+        "narrow-band-widened",
+        does="widens a band that is narrower than one turn to one turn",
+        should="blend between the two ends, however near they are",
+        fix="divide by the difference of the ends as it is; it is never 0",
+        origin="in the style of guards against a division by zero",
+    ).made_by(lambda band: band.blended(np.clip((band.turns - band.low) / max(band.high - band.low, 1.0), 0.0, 1.0))),
+    Mistake(
+        "linear-in-wavelengths",
+        does="makes the share linear in the wavelength",
+        should="make it linear in the number of turns",
+        fix="compare original_length / wavelength with the ends",
+        origin="in the style of ends that are kept as wavelengths",
+    ).made_by(lambda band: band.blended(np.clip((1 / band.low - 1 / band.turns) / (1 / band.low - 1 / band.high), 0.0, 1.0))),
 )
 
 BY_INDEX = Mistake(

@@ -21,81 +21,60 @@ def where(beyond: Callable[[int, int], bool]) -> Choice:
 
 
 CHOICE_MISTAKES: tuple[tuple[Mistake, Choice], ...] = (
-    (
-        Mistake(
-            "lists-swapped",
-            does="uses long factors up to the original length and short ones beyond",
-            should="use short factors up to the original length",
-            fix="exchange the two lists",
-            origin="in the style of arguments passed in the wrong order",
+    Mistake(
+        "lists-swapped",
+        does="uses long factors up to the original length and short ones beyond",
+        should="use short factors up to the original length",
+        fix="exchange the two lists",
+        origin="in the style of arguments passed in the wrong order",
+    ).made_by(where(lambda original, length: length <= original)),
+    Mistake(
+        "always-long",
+        does="uses the long factors at any length",
+        should="use the short ones up to the original length",
+        fix="choose by the length of the sequence",
+        threads=(
+            "https://github.com/ml-explore/mlx-lm/pull/660",
+            "https://github.com/lablup/mlxcel/issues/1358",
+            "https://github.com/apache/tvm/pull/18422",
         ),
-        where(lambda original, length: length <= original),
-    ),
-    (
-        Mistake(
-            "always-long",
-            does="uses the long factors at any length",
-            should="use the short ones up to the original length",
-            fix="choose by the length of the sequence",
-            threads=(
-                "https://github.com/ml-explore/mlx-lm/pull/660",
-                "https://github.com/lablup/mlxcel/issues/1358",
-                "https://github.com/apache/tvm/pull/18422",
-            ),
-        ),
-        where(lambda *_: True),
-    ),
-    (
-        Mistake(
-            "always-short",
-            does="uses the short factors at any length",
-            should="use the long ones beyond the original length",
-            fix="choose by the length of the sequence, in prefill too, where the cache's offset is 0",
-            threads=("https://github.com/ggml-org/llama.cpp/issues/6849",),
-        ),
-        where(lambda *_: False),
-    ),
-    (
-        Mistake(
-            "switch-at-original-length",
-            does="uses the long factors at the original length already: one token early",
-            should="switch beyond it",
-            fix="compare with >",
-            origin="in the style of a comparison that is off by one",
-        ),
-        where(lambda original, length: length >= original),
-    ),
-    (
-        Mistake(
-            "switch-by-last-position",
-            does="compares the last position with the original length: one token late",
-            should="compare the number of tokens, the last position plus 1",
-            fix="add 1 to the largest position",
-            origin="in the style of positions taken for lengths",
-        ),
-        where(lambda original, length: length - 1 > original),
-    ),
-    (
-        Mistake(
-            "switch-at-4096",
-            does="switches beyond 4096 tokens whatever the model",
-            should="switch beyond the model's original length",
-            fix="read original_max_position_embeddings",
-            threads=("https://github.com/huggingface/transformers/issues/38224",),
-            origin="in the style of the thread: the two lengths confused",
-        ),
-        where(lambda _, length: length > 4_096),
-    ),
-    (
-        Mistake(
-            "switch-at-twice-the-length",
-            does="switches beyond twice the original length",
-            should="switch beyond the original length",
-            fix="compare with the original length",
-            origin="in the style of tables that grow by doubling",
-        ),
-        where(lambda original, length: length > 2 * original),
-    ),
+    ).made_by(where(lambda *_: True)),
+    Mistake(
+        "always-short",
+        does="uses the short factors at any length",
+        should="use the long ones beyond the original length",
+        fix="choose by the length of the sequence, in prefill too, where the cache's offset is 0",
+        threads=("https://github.com/ggml-org/llama.cpp/issues/6849",),
+    ).made_by(where(lambda *_: False)),
+    Mistake(
+        "switch-at-original-length",
+        does="uses the long factors at the original length already: one token early",
+        should="switch beyond it",
+        fix="compare with >",
+        origin="in the style of a comparison that is off by one",
+    ).made_by(where(lambda original, length: length >= original)),
+    Mistake(
+        "switch-by-last-position",
+        does="compares the last position with the original length: one token late",
+        should="compare the number of tokens, the last position plus 1",
+        fix="add 1 to the largest position",
+        origin="in the style of positions taken for lengths",
+    ).made_by(where(lambda original, length: length - 1 > original)),
+    Mistake(
+        "switch-at-4096",
+        does="switches beyond 4096 tokens whatever the model",
+        should="switch beyond the model's original length",
+        fix="read original_max_position_embeddings",
+        threads=("https://github.com/huggingface/transformers/issues/38224",),
+        origin="in the style of the thread: the two lengths confused",
+    ).made_by(where(lambda _, length: length > 4_096)),
+    Mistake(
+        "switch-at-twice-the-length",
+        does="switches beyond twice the original length",
+        should="switch beyond the original length",
+        fix="compare with the original length",
+        origin="in the style of tables that grow by doubling",
+    ).made_by(where(lambda original, length: length > 2 * original)),
 )
 
 
@@ -106,25 +85,19 @@ def by_capacity(parameters: dict[str, Any]) -> dict[str, Any]:
 
 #: What the rotation alone can confuse: parameters changed, or fixed.
 LENGTH_MISTAKES: tuple[tuple[Mistake, Callable[[dict[str, Any]], dict[str, Any]]], ...] = (
-    (
-        Mistake(
-            "switch-by-capacity",
-            does="chooses the list by the length that is allocated",
-            should="choose by the length of the sequence",
-            fix="compare the current length, or know that the cache stays valid at the price of short prompts",
-            threads=("https://github.com/ggml-org/llama.cpp/issues/24823", "https://github.com/vllm-project/vllm/pull/27431"),
-            kind="convention",
-        ),
-        by_capacity,
-    ),
-    (
-        Mistake(
-            "stretch-by-length",
-            does="computes the attention factor from the current length",
-            should="compute it from the longest length",
-            fix="use max_position_embeddings / original_max_position_embeddings",
-            origin="in the style of dynamic scalings",
-        ),
-        lambda parameters: {**parameters, "max_length": parameters["length"]},
-    ),
+    Mistake(
+        "switch-by-capacity",
+        does="chooses the list by the length that is allocated",
+        should="choose by the length of the sequence",
+        fix="compare the current length, or know that the cache stays valid at the price of short prompts",
+        threads=("https://github.com/ggml-org/llama.cpp/issues/24823", "https://github.com/vllm-project/vllm/pull/27431"),
+        kind="convention",
+    ).made_by(by_capacity),
+    Mistake(
+        "stretch-by-length",
+        does="computes the attention factor from the current length",
+        should="compute it from the longest length",
+        fix="use max_position_embeddings / original_max_position_embeddings",
+        origin="in the style of dynamic scalings",
+    ).made_by(lambda parameters: {**parameters, "max_length": parameters["length"]}),
 )

@@ -40,78 +40,57 @@ def searched(*, ladder: Ladder = slowed, start: Start = right_start, rotary: Rot
 
 
 START_MISTAKES: tuple[tuple[Mistake, Start], ...] = (
-    (
-        Mistake(
-            "start-one-too-long",
-            does="leaves position start_tokens alone too",
-            should="scale from position start_tokens on",
-            fix="compare with <",
-            origin="in the style of a comparison that is off by one",
-        ),
-        lambda positions, _, start_tokens: positions <= start_tokens,
-    ),
-    (
-        Mistake(
-            "start-one-too-short",
-            does="scales position start_tokens - 1 too",
-            should="scale from position start_tokens on",
-            fix="compare with <, counting from 0",
-            origin="in the style of positions that are counted from 1",
-        ),
-        lambda positions, _, start_tokens: positions < start_tokens - 1,
-    ),
-    (
-        Mistake(
-            "start-scaled",
-            does="scales every position, as released models do",
-            should="leave positions before start_tokens alone",
-            fix="keep rope's own frequencies before start_tokens",
-            threads=("https://github.com/ggml-org/llama.cpp/issues/24820",),
-            origin="in the style of the thread: a part of the configuration dropped",
-        ),
-        lambda positions, *_: np.zeros_like(positions, dtype=bool),
-    ),
-    (
-        Mistake(
-            "start-inverted",
-            does="scales the start and leaves the rest alone",
-            should="leave the start alone",
-            fix="exchange the two branches",
-            origin="in the style of a mask that is inverted",
-        ),
-        lambda positions, _, start_tokens: positions >= start_tokens,
-    ),
-    (
-        Mistake(
-            "start-by-index",
-            does="counts start tokens by their index in the call",
-            should="count them by position",
-            fix="compare positions, which go on while decoding",
-            threads=("https://github.com/keras-team/keras-hub/pull/1544",),
-            origin="in the style of the thread: positions ignored",
-        ),
-        lambda _, index, start_tokens: index < start_tokens,
-    ),
-    (
-        Mistake(
-            "start-of-all-or-none",
-            does="decides by the first token for all",
-            should="decide for each position",
-            fix="compare elementwise",
-            origin="in the style of a switch by the cache's offset",
-        ),
-        lambda positions, _, start_tokens: np.broadcast_to(positions[..., :1] < start_tokens, positions.shape),
-    ),
-    (
-        Mistake(
-            "start-capped",
-            does="leaves at most 16 positions alone",
-            should="leave start_tokens alone",
-            fix="don't clamp start_tokens",
-            origin="in the style of one model's value written into the code",
-        ),
-        lambda positions, _, start_tokens: positions < min(start_tokens, 16),
-    ),
+    Mistake(
+        "start-one-too-long",
+        does="leaves position start_tokens alone too",
+        should="scale from position start_tokens on",
+        fix="compare with <",
+        origin="in the style of a comparison that is off by one",
+    ).made_by(lambda positions, _, start_tokens: positions <= start_tokens),
+    Mistake(
+        "start-one-too-short",
+        does="scales position start_tokens - 1 too",
+        should="scale from position start_tokens on",
+        fix="compare with <, counting from 0",
+        origin="in the style of positions that are counted from 1",
+    ).made_by(lambda positions, _, start_tokens: positions < start_tokens - 1),
+    Mistake(
+        "start-scaled",
+        does="scales every position, as released models do",
+        should="leave positions before start_tokens alone",
+        fix="keep rope's own frequencies before start_tokens",
+        threads=("https://github.com/ggml-org/llama.cpp/issues/24820",),
+        origin="in the style of the thread: a part of the configuration dropped",
+    ).made_by(lambda positions, *_: np.zeros_like(positions, dtype=bool)),
+    Mistake(
+        "start-inverted",
+        does="scales the start and leaves the rest alone",
+        should="leave the start alone",
+        fix="exchange the two branches",
+        origin="in the style of a mask that is inverted",
+    ).made_by(lambda positions, _, start_tokens: positions >= start_tokens),
+    Mistake(
+        "start-by-index",
+        does="counts start tokens by their index in the call",
+        should="count them by position",
+        fix="compare positions, which go on while decoding",
+        threads=("https://github.com/keras-team/keras-hub/pull/1544",),
+        origin="in the style of the thread: positions ignored",
+    ).made_by(lambda _, index, start_tokens: index < start_tokens),
+    Mistake(
+        "start-of-all-or-none",
+        does="decides by the first token for all",
+        should="decide for each position",
+        fix="compare elementwise",
+        origin="in the style of a switch by the cache's offset",
+    ).made_by(lambda positions, _, start_tokens: np.broadcast_to(positions[..., :1] < start_tokens, positions.shape)),
+    Mistake(
+        "start-capped",
+        does="leaves at most 16 positions alone",
+        should="leave start_tokens alone",
+        fix="don't clamp start_tokens",
+        origin="in the style of one model's value written into the code",
+    ).made_by(lambda positions, _, start_tokens: positions < min(start_tokens, 16)),
 )
 
 CONTINUED = Mistake(

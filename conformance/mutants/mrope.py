@@ -104,117 +104,84 @@ def halves_off_text(x: Array, positions: Array, **parameters: Any) -> Array:
 
 OWN_AXIS = "turn every pair by the position on its own axis"
 MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
-    (
-        Mistake(
-            "height-and-width-exchanged",
-            does="turns the pairs of the height by the width, and those of the width by the height",
-            should=OWN_AXIS,
-            fix="exchange the last two axes of the positions, or of the sections",
-            origin="in the style of grids that are built column by column",
-        ),
-        followed(exchanged),
-    ),
-    (
-        Mistake(
-            "first-axis-for-all",
-            does="turns all pairs by the position on the first axis",
-            should=OWN_AXIS,
-            fix="index the positions by the axis of each pair",
-            threads=("https://github.com/ggml-org/llama.cpp/pull/19928",),
-            origin="in the style of the thread: a rotation of text met positions with axes",
-        ),
-        followed(lambda sections, _: [0] * sum(sections)),
-    ),
-    (
-        Mistake(
-            "token-for-every-axis",
-            does="takes the index of the token for its position on every axis",
-            should="use the positions that are given",
-            fix="pass the positions with axes on, also while decoding",
-            threads=("https://github.com/linkedin/Liger-Kernel/pull/276",),
-        ),
-        moved(lambda positions: np.arange(positions.shape[-2])[:, None] + np.zeros_like(positions)),
-    ),
-    (
-        Mistake(
-            "one-axis-at-zero",
-            does="leaves the second axis at position 0",
-            should=OWN_AXIS,
-            fix="fill the ids of every axis",
-            threads=("https://github.com/vllm-project/vllm/pull/29593",),
-        ),
-        moved(at_zero(1)),
-    ),
-    (
-        Mistake(
-            "last-axis-at-zero",
-            does="leaves the last axis at position 0",
-            should=OWN_AXIS,
-            fix="fill the ids of every axis",
-            origin="in the style of vllm's pull request 29593, in which the index of one axis was set to 0",
-        ),
-        moved(at_zero(-1)),
-    ),
-    (
-        Mistake(
-            "sections-in-reverse",
-            does="takes the sections in the reverse order",
-            should="give each axis the pairs that are asked for",
-            fix="bring sections and positions into one order of axes",
-            origin="in the style of Ernie 4.5 VL, whose list of sections has the time last",
-        ),
-        followed(lambda sections, _: [axis for axis, pairs in enumerate(sections[::-1]) for _ in range(pairs)]),
-    ),
-    (
-        Mistake(
-            "equal-sections",
-            does="gives every axis as many pairs",
-            should="give each axis the pairs that are asked for",
-            fix="read mrope_section",
-            origin="in the style of defaults for a list that isn't passed on",
-        ),
-        followed(equal),
-    ),
-    (
-        Mistake(
-            "sections-end-late",
-            does="lets every pair follow the axis of the one before it: each section ends a pair too late",
-            should="end a section with its last pair",
-            fix="compare with <, not <=, where sections end",
-            origin="in the style of kernels that find the axis of a pair by comparing with the ends of sections",
-        ),
-        followed(late),
-    ),
-    (
-        Mistake(
-            "turns-to-the-last-pair",
-            does="goes on in turns to the last pair where axes are interleaved",
-            should="let the pairs that are left follow the first axis",
-            fix="assign only the pairs below 3 times the section of an axis",
-            origin="in the style of interleaving by the number of the pair alone",
-        ),
-        followed(to_the_last),
-    ),
-    (
-        Mistake(
-            "turns-shifted",
-            does="gives every axis the pairs beside its own where axes are interleaved",
-            should="give axis k every pair k, k + 3, k + 6 and so on, as many as its section has",
-            fix="begin the slice with step 3 at the axis's own number",
-            threads=("https://github.com/vllm-project/vllm/pull/40680",),
-        ),
-        followed(shifted_turns),
-    ),
-    (
-        Mistake(
-            "axes-added",
-            does="adds the positions on all axes and turns all pairs by the sum",
-            should=OWN_AXIS,
-            fix="keep the axes apart",
-            origin="in the style of positions flattened along an image",
-        ),
-        moved(lambda positions: positions.sum(axis=-1, keepdims=True) + np.zeros_like(positions)),
-    ),
+    Mistake(
+        "height-and-width-exchanged",
+        does="turns the pairs of the height by the width, and those of the width by the height",
+        should=OWN_AXIS,
+        fix="exchange the last two axes of the positions, or of the sections",
+        origin="in the style of grids that are built column by column",
+    ).made_by(followed(exchanged)),
+    Mistake(
+        "first-axis-for-all",
+        does="turns all pairs by the position on the first axis",
+        should=OWN_AXIS,
+        fix="index the positions by the axis of each pair",
+        threads=("https://github.com/ggml-org/llama.cpp/pull/19928",),
+        origin="in the style of the thread: a rotation of text met positions with axes",
+    ).made_by(followed(lambda sections, _: [0] * sum(sections))),
+    Mistake(
+        "token-for-every-axis",
+        does="takes the index of the token for its position on every axis",
+        should="use the positions that are given",
+        fix="pass the positions with axes on, also while decoding",
+        threads=("https://github.com/linkedin/Liger-Kernel/pull/276",),
+    ).made_by(moved(lambda positions: np.arange(positions.shape[-2])[:, None] + np.zeros_like(positions))),
+    Mistake(
+        "one-axis-at-zero",
+        does="leaves the second axis at position 0",
+        should=OWN_AXIS,
+        fix="fill the ids of every axis",
+        threads=("https://github.com/vllm-project/vllm/pull/29593",),
+    ).made_by(moved(at_zero(1))),
+    Mistake(
+        "last-axis-at-zero",
+        does="leaves the last axis at position 0",
+        should=OWN_AXIS,
+        fix="fill the ids of every axis",
+        origin="in the style of vllm's pull request 29593, in which the index of one axis was set to 0",
+    ).made_by(moved(at_zero(-1))),
+    Mistake(
+        "sections-in-reverse",
+        does="takes the sections in the reverse order",
+        should="give each axis the pairs that are asked for",
+        fix="bring sections and positions into one order of axes",
+        origin="in the style of Ernie 4.5 VL, whose list of sections has the time last",
+    ).made_by(followed(lambda sections, _: [axis for axis, pairs in enumerate(sections[::-1]) for _ in range(pairs)])),
+    Mistake(
+        "equal-sections",
+        does="gives every axis as many pairs",
+        should="give each axis the pairs that are asked for",
+        fix="read mrope_section",
+        origin="in the style of defaults for a list that isn't passed on",
+    ).made_by(followed(equal)),
+    Mistake(
+        "sections-end-late",
+        does="lets every pair follow the axis of the one before it: each section ends a pair too late",
+        should="end a section with its last pair",
+        fix="compare with <, not <=, where sections end",
+        origin="in the style of kernels that find the axis of a pair by comparing with the ends of sections",
+    ).made_by(followed(late)),
+    Mistake(
+        "turns-to-the-last-pair",
+        does="goes on in turns to the last pair where axes are interleaved",
+        should="let the pairs that are left follow the first axis",
+        fix="assign only the pairs below 3 times the section of an axis",
+        origin="in the style of interleaving by the number of the pair alone",
+    ).made_by(followed(to_the_last)),
+    Mistake(
+        "turns-shifted",
+        does="gives every axis the pairs beside its own where axes are interleaved",
+        should="give axis k every pair k, k + 3, k + 6 and so on, as many as its section has",
+        fix="begin the slice with step 3 at the axis's own number",
+        threads=("https://github.com/vllm-project/vllm/pull/40680",),
+    ).made_by(followed(shifted_turns)),
+    Mistake(
+        "axes-added",
+        does="adds the positions on all axes and turns all pairs by the sum",
+        should=OWN_AXIS,
+        fix="keep the axes apart",
+        origin="in the style of positions flattened along an image",
+    ).made_by(moved(lambda positions: positions.sum(axis=-1, keepdims=True) + np.zeros_like(positions))),
 )
 BEGUN_AGAIN = Mistake(
     "frequencies-begin-again",

@@ -75,66 +75,48 @@ def always(query_positions: Array, key_positions: Array, *, causal: bool) -> Arr
 
 
 STEP_MISTAKES: tuple[tuple[Mistake, Plain], ...] = (
-    (
-        Mistake(
-            "softmax-over-queries",
-            does="normalises along the queries",
-            should="normalise along the keys",
-            fix="take the softmax over the last axis",
-            origin="in the style of transposed logits",
-        ),
-        Plain(soften=over_queries),
-    ),
-    (
-        Mistake(
-            "masked-after-softmax",
-            does="hides keys after the softmax, so rows sum to less than 1",
-            should="hide keys before the softmax",
-            fix="set hidden logits to minus infinity",
-            origin="in the style of masks multiplied onto the weights",
-        ),
-        Plain(soften=masked_last),
-    ),
-    (
-        Mistake(
-            "hidden-logits-zero",
-            does="gives hidden keys the logit 0",
-            should="give them minus infinity",
-            fix="fill the mask with minus infinity instead of multiplying by it",
-            origin="in the style of masks multiplied onto the logits",
-        ),
-        Plain(soften=zero_logits),
-    ),
-    (
-        Mistake(
-            "powers-of-two",
-            does="raises 2 to the logits",
-            should="raise e to the logits",
-            fix="multiply the logits by log2(e) before exp2",
-            origin="in the style of kernels that use exp2 and forget its scale",
-        ),
-        Plain(soften=base_two),
-    ),
-    (
-        Mistake(
-            "softmax-plus-one",
-            does="adds 1 to the sum of exponentials, so rows sum to less than 1",
-            should="divide by the sum",
-            fix="leave out the attention sink",
-            origin="in the style of softmax with an attention sink, which some models learn",
-        ),
-        Plain(soften=off_by_one),
-    ),
-    (
-        Mistake(
-            "always-causal",
-            does="hides later keys whatever is asked for",
-            should="see every key unless causal",
-            fix="honour causal",
-            origin="in the style of decoder attention used in an encoder",
-        ),
-        Plain(see=always),
-    ),
+    Mistake(
+        "softmax-over-queries",
+        does="normalises along the queries",
+        should="normalise along the keys",
+        fix="take the softmax over the last axis",
+        origin="in the style of transposed logits",
+    ).made_by(Plain(soften=over_queries)),
+    Mistake(
+        "masked-after-softmax",
+        does="hides keys after the softmax, so rows sum to less than 1",
+        should="hide keys before the softmax",
+        fix="set hidden logits to minus infinity",
+        origin="in the style of masks multiplied onto the weights",
+    ).made_by(Plain(soften=masked_last)),
+    Mistake(
+        "hidden-logits-zero",
+        does="gives hidden keys the logit 0",
+        should="give them minus infinity",
+        fix="fill the mask with minus infinity instead of multiplying by it",
+        origin="in the style of masks multiplied onto the logits",
+    ).made_by(Plain(soften=zero_logits)),
+    Mistake(
+        "powers-of-two",
+        does="raises 2 to the logits",
+        should="raise e to the logits",
+        fix="multiply the logits by log2(e) before exp2",
+        origin="in the style of kernels that use exp2 and forget its scale",
+    ).made_by(Plain(soften=base_two)),
+    Mistake(
+        "softmax-plus-one",
+        does="adds 1 to the sum of exponentials, so rows sum to less than 1",
+        should="divide by the sum",
+        fix="leave out the attention sink",
+        origin="in the style of softmax with an attention sink, which some models learn",
+    ).made_by(Plain(soften=off_by_one)),
+    Mistake(
+        "always-causal",
+        does="hides later keys whatever is asked for",
+        should="see every key unless causal",
+        fix="honour causal",
+        origin="in the style of decoder attention used in an encoder",
+    ).made_by(Plain(see=always)),
 )
 
 
@@ -169,36 +151,27 @@ def by_head(tokens: Array) -> Array:
 
 
 LEFT_OVER: tuple[tuple[Mistake, Step], ...] = (
-    (
-        Mistake(
-            "encoding-still-added",
-            does="adds sinusoids although no encoding was asked for",
-            should="leave queries and keys as they are",
-            fix="skip the absolute embedding where another encoding, or none, is configured",
-            threads=("https://github.com/EleutherAI/gpt-neox/pull/147",),
-        ),
-        sinusoids_added,
-    ),
-    (
-        Mistake(
-            "still-rotated",
-            does="rotates queries and keys although no encoding was asked for",
-            should="leave queries and keys as they are",
-            fix="skip the rotation in layers without an encoding",
-            threads=("https://github.com/airockchip/rknn-llm/issues/501", "https://github.com/timtoole02/Camelid/pull/535"),
-        ),
-        turning("interleaved"),
-    ),
-    (
-        Mistake(
-            "still-rotated-in-halves",
-            does="rotates queries and keys, channels half a head apart, although no encoding was asked for",
-            should="leave queries and keys as they are",
-            fix="skip the rotation in layers without an encoding (no_rope_layers has 0 there)",
-            threads=("https://github.com/airockchip/rknn-llm/issues/501", "https://github.com/timtoole02/Camelid/pull/535"),
-        ),
-        turning("half"),
-    ),
+    Mistake(
+        "encoding-still-added",
+        does="adds sinusoids although no encoding was asked for",
+        should="leave queries and keys as they are",
+        fix="skip the absolute embedding where another encoding, or none, is configured",
+        threads=("https://github.com/EleutherAI/gpt-neox/pull/147",),
+    ).made_by(sinusoids_added),
+    Mistake(
+        "still-rotated",
+        does="rotates queries and keys although no encoding was asked for",
+        should="leave queries and keys as they are",
+        fix="skip the rotation in layers without an encoding",
+        threads=("https://github.com/airockchip/rknn-llm/issues/501", "https://github.com/timtoole02/Camelid/pull/535"),
+    ).made_by(turning("interleaved")),
+    Mistake(
+        "still-rotated-in-halves",
+        does="rotates queries and keys, channels half a head apart, although no encoding was asked for",
+        should="leave queries and keys as they are",
+        fix="skip the rotation in layers without an encoding (no_rope_layers has 0 there)",
+        threads=("https://github.com/airockchip/rknn-llm/issues/501", "https://github.com/timtoole02/Camelid/pull/535"),
+    ).made_by(turning("half")),
 )
 
 
@@ -232,116 +205,83 @@ def normalised(x: Array, _: Array) -> Array:
 STAY = "leave queries and keys as they are"
 #: What befalls vectors of layers that don't turn, and is no rotation of the whole head.
 UNTURNED: tuple[tuple[Mistake, Step], ...] = (
-    (
-        Mistake(
-            "turned-back",
-            does="rotates clockwise although no encoding was asked for",
-            should=STAY,
-            fix="skip the rotation in layers without an encoding",
-            origin="in the style of cached keys that are turned back where they were never turned",
-        ),
-        turning("half", "negative"),
-    ),
-    (
-        Mistake(
-            "part-rotated",
-            does="rotates the first half of the channels",
-            should=STAY,
-            fix="skip the rotation in layers without an encoding, that of a part of the head too",
-            origin="in the style of partial rotation with a default fraction",
-        ),
-        part_turned,
-    ),
-    (
-        Mistake(
-            "temperature-in-rotation",
-            does="multiplies by Llama 4's attention temperature, which grows with the position",
-            should=STAY,
-            fix="multiply the queries by the temperature where attention does, not the keys too",
-            origin="in the style of Llama 4, whose layers without rotation have a temperature",
-        ),
-        grown,
-    ),
-    (
-        Mistake(
-            "normalised",
-            does="divides every vector by its root mean square",
-            should=STAY,
-            fix="leave the norm of queries and keys to the attention",
-            origin="in the style of models that normalise queries and keys after the rotation",
-        ),
-        normalised,
-    ),
-    (
-        Mistake(
-            "scaled-by-width",
-            does="divides by sqrt(head_dim)",
-            should=STAY,
-            fix="leave the scale of the logits to the attention",
-            origin="in the style of kernels that fold the softmax scale into the rotation",
-        ),
-        lambda x, _: x / np.sqrt(x.shape[-1]),
-    ),
-    (
-        Mistake(
-            "channels-regrouped",
-            does="writes neighbouring channels half a head apart, as a rotation that changes the layout does",
-            should=STAY,
-            fix="skip the change of the layout with the rotation",
-            origin="in the style of DeepSeek-V3's apply_rotary_pos_emb_interleave at position 0",
-        ),
-        lambda x, _: np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1),
-    ),
-    (
-        Mistake(
-            "halves-turned-over",
-            does="returns rotate_half of the vectors, what cos = 0 and sin = 1 make of them",
-            should=STAY,
-            fix="fill the tables of layers without rotation with cos = 1 and sin = 0, or skip them",
-            origin="in the style of tables that are filled with the wrong constant",
-        ),
-        lambda x, _: np.concatenate([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], axis=-1),
-    ),
-    (
-        Mistake(
-            "zeroed",
-            does="returns zeros, what empty tables make of the vectors",
-            should=STAY,
-            fix="fill the tables of layers without rotation with cos = 1 and sin = 0, or skip them",
-            origin="in the style of tables that are allocated and never filled",
-        ),
-        lambda x, _: np.zeros_like(x),
-    ),
-    (
-        Mistake(
-            "padding-zeroed",
-            does="sets vectors at negative positions to zero",
-            should=STAY,
-            fix="leave padding to the mask",
-            origin="in the style of left padding whose positions are negative",
-        ),
-        emptied,
-    ),
-    (
-        Mistake(
-            "sorted-by-position",
-            does="returns the tokens in the order of their positions",
-            should=STAY,
-            fix="keep the order of the tokens",
-            origin="in the style of tables that are gathered and scattered back",
-        ),
-        sorted_by_position,
-    ),
-    (
-        Mistake(
-            "cut-to-bfloat16",
-            does="rounds vectors to bfloat16",
-            should=STAY,
-            fix="keep the dtype of the vectors",
-            origin="in the style of rotations that cast queries and forget to cast them back",
-        ),
-        lambda x, _: rounded(x, "bfloat16"),
-    ),
+    Mistake(
+        "turned-back",
+        does="rotates clockwise although no encoding was asked for",
+        should=STAY,
+        fix="skip the rotation in layers without an encoding",
+        origin="in the style of cached keys that are turned back where they were never turned",
+    ).made_by(turning("half", "negative")),
+    Mistake(
+        "part-rotated",
+        does="rotates the first half of the channels",
+        should=STAY,
+        fix="skip the rotation in layers without an encoding, that of a part of the head too",
+        origin="in the style of partial rotation with a default fraction",
+    ).made_by(part_turned),
+    Mistake(
+        "temperature-in-rotation",
+        does="multiplies by Llama 4's attention temperature, which grows with the position",
+        should=STAY,
+        fix="multiply the queries by the temperature where attention does, not the keys too",
+        origin="in the style of Llama 4, whose layers without rotation have a temperature",
+    ).made_by(grown),
+    Mistake(
+        "normalised",
+        does="divides every vector by its root mean square",
+        should=STAY,
+        fix="leave the norm of queries and keys to the attention",
+        origin="in the style of models that normalise queries and keys after the rotation",
+    ).made_by(normalised),
+    Mistake(
+        "scaled-by-width",
+        does="divides by sqrt(head_dim)",
+        should=STAY,
+        fix="leave the scale of the logits to the attention",
+        origin="in the style of kernels that fold the softmax scale into the rotation",
+    ).made_by(lambda x, _: x / np.sqrt(x.shape[-1])),
+    Mistake(
+        "channels-regrouped",
+        does="writes neighbouring channels half a head apart, as a rotation that changes the layout does",
+        should=STAY,
+        fix="skip the change of the layout with the rotation",
+        origin="in the style of DeepSeek-V3's apply_rotary_pos_emb_interleave at position 0",
+    ).made_by(lambda x, _: np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1)),
+    Mistake(
+        "halves-turned-over",
+        does="returns rotate_half of the vectors, what cos = 0 and sin = 1 make of them",
+        should=STAY,
+        fix="fill the tables of layers without rotation with cos = 1 and sin = 0, or skip them",
+        origin="in the style of tables that are filled with the wrong constant",
+    ).made_by(lambda x, _: np.concatenate([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], axis=-1)),
+    Mistake(
+        "zeroed",
+        does="returns zeros, what empty tables make of the vectors",
+        should=STAY,
+        fix="fill the tables of layers without rotation with cos = 1 and sin = 0, or skip them",
+        origin="in the style of tables that are allocated and never filled",
+    ).made_by(lambda x, _: np.zeros_like(x)),
+    Mistake(
+        "padding-zeroed",
+        does="sets vectors at negative positions to zero",
+        should=STAY,
+        fix="leave padding to the mask",
+        origin="in the style of left padding whose positions are negative",
+    ).made_by(emptied),
+    Mistake(
+        "sorted-by-position",
+        does="returns the tokens in the order of their positions",
+        should=STAY,
+        fix="keep the order of the tokens",
+        origin="in the style of tables that are gathered and scattered back",
+    ).made_by(sorted_by_position),
+    Mistake(
+        "cut-to-bfloat16",
+        does="rounds vectors to bfloat16",
+        should=STAY,
+        fix="keep the dtype of the vectors",
+        origin="in the style of rotations that cast queries and forget to cast them back",
+    ).made_by(lambda x, _: rounded(x, "bfloat16")),
 )
 
 UNWEIGHTED = Mistake(

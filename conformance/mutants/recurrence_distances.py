@@ -65,76 +65,55 @@ def held_in(dtype: str) -> Callable[..., Array]:
 
 
 DISTANCE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
-    (
-        Mistake(
-            "absolute-positions",
-            does="encodes the key's position: nothing is subtracted or shifted",
-            should=DISTANCE,
-            fix="subtract, or shift the scores after the product",
-            threads=("https://github.com/wenet-e2e/wenet/issues/1611",),
-        ),
-        absolute,
-    ),
-    (
-        Mistake(
-            "distance-from-one",
-            does="counts distances from one: the token itself is one away",
-            should=DISTANCE,
-            fix="let the table end at distance 0",
-            origin="in the style of tables from K to 1; XLNet's begins at K and is cut after the shift",
-        ),
-        one_more,
-    ),
-    (
-        Mistake(
-            "clamp-ignored",
-            does="tells apart distances beyond clamp_length",
-            should=DISTANCE,
-            fix="clamp the distances before the sinusoid",
-            origin="in the style of options that one path forgets",
-        ),
-        unclamped,
-    ),
-    (
-        Mistake(
-            "clamped-both-ways",
-            does="clamps negative distances at -clamp_length too",
-            should=DISTANCE,
-            fix="take the minimum only",
-            origin="XLNet in transformers 5.23.0: fwd_pos_seq.clamp(-clamp_len, clamp_len)",
-        ),
-        clamped_both_ways,
-    ),
-    (
-        Mistake(
-            "clamped-one-early",
-            does="clamps at clamp_length - 1",
-            should=DISTANCE,
-            fix="clamp at clamp_length, which is a distance of its own",
-            origin="in the style of off-by-one boundaries",
-        ),
-        clamped_short,
-    ),
-    (
-        Mistake(
-            "magnitude",
-            does="takes the magnitude of the distance: earlier and later keys are one",
-            should=DISTANCE,
-            fix="negate the sines of later keys",
-            threads=("https://github.com/speechbrain/speechbrain/pull/3073",),
-        ),
-        magnitude,
-    ),
-    (
-        Mistake(
-            "later-keys-at-zero",
-            does="gives every later key distance 0",
-            should=DISTANCE,
-            fix="take the sinusoid of the negative distance",
-            origin="in the style of code that was written for a causal mask",
-        ),
-        only_earlier,
-    ),
+    Mistake(
+        "absolute-positions",
+        does="encodes the key's position: nothing is subtracted or shifted",
+        should=DISTANCE,
+        fix="subtract, or shift the scores after the product",
+        threads=("https://github.com/wenet-e2e/wenet/issues/1611",),
+    ).made_by(absolute),
+    Mistake(
+        "distance-from-one",
+        does="counts distances from one: the token itself is one away",
+        should=DISTANCE,
+        fix="let the table end at distance 0",
+        origin="in the style of tables from K to 1; XLNet's begins at K and is cut after the shift",
+    ).made_by(one_more),
+    Mistake(
+        "clamp-ignored",
+        does="tells apart distances beyond clamp_length",
+        should=DISTANCE,
+        fix="clamp the distances before the sinusoid",
+        origin="in the style of options that one path forgets",
+    ).made_by(unclamped),
+    Mistake(
+        "clamped-both-ways",
+        does="clamps negative distances at -clamp_length too",
+        should=DISTANCE,
+        fix="take the minimum only",
+        origin="XLNet in transformers 5.23.0: fwd_pos_seq.clamp(-clamp_len, clamp_len)",
+    ).made_by(clamped_both_ways),
+    Mistake(
+        "clamped-one-early",
+        does="clamps at clamp_length - 1",
+        should=DISTANCE,
+        fix="clamp at clamp_length, which is a distance of its own",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(clamped_short),
+    Mistake(
+        "magnitude",
+        does="takes the magnitude of the distance: earlier and later keys are one",
+        should=DISTANCE,
+        fix="negate the sines of later keys",
+        threads=("https://github.com/speechbrain/speechbrain/pull/3073",),
+    ).made_by(magnitude),
+    Mistake(
+        "later-keys-at-zero",
+        does="gives every later key distance 0",
+        should=DISTANCE,
+        fix="take the sinusoid of the negative distance",
+        origin="in the style of code that was written for a causal mask",
+    ).made_by(only_earlier),
 )
 
 
@@ -163,58 +142,43 @@ def other_base(away: Array, *, base: float, **chosen: Any) -> Array:
 
 TABLE = "take sine and cosine of distance times base^(-2 i / dim)"
 WAVE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
-    (
-        Mistake(
-            "endpoint-spacing",
-            does="spaces frequencies by i / (dim / 2 - 1)",
-            should=TABLE,
-            fix="divide by dim, not by dim / 2 - 1",
-            origin="in the style of tensor2tensor's timing signal",
-        ),
-        partial(waves, exponent=lambda i, dim: i / max(1, dim // 2 - 1)),
-    ),
-    (
-        Mistake(
-            "exponent-halved",
-            does="leaves out the 2 of the exponent",
-            should=TABLE,
-            fix="put 2 i / dim into the exponent",
-            origin="in the style of frequencies that fall half as fast",
-        ),
-        partial(waves, exponent=lambda i, dim: i / dim),
-    ),
-    (
-        Mistake(
-            "cosine-first",
-            does="puts cosines where sines belong",
-            should=TABLE,
-            fix="concatenate sine, then cosine",
-            origin="in the style of the other order of halves",
-        ),
-        partial(waves, cosine_first=True),
-    ),
-    (
-        Mistake(
-            "base-ignored",
-            does="uses base 10000 whatever is asked for",
-            should=TABLE,
-            fix="pass the base to the frequencies",
-            origin="in the style of constants in the code",
-        ),
-        other_base,
-    ),
+    Mistake(
+        "endpoint-spacing",
+        does="spaces frequencies by i / (dim / 2 - 1)",
+        should=TABLE,
+        fix="divide by dim, not by dim / 2 - 1",
+        origin="in the style of tensor2tensor's timing signal",
+    ).made_by(partial(waves, exponent=lambda i, dim: i / max(1, dim // 2 - 1))),
+    Mistake(
+        "exponent-halved",
+        does="leaves out the 2 of the exponent",
+        should=TABLE,
+        fix="put 2 i / dim into the exponent",
+        origin="in the style of frequencies that fall half as fast",
+    ).made_by(partial(waves, exponent=lambda i, dim: i / dim)),
+    Mistake(
+        "cosine-first",
+        does="puts cosines where sines belong",
+        should=TABLE,
+        fix="concatenate sine, then cosine",
+        origin="in the style of the other order of halves",
+    ).made_by(partial(waves, cosine_first=True)),
+    Mistake(
+        "base-ignored",
+        does="uses base 10000 whatever is asked for",
+        should=TABLE,
+        fix="pass the base to the frequencies",
+        origin="in the style of constants in the code",
+    ).made_by(other_base),
 )
 PRECISION = tuple(
-    (
-        Mistake(
-            f"{dtype}-positions",
-            does=f"holds positions in {dtype} before it subtracts",
-            should="subtract integers",
-            fix="subtract positions as integers or in float32",
-            kind="precision",
-            origin="in the style of models that are cast to half as a whole",
-        ),
-        held_in(dtype),
-    )
+    Mistake(
+        f"{dtype}-positions",
+        does=f"holds positions in {dtype} before it subtracts",
+        should="subtract integers",
+        fix="subtract positions as integers or in float32",
+        kind="precision",
+        origin="in the style of models that are cast to half as a whole",
+    ).made_by(held_in(dtype))
     for dtype in ("bfloat16", "float16")
 )

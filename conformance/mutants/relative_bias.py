@@ -25,46 +25,34 @@ def read(rows: Rows) -> Callable[..., Array]:
 
 
 ROW_MISTAKES: tuple[tuple[Mistake, Rows], ...] = (
-    (
-        Mistake(
-            "clipped-one-short",
-            does="clips offsets one too near on either side: the outermost rows are never read",
-            should="clip to [-max_distance, max_distance]",
-            fix="clip at max_distance, not max_distance - 1",
-            origin=OFF_BY_ONE,
-        ),
-        lambda offset, reach: np.clip(offset, 1 - reach, reach - 1) + reach,
-    ),
-    (
-        Mistake(
-            "even-table",
-            does="clips to [-max_distance, max_distance - 1], as code with an even table does",
-            should="give the farthest offset of the other side its row too",
-            fix="use 2 max_distance + 1 rows",
-            origin="in the style of Phi-4-multimodal's audio encoder, whose table is even",
-        ),
-        lambda offset, reach: np.clip(offset, -reach, reach - 1) + reach,
-    ),
-    (
-        Mistake(
-            "centre-forgotten",
-            does="doesn't add max_distance: negative offsets are read from the end of the table",
-            should="add max_distance to the clipped offset",
-            fix="shift the offset to the middle of the table",
-            origin=COPIED,
-        ),
-        lambda offset, reach: np.clip(offset, -reach, reach),
-    ),
-    (
-        Mistake(
-            "wrapped",
-            does="wraps offsets beyond the table around",
-            should="clip them",
-            fix="clip before the look-up",
-            origin="in the style of gathers that take a row modulo the table",
-        ),
-        lambda offset, reach: (offset + reach) % (2 * reach + 1),
-    ),
+    Mistake(
+        "clipped-one-short",
+        does="clips offsets one too near on either side: the outermost rows are never read",
+        should="clip to [-max_distance, max_distance]",
+        fix="clip at max_distance, not max_distance - 1",
+        origin=OFF_BY_ONE,
+    ).made_by(lambda offset, reach: np.clip(offset, 1 - reach, reach - 1) + reach),
+    Mistake(
+        "even-table",
+        does="clips to [-max_distance, max_distance - 1], as code with an even table does",
+        should="give the farthest offset of the other side its row too",
+        fix="use 2 max_distance + 1 rows",
+        origin="in the style of Phi-4-multimodal's audio encoder, whose table is even",
+    ).made_by(lambda offset, reach: np.clip(offset, -reach, reach - 1) + reach),
+    Mistake(
+        "centre-forgotten",
+        does="doesn't add max_distance: negative offsets are read from the end of the table",
+        should="add max_distance to the clipped offset",
+        fix="shift the offset to the middle of the table",
+        origin=COPIED,
+    ).made_by(lambda offset, reach: np.clip(offset, -reach, reach)),
+    Mistake(
+        "wrapped",
+        does="wraps offsets beyond the table around",
+        should="clip them",
+        fix="clip before the look-up",
+        origin="in the style of gathers that take a row modulo the table",
+    ).made_by(lambda offset, reach: (offset + reach) % (2 * reach + 1)),
 )
 
 

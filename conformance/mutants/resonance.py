@@ -41,138 +41,99 @@ def after(frequencies: Ladder, rounding: Rounding = resonant) -> Ladder:
 
 
 ROUNDINGS: tuple[tuple[Mistake, Rounding], ...] = (
-    (
-        Mistake(
-            "not-rounded",
-            does="keeps wavelengths that are no whole numbers",
-            should="round every wavelength to the nearest whole number of positions",
-            fix="use 2 pi / round(2 pi / inv_freq) wherever inv_freq is used",
-            origin="in the style of rules that are configured and not read",
-        ),
-        lambda theta: theta,
-    ),
-    (
-        Mistake(
-            "rounded-down",
-            does="cuts wavelengths down to whole numbers",
-            should="round them to the nearest",
-            fix="use round, not int or floor",
-            origin="in the style of numbers that are converted to integers",
-        ),
-        by(np.floor),
-    ),
-    (
-        Mistake(
-            "rounded-up",
-            does="rounds wavelengths up to whole numbers",
-            should="round them to the nearest",
-            fix="use round, not ceil",
-            origin="in the style of table lengths, which are rounded up",
-        ),
-        by(np.ceil),
-    ),
-    (
-        Mistake(
-            "frequencies-rounded",
-            does="rounds frequencies: 1 for the fastest pairs, 0 for all others",
-            should="round wavelengths",
-            fix="round 2 pi / inv_freq, and divide 2 pi by it",
-            origin="in the style of names that leave open what is rounded",
-        ),
-        np.rint,
-    ),
-    (
-        Mistake(
-            "wavelengths-without-two-pi",
-            does="rounds 1 / theta: the positions of a radian, not of a turn",
-            should="round 2 pi / theta",
-            fix="multiply by 2 pi before rounding, and after",
-            origin="in the style of wavelengths and radians confused",
-        ),
-        by(np.rint, 1.0),
-    ),
-    (
-        Mistake(
-            "radians-for-turns",
-            does="turns by 1 / wavelength radians per position",
-            should="turn by 2 pi / wavelength",
-            fix="divide 2 pi by the rounded wavelength",
-            origin="in the style of wavelengths and radians confused",
-        ),
-        lambda theta: resonant(theta) / TURN,
-    ),
-    (
-        Mistake(
-            "turn-of-two-digits",
-            does="takes 6.28 for 2 pi",
-            should="take 2 pi",
-            fix="use math.pi",
-            origin="in the style of numbers copied from a text",
-        ),
-        lambda theta: resonant(theta) * (6.28 / TURN),
-    ),
-    (
-        Mistake(
-            "fastest-pair-kept",
-            does="lets no frequency exceed 1: a wavelength of 6, below 2 pi, stays 2 pi",
-            should="round every wavelength",
-            fix="don't clamp frequencies at 1",
-            origin="in the style of guards that know rope's largest frequency",
-        ),
-        lambda theta: np.minimum(resonant(theta), 1.0),
-    ),
-    (
-        Mistake(
-            "fastest-pair-at-seven",
-            does="lets no wavelength fall below 2 pi: 7 for the fastest pair",
-            should="round 6.28 to 6",
-            fix="don't clamp wavelengths",
-            origin="in the style of guards that know rope's shortest wavelength",
-        ),
-        by(lambda wavelength: np.maximum(np.rint(wavelength), 7.0)),
-    ),
-    (
-        Mistake(
-            "long-wavelengths-kept",
-            does="rounds wavelengths up to 2048 positions only",
-            should="round every wavelength",
-            fix="round before pairs are sorted by the trained length",
-            origin="in the style of the paper's argument, which is about pairs that turn within the trained length",
-        ),
-        lambda theta: np.where(TURN / theta <= 2_048.0, resonant(theta), theta),
-    ),
-    (
-        Mistake(
-            "rounded-to-even",
-            does="rounds wavelengths to even numbers",
-            should="round them to whole numbers",
-            fix="round the wavelength, not its half",
-            origin="in the style of pi / theta for a wavelength",
-        ),
-        by(np.rint, math.pi),
-    ),
-    (
-        Mistake(
-            "float16-wavelengths",
-            does="rounds wavelengths in float16: those above 65504 are infinite",
-            should="round them in float32 or wider",
-            fix="compute frequencies before the model is cast",
-            kind="precision",
-            origin="in the style of code that computes everything in the model's dtype",
-        ),
-        by(lambda wavelength: np.rint(rounded(wavelength, "float16"))),
-    ),
-    (
-        Mistake(
-            "bfloat16-wavelengths",
-            does="rounds wavelengths in bfloat16, which has no odd ones above 256",
-            should="round them in float32 or wider",
-            fix="compute frequencies before the model is cast",
-            kind="precision",
-            origin="in the style of code that computes everything in the model's dtype",
-        ),
-        by(lambda wavelength: np.rint(rounded(wavelength, "bfloat16"))),
-    ),
+    Mistake(
+        "not-rounded",
+        does="keeps wavelengths that are no whole numbers",
+        should="round every wavelength to the nearest whole number of positions",
+        fix="use 2 pi / round(2 pi / inv_freq) wherever inv_freq is used",
+        origin="in the style of rules that are configured and not read",
+    ).made_by(lambda theta: theta),
+    Mistake(
+        "rounded-down",
+        does="cuts wavelengths down to whole numbers",
+        should="round them to the nearest",
+        fix="use round, not int or floor",
+        origin="in the style of numbers that are converted to integers",
+    ).made_by(by(np.floor)),
+    Mistake(
+        "rounded-up",
+        does="rounds wavelengths up to whole numbers",
+        should="round them to the nearest",
+        fix="use round, not ceil",
+        origin="in the style of table lengths, which are rounded up",
+    ).made_by(by(np.ceil)),
+    Mistake(
+        "frequencies-rounded",
+        does="rounds frequencies: 1 for the fastest pairs, 0 for all others",
+        should="round wavelengths",
+        fix="round 2 pi / inv_freq, and divide 2 pi by it",
+        origin="in the style of names that leave open what is rounded",
+    ).made_by(np.rint),
+    Mistake(
+        "wavelengths-without-two-pi",
+        does="rounds 1 / theta: the positions of a radian, not of a turn",
+        should="round 2 pi / theta",
+        fix="multiply by 2 pi before rounding, and after",
+        origin="in the style of wavelengths and radians confused",
+    ).made_by(by(np.rint, 1.0)),
+    Mistake(
+        "radians-for-turns",
+        does="turns by 1 / wavelength radians per position",
+        should="turn by 2 pi / wavelength",
+        fix="divide 2 pi by the rounded wavelength",
+        origin="in the style of wavelengths and radians confused",
+    ).made_by(lambda theta: resonant(theta) / TURN),
+    Mistake(
+        "turn-of-two-digits",
+        does="takes 6.28 for 2 pi",
+        should="take 2 pi",
+        fix="use math.pi",
+        origin="in the style of numbers copied from a text",
+    ).made_by(lambda theta: resonant(theta) * (6.28 / TURN)),
+    Mistake(
+        "fastest-pair-kept",
+        does="lets no frequency exceed 1: a wavelength of 6, below 2 pi, stays 2 pi",
+        should="round every wavelength",
+        fix="don't clamp frequencies at 1",
+        origin="in the style of guards that know rope's largest frequency",
+    ).made_by(lambda theta: np.minimum(resonant(theta), 1.0)),
+    Mistake(
+        "fastest-pair-at-seven",
+        does="lets no wavelength fall below 2 pi: 7 for the fastest pair",
+        should="round 6.28 to 6",
+        fix="don't clamp wavelengths",
+        origin="in the style of guards that know rope's shortest wavelength",
+    ).made_by(by(lambda wavelength: np.maximum(np.rint(wavelength), 7.0))),
+    Mistake(
+        "long-wavelengths-kept",
+        does="rounds wavelengths up to 2048 positions only",
+        should="round every wavelength",
+        fix="round before pairs are sorted by the trained length",
+        origin="in the style of the paper's argument, which is about pairs that turn within the trained length",
+    ).made_by(lambda theta: np.where(TURN / theta <= 2_048.0, resonant(theta), theta)),
+    Mistake(
+        "rounded-to-even",
+        does="rounds wavelengths to even numbers",
+        should="round them to whole numbers",
+        fix="round the wavelength, not its half",
+        origin="in the style of pi / theta for a wavelength",
+    ).made_by(by(np.rint, math.pi)),
+    Mistake(
+        "float16-wavelengths",
+        does="rounds wavelengths in float16: those above 65504 are infinite",
+        should="round them in float32 or wider",
+        fix="compute frequencies before the model is cast",
+        kind="precision",
+        origin="in the style of code that computes everything in the model's dtype",
+    ).made_by(by(lambda wavelength: np.rint(rounded(wavelength, "float16")))),
+    Mistake(
+        "bfloat16-wavelengths",
+        does="rounds wavelengths in bfloat16, which has no odd ones above 256",
+        should="round them in float32 or wider",
+        fix="compute frequencies before the model is cast",
+        kind="precision",
+        origin="in the style of code that computes everything in the model's dtype",
+    ).made_by(by(lambda wavelength: np.rint(rounded(wavelength, "bfloat16")))),
 )
 
 ORDER: tuple[tuple[Mistake, Rounding, Rounding], ...] = (

@@ -64,58 +64,43 @@ def index(head_dim: int) -> Array:
 
 
 FREQUENCY_MISTAKES = (
-    (
-        Mistake(
-            "pairs-from-one",
-            does="counts pairs from one: base^(-2 (j + 1) / head_dim)",
-            should="start at frequency 1: base^(-2 j / head_dim), j from 0",
-            fix="use arange(0, head_dim, 2) / head_dim",
-            origin="the printed formula of the paper's section 3.3, i = 1 ... d/2, read without the -1 of equation 15",
-        ),
-        Rotary(spectrum=lambda d, base: base ** (-2.0 * (index(d) + 1) / d)),
-    ),
-    (
-        Mistake(
-            "exponent-without-two",
-            does="uses the exponent j / head_dim",
-            should="use 2 j / head_dim",
-            fix="divide j by head_dim / 2",
-            origin="in the style of mistakes in the exponent that were reported for sinusoids",
-        ),
-        Rotary(spectrum=lambda d, base: base ** (-index(d) / d)),
-    ),
-    (
-        Mistake(
-            "exponent-doubled",
-            does="doubles the exponent: 2 times an index that already counts channels, or a width that is halved",
-            should="use 2 j / head_dim for pair j",
-            fix="use arange(0, head_dim, 2) / head_dim, with the whole head's width below",
-            threads=("https://github.com/Kyubyong/transformer/issues/38",),
-            origin="reported for the sinusoid",
-        ),
-        Rotary(spectrum=lambda d, base: base ** (-4.0 * index(d) / d)),
-    ),
-    (
-        Mistake(
-            "ends-at-base",
-            does="spaces frequencies from 1 to 1 / base: exponent j / (head_dim / 2 - 1)",
-            should="use 2 j / head_dim, so that the last frequency stays above 1 / base",
-            fix="divide by head_dim / 2",
-            threads=("https://github.com/tensorflow/tensor2tensor/issues/1423",),
-            origin="tensor2tensor's sinusoid spacing",
-        ),
-        Rotary(spectrum=lambda d, base: base ** (-index(d) / max(1, d // 2 - 1))),
-    ),
-    (
-        Mistake(
-            "frequencies-inverted",
-            does="multiplies by the wavelength base^(2 j / head_dim) instead of its reciprocal",
-            should="use base^(-2 j / head_dim)",
-            fix="invert the frequencies",
-            threads=("https://github.com/ml-explore/mlx-lm/pull/1189",),
-        ),
-        Rotary(spectrum=lambda d, base: base ** (2.0 * index(d) / d)),
-    ),
+    Mistake(
+        "pairs-from-one",
+        does="counts pairs from one: base^(-2 (j + 1) / head_dim)",
+        should="start at frequency 1: base^(-2 j / head_dim), j from 0",
+        fix="use arange(0, head_dim, 2) / head_dim",
+        origin="the printed formula of the paper's section 3.3, i = 1 ... d/2, read without the -1 of equation 15",
+    ).made_by(Rotary(spectrum=lambda d, base: base ** (-2.0 * (index(d) + 1) / d))),
+    Mistake(
+        "exponent-without-two",
+        does="uses the exponent j / head_dim",
+        should="use 2 j / head_dim",
+        fix="divide j by head_dim / 2",
+        origin="in the style of mistakes in the exponent that were reported for sinusoids",
+    ).made_by(Rotary(spectrum=lambda d, base: base ** (-index(d) / d))),
+    Mistake(
+        "exponent-doubled",
+        does="doubles the exponent: 2 times an index that already counts channels, or a width that is halved",
+        should="use 2 j / head_dim for pair j",
+        fix="use arange(0, head_dim, 2) / head_dim, with the whole head's width below",
+        threads=("https://github.com/Kyubyong/transformer/issues/38",),
+        origin="reported for the sinusoid",
+    ).made_by(Rotary(spectrum=lambda d, base: base ** (-4.0 * index(d) / d))),
+    Mistake(
+        "ends-at-base",
+        does="spaces frequencies from 1 to 1 / base: exponent j / (head_dim / 2 - 1)",
+        should="use 2 j / head_dim, so that the last frequency stays above 1 / base",
+        fix="divide by head_dim / 2",
+        threads=("https://github.com/tensorflow/tensor2tensor/issues/1423",),
+        origin="tensor2tensor's sinusoid spacing",
+    ).made_by(Rotary(spectrum=lambda d, base: base ** (-index(d) / max(1, d // 2 - 1)))),
+    Mistake(
+        "frequencies-inverted",
+        does="multiplies by the wavelength base^(2 j / head_dim) instead of its reciprocal",
+        should="use base^(-2 j / head_dim)",
+        fix="invert the frequencies",
+        threads=("https://github.com/ml-explore/mlx-lm/pull/1189",),
+    ).made_by(Rotary(spectrum=lambda d, base: base ** (2.0 * index(d) / d))),
 )
 
 DEGREES = Mistake(
@@ -127,50 +112,38 @@ DEGREES = Mistake(
 )
 ANGLE_MISTAKES = (
     (DEGREES, Rotary(angle=np.deg2rad)),
-    (
-        Mistake(
-            "turned-twice",
-            does="rotates twice: the angle is doubled",
-            should="rotate once",
-            fix="rotate in one place only",
-            threads=(
-                "https://github.com/NVIDIA/TensorRT-LLM/pull/16378",
-                "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",
-                "https://github.com/NVIDIA/TensorRT-LLM/pull/4040",
-            ),
+    Mistake(
+        "turned-twice",
+        does="rotates twice: the angle is doubled",
+        should="rotate once",
+        fix="rotate in one place only",
+        threads=(
+            "https://github.com/NVIDIA/TensorRT-LLM/pull/16378",
+            "https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",
+            "https://github.com/NVIDIA/TensorRT-LLM/pull/4040",
         ),
-        Rotary(angle=lambda angles: 2.0 * angles),
-    ),
-    (
-        Mistake(
-            "not-turned",
-            does="doesn't rotate",
-            should="rotate to the position",
-            fix="check that the tables are alive and reach this path",
-            threads=("https://github.com/sgl-project/sglang/pull/33575", "https://github.com/sqliteai/warp/pull/27"),
-        ),
-        Rotary(angle=np.zeros_like),
-    ),
-    (
-        Mistake(
-            "sine-missing",
-            does="multiplies by the cosine alone: the sine is lost",
-            should="multiply x by the cosine, and x with its pairs exchanged by the sine",
-            fix="keep cosine and sine apart: a cast drops the imaginary part of complex frequencies",
-            threads=("https://github.com/huggingface/diffusers/pull/12164",),
-        ),
-        Rotary(sine=np.zeros_like),
-    ),
-    (
-        Mistake(
-            "sine-and-cosine-swapped",
-            does="swaps the cosine and the sine tables",
-            should="multiply x by the cosine, and x with its pairs exchanged by the sine",
-            fix="swap the two tables",
-            threads=("https://github.com/PaddlePaddle/Paddle/pull/70845",),
-        ),
-        Rotary(cosine=np.sin, sine=np.cos),
-    ),
+    ).made_by(Rotary(angle=lambda angles: 2.0 * angles)),
+    Mistake(
+        "not-turned",
+        does="doesn't rotate",
+        should="rotate to the position",
+        fix="check that the tables are alive and reach this path",
+        threads=("https://github.com/sgl-project/sglang/pull/33575", "https://github.com/sqliteai/warp/pull/27"),
+    ).made_by(Rotary(angle=np.zeros_like)),
+    Mistake(
+        "sine-missing",
+        does="multiplies by the cosine alone: the sine is lost",
+        should="multiply x by the cosine, and x with its pairs exchanged by the sine",
+        fix="keep cosine and sine apart: a cast drops the imaginary part of complex frequencies",
+        threads=("https://github.com/huggingface/diffusers/pull/12164",),
+    ).made_by(Rotary(sine=np.zeros_like)),
+    Mistake(
+        "sine-and-cosine-swapped",
+        does="swaps the cosine and the sine tables",
+        should="multiply x by the cosine, and x with its pairs exchanged by the sine",
+        fix="swap the two tables",
+        threads=("https://github.com/PaddlePaddle/Paddle/pull/70845",),
+    ).made_by(Rotary(cosine=np.sin, sine=np.cos)),
 )
 
 
@@ -221,36 +194,27 @@ def without_minus(x: Array, cos: Array, sin: Array, *, layout: str, direction: s
 
 
 TURN_MISTAKES = (
-    (
-        Mistake(
-            "repeated-tables-half-rotation",
-            does="turns pairs (j, j + d/2) with tables repeated for pairs (2j, 2j + 1): not a rotation at all",
-            should="use tables and pairs of one layout",
-            fix="cat((freqs, freqs)) goes with rotate_half; repeat_interleave(2) with the rotation of neighbouring channels",
-            threads=("https://github.com/raiyanyahya/how-to-train-your-gpt/issues/6",),
-        ),
-        Rotary(turn=repeated_tables),
-    ),
-    (
-        Mistake(
-            "tiled-tables-neighbour-rotation",
-            does="turns pairs (2j, 2j + 1) with tables tiled for pairs (j, j + d/2): not a rotation at all",
-            should="use tables and pairs of one layout",
-            fix="repeat_interleave(2) goes with the rotation of neighbouring channels; cat((freqs, freqs)) with rotate_half",
-            threads=("https://github.com/xiangking/ark-nlp/issues/47",),
-        ),
-        Rotary(turn=tiled_tables),
-    ),
-    (
-        Mistake(
-            "minus-forgotten",
-            does="adds where the rotation subtracts: (a cos + b sin, a sin + b cos)",
-            should="return (a cos - b sin, a sin + b cos)",
-            fix="negate the second half in rotate_half",
-            origin="in the style of signs that are lost",
-        ),
-        Rotary(turn=without_minus),
-    ),
+    Mistake(
+        "repeated-tables-half-rotation",
+        does="turns pairs (j, j + d/2) with tables repeated for pairs (2j, 2j + 1): not a rotation at all",
+        should="use tables and pairs of one layout",
+        fix="cat((freqs, freqs)) goes with rotate_half; repeat_interleave(2) with the rotation of neighbouring channels",
+        threads=("https://github.com/raiyanyahya/how-to-train-your-gpt/issues/6",),
+    ).made_by(Rotary(turn=repeated_tables)),
+    Mistake(
+        "tiled-tables-neighbour-rotation",
+        does="turns pairs (2j, 2j + 1) with tables tiled for pairs (j, j + d/2): not a rotation at all",
+        should="use tables and pairs of one layout",
+        fix="repeat_interleave(2) goes with the rotation of neighbouring channels; cat((freqs, freqs)) with rotate_half",
+        threads=("https://github.com/xiangking/ark-nlp/issues/47",),
+    ).made_by(Rotary(turn=tiled_tables)),
+    Mistake(
+        "minus-forgotten",
+        does="adds where the rotation subtracts: (a cos + b sin, a sin + b cos)",
+        should="return (a cos - b sin, a sin + b cos)",
+        fix="negate the second half in rotate_half",
+        origin="in the style of signs that are lost",
+    ).made_by(Rotary(turn=without_minus)),
 )
 
 
@@ -272,38 +236,29 @@ def width_of_model(x: Array, positions: Array, **parameters: Any) -> Array:
 
 
 ROTATE_MISTAKES = (
-    (
-        Mistake(
-            "turned-over-heads",
-            does="takes the head axis for the token axis",
-            should="turn by the token's position",
-            fix="check the order of (batch, head, token, head_dim) where the tables broadcast",
-            threads=("https://github.com/fla-org/flash-linear-attention/issues/126", "https://github.com/deepspeedai/DeepSpeed/pull/2782"),
-        ),
-        over_axis(1),
-    ),
-    (
-        Mistake(
-            "turned-over-batch",
-            does="takes the batch axis for the token axis",
-            should="turn by the token's position",
-            fix="transpose (token, batch) tables before they broadcast",
-            threads=("https://github.com/songyangco/GETNext/issues/2",),
-            origin="reported for the sinusoid",
-        ),
-        over_axis(0),
-    ),
-    (
-        Mistake(
-            "width-of-model",
-            does="divides the exponent by the width of all heads together",
-            should="divide by head_dim",
-            fix="use the head's own width",
-            threads=("https://github.com/huggingface/transformers/pull/32495",),
-            origin="in the style of: head_dim derived from hidden_size",
-        ),
-        width_of_model,
-    ),
+    Mistake(
+        "turned-over-heads",
+        does="takes the head axis for the token axis",
+        should="turn by the token's position",
+        fix="check the order of (batch, head, token, head_dim) where the tables broadcast",
+        threads=("https://github.com/fla-org/flash-linear-attention/issues/126", "https://github.com/deepspeedai/DeepSpeed/pull/2782"),
+    ).made_by(over_axis(1)),
+    Mistake(
+        "turned-over-batch",
+        does="takes the batch axis for the token axis",
+        should="turn by the token's position",
+        fix="transpose (token, batch) tables before they broadcast",
+        threads=("https://github.com/songyangco/GETNext/issues/2",),
+        origin="reported for the sinusoid",
+    ).made_by(over_axis(0)),
+    Mistake(
+        "width-of-model",
+        does="divides the exponent by the width of all heads together",
+        should="divide by head_dim",
+        fix="use the head's own width",
+        threads=("https://github.com/huggingface/transformers/pull/32495",),
+        origin="in the style of: head_dim derived from hidden_size",
+    ).made_by(width_of_model),
 )
 
 FIRST_TABLE = Mistake(

@@ -24,80 +24,59 @@ def from_start(m: Array, n: Array) -> Pair:
 
 
 PLACE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
-    (
-        Mistake(
-            "query-from-start",
-            does="turns queries by the positions of the first keys",
-            should="turn queries by their own positions, after the cache",
-            fix="offset the queries by the length of the cache",
-            threads=("https://github.com/RobertCsordas/moeut/pull/6", "https://github.com/rajveer43/VeloxQuant-MLX/issues/389"),
-        ),
-        from_start,
-    ),
-    (
-        Mistake(
-            "query-at-zero",
-            does="turns queries from position 0",
-            should="turn queries by their own positions",
-            fix="pass the cache's offset to the queries' rotation",
-            threads=("https://github.com/keras-team/keras-hub/pull/1544", "https://github.com/RobertCsordas/moeut/pull/6"),
-        ),
-        lambda m, n: (m - m[..., :1], n),
-    ),
-    (
-        Mistake(
-            "query-at-last-key",
-            does="turns queries by the positions of the last keys, whatever theirs are",
-            should="turn queries by the positions that are given",
-            fix="use the queries' own offset",
-            threads=("https://github.com/flashinfer-ai/flashinfer/pull/847",),
-        ),
-        lambda m, n: (n[..., -m.shape[-1] :], n),
-    ),
-    (
-        Mistake(
-            "key-at-query",
-            does="turns keys by the queries' positions",
-            should="turn keys by their own positions",
-            fix="give keys their own positions",
-            threads=("https://github.com/huggingface/transformers/issues/33691",),
-            origin="in the style of code that gives cached keys other positions",
-        ),
-        lambda m, n: (m, m[..., -1:] + 0 * n if m.shape[-1] != n.shape[-1] else m),
-    ),
-    (
-        Mistake(
-            "key-not-turned",
-            does="rotates queries only",
-            should="rotate queries and keys",
-            fix="rotate the keys before they are cached",
-            threads=("https://github.com/sgl-project/sglang/pull/33575",),
-            origin="in the style of rotations that are lost on one path",
-        ),
-        lambda m, n: (m, 0 * n),
-    ),
-    (
-        Mistake(
-            "query-not-turned",
-            does="rotates keys only",
-            should="rotate queries and keys",
-            fix="rotate the queries too",
-            threads=("https://github.com/sgl-project/sglang/pull/33575", "https://github.com/PaddlePaddle/PaddleFleet/pull/1210"),
-            origin="in the style of rotations that are lost on one path",
-        ),
-        lambda m, n: (0 * m, n),
-    ),
-    (
-        Mistake(
-            "opposite-directions",
-            does="rotates keys in the opposite direction, so that positions add up instead of being subtracted",
-            should="rotate queries and keys in one direction",
-            fix="use the same sine for both; the transposed product already subtracts",
-            threads=("https://github.com/karpathy/nanochat/pull/489",),
-            origin="in the style of a sign that is turned round, in one of the two only",
-        ),
-        lambda m, n: (m, -n),
-    ),
+    Mistake(
+        "query-from-start",
+        does="turns queries by the positions of the first keys",
+        should="turn queries by their own positions, after the cache",
+        fix="offset the queries by the length of the cache",
+        threads=("https://github.com/RobertCsordas/moeut/pull/6", "https://github.com/rajveer43/VeloxQuant-MLX/issues/389"),
+    ).made_by(from_start),
+    Mistake(
+        "query-at-zero",
+        does="turns queries from position 0",
+        should="turn queries by their own positions",
+        fix="pass the cache's offset to the queries' rotation",
+        threads=("https://github.com/keras-team/keras-hub/pull/1544", "https://github.com/RobertCsordas/moeut/pull/6"),
+    ).made_by(lambda m, n: (m - m[..., :1], n)),
+    Mistake(
+        "query-at-last-key",
+        does="turns queries by the positions of the last keys, whatever theirs are",
+        should="turn queries by the positions that are given",
+        fix="use the queries' own offset",
+        threads=("https://github.com/flashinfer-ai/flashinfer/pull/847",),
+    ).made_by(lambda m, n: (n[..., -m.shape[-1] :], n)),
+    Mistake(
+        "key-at-query",
+        does="turns keys by the queries' positions",
+        should="turn keys by their own positions",
+        fix="give keys their own positions",
+        threads=("https://github.com/huggingface/transformers/issues/33691",),
+        origin="in the style of code that gives cached keys other positions",
+    ).made_by(lambda m, n: (m, m[..., -1:] + 0 * n if m.shape[-1] != n.shape[-1] else m)),
+    Mistake(
+        "key-not-turned",
+        does="rotates queries only",
+        should="rotate queries and keys",
+        fix="rotate the keys before they are cached",
+        threads=("https://github.com/sgl-project/sglang/pull/33575",),
+        origin="in the style of rotations that are lost on one path",
+    ).made_by(lambda m, n: (m, 0 * n)),
+    Mistake(
+        "query-not-turned",
+        does="rotates keys only",
+        should="rotate queries and keys",
+        fix="rotate the queries too",
+        threads=("https://github.com/sgl-project/sglang/pull/33575", "https://github.com/PaddlePaddle/PaddleFleet/pull/1210"),
+        origin="in the style of rotations that are lost on one path",
+    ).made_by(lambda m, n: (0 * m, n)),
+    Mistake(
+        "opposite-directions",
+        does="rotates keys in the opposite direction, so that positions add up instead of being subtracted",
+        should="rotate queries and keys in one direction",
+        fix="use the same sine for both; the transposed product already subtracts",
+        threads=("https://github.com/karpathy/nanochat/pull/489",),
+        origin="in the style of a sign that is turned round, in one of the two only",
+    ).made_by(lambda m, n: (m, -n)),
 )
 
 
@@ -146,30 +125,23 @@ def strictly_before(query_positions: Array, key_positions: Array, *, causal: boo
 BY_POSITION = "hide the keys whose position exceeds the query's"
 MASK_ORIGIN = "in the style of masks built from indices while positions are given"
 MASK_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
-    (
-        Mistake(
-            "causal-from-first-key",
-            does="masks by index, aligned to the first key",
-            should=BY_POSITION,
-            fix="compare positions, not indices",
-            origin=MASK_ORIGIN,
-        ),
-        top_left,
-    ),
-    (
-        Mistake(
-            "causal-from-last-key",
-            does="masks by index, aligned to the last key",
-            should=BY_POSITION,
-            fix="compare positions, not indices",
-            origin=MASK_ORIGIN,
-        ),
-        bottom_right,
-    ),
-    (Mistake("causal-ignored", does="hides nothing", should=BY_POSITION, fix="honour causal", origin=MASK_ORIGIN), everything),
-    (
-        Mistake("causal-strict", does="hides the token itself", should=BY_POSITION, fix="compare with <=, not <", origin=MASK_ORIGIN),
-        strictly_before,
+    Mistake(
+        "causal-from-first-key",
+        does="masks by index, aligned to the first key",
+        should=BY_POSITION,
+        fix="compare positions, not indices",
+        origin=MASK_ORIGIN,
+    ).made_by(top_left),
+    Mistake(
+        "causal-from-last-key",
+        does="masks by index, aligned to the last key",
+        should=BY_POSITION,
+        fix="compare positions, not indices",
+        origin=MASK_ORIGIN,
+    ).made_by(bottom_right),
+    Mistake("causal-ignored", does="hides nothing", should=BY_POSITION, fix="honour causal", origin=MASK_ORIGIN).made_by(everything),
+    Mistake("causal-strict", does="hides the token itself", should=BY_POSITION, fix="compare with <=, not <", origin=MASK_ORIGIN).made_by(
+        strictly_before
     ),
 )
 
@@ -198,37 +170,28 @@ def multiplied(operation: str, power: int) -> Function:
 
 SCALE_ORIGIN = "in the style of attention kernels that leave the scale to the caller"
 SCALE_MISTAKES: tuple[tuple[Mistake, Callable[[Arrays, Parameters], Arrays]], ...] = (
-    (
-        Mistake(
-            "scale-missing",
-            does="doesn't divide by sqrt(head_dim)",
-            should="divide q k by sqrt(head_dim)",
-            fix="divide the logits, or scale the queries",
-            origin=SCALE_ORIGIN,
-        ),
-        scaled(0.5),
-    ),
-    (
-        Mistake(
-            "scale-twice",
-            does="divides by head_dim",
-            should="divide q k by sqrt(head_dim)",
-            fix="scale in one place only",
-            origin=SCALE_ORIGIN,
-        ),
-        scaled(-0.5),
-    ),
-)
-TILED_HEADS = (
     Mistake(
-        "heads-tiled",
-        does="gives query head i the key head i mod key heads",
-        should="share each key head among consecutive query heads",
-        fix="repeat_interleave the key heads instead of tiling them",
-        origin="in the style of grouped attention with repeat instead of repeat_interleave",
-    ),
-    tiled_heads,
+        "scale-missing",
+        does="doesn't divide by sqrt(head_dim)",
+        should="divide q k by sqrt(head_dim)",
+        fix="divide the logits, or scale the queries",
+        origin=SCALE_ORIGIN,
+    ).made_by(scaled(0.5)),
+    Mistake(
+        "scale-twice",
+        does="divides by head_dim",
+        should="divide q k by sqrt(head_dim)",
+        fix="scale in one place only",
+        origin=SCALE_ORIGIN,
+    ).made_by(scaled(-0.5)),
 )
+TILED_HEADS = Mistake(
+    "heads-tiled",
+    does="gives query head i the key head i mod key heads",
+    should="share each key head among consecutive query heads",
+    fix="repeat_interleave the key heads instead of tiling them",
+    origin="in the style of grouped attention with repeat instead of repeat_interleave",
+).made_by(tiled_heads)
 INPUT_MISTAKES = (*SCALE_MISTAKES, TILED_HEADS)
 VALUES_TURNED = Mistake(
     "values-turned",
@@ -238,83 +201,64 @@ VALUES_TURNED = Mistake(
     threads=("https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",),
 )
 GRADIENT_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
-    (
-        Mistake(
-            "gradient-forward",
-            does="rotates the cotangent forward",
-            should="rotate it back, by minus the angle",
-            fix="conjugate: negate the sine in the backward pass",
-            threads=("https://github.com/Dao-AILab/flash-attention/pull/569",),
-        ),
+    Mistake(
+        "gradient-forward",
+        does="rotates the cotangent forward",
+        should="rotate it back, by minus the angle",
+        fix="conjugate: negate the sine in the backward pass",
+        threads=("https://github.com/Dao-AILab/flash-attention/pull/569",),
+    ).made_by(
         lambda x, positions, cotangent, *, layout, **p: rope.rotate(  # noqa: ARG005  the operation's signature
             cotangent, positions, layout="half" if layout == "half" else "interleaved", **p
-        ),
+        )
     ),
-    (
-        Mistake(
-            "gradient-by-rotation",
-            does="applies the rotation to the cotangent as to any features, forward and in its layout",
-            should="apply the transpose: back, by minus the angle",
-            fix="conjugate: negate the sine in the backward pass, and read pairs where the rotation writes them",
-            origin="in the style of Dao-AILab/flash-attention#569",
-        ),
-        lambda x, positions, cotangent, **p: rope.rotate(cotangent, positions, **p),  # noqa: ARG005  the operation's signature
-    ),
-    (
-        Mistake(
-            "gradient-zero",
-            does="has no gradient",
-            should="return the cotangent, rotated back",
-            fix="give the fused kernel a backward pass",
-            threads=("https://github.com/huggingface/candle/pull/3612",),
-        ),
-        lambda x, positions, cotangent, **p: np.zeros_like(x),  # noqa: ARG005  the operation's signature
-    ),
-    (
-        Mistake(
-            "gradient-unturned",
-            does="passes the cotangent through",
-            should="rotate it back",
-            fix="give the fused kernel a backward pass",
-            threads=("https://github.com/huggingface/candle/pull/3612",),
-            origin="in the style of: a straight-through backward",
-        ),
-        lambda x, positions, cotangent, **p: cotangent,  # noqa: ARG005  the operation's signature
-    ),
+    Mistake(
+        "gradient-by-rotation",
+        does="applies the rotation to the cotangent as to any features, forward and in its layout",
+        should="apply the transpose: back, by minus the angle",
+        fix="conjugate: negate the sine in the backward pass, and read pairs where the rotation writes them",
+        origin="in the style of Dao-AILab/flash-attention#569",
+    ).made_by(lambda x, positions, cotangent, **p: rope.rotate(cotangent, positions, **p)),  # noqa: ARG005  the operation's signature
+    Mistake(
+        "gradient-zero",
+        does="has no gradient",
+        should="return the cotangent, rotated back",
+        fix="give the fused kernel a backward pass",
+        threads=("https://github.com/huggingface/candle/pull/3612",),
+    ).made_by(lambda x, positions, cotangent, **p: np.zeros_like(x)),  # noqa: ARG005  the operation's signature
+    Mistake(
+        "gradient-unturned",
+        does="passes the cotangent through",
+        should="rotate it back",
+        fix="give the fused kernel a backward pass",
+        threads=("https://github.com/huggingface/candle/pull/3612",),
+        origin="in the style of: a straight-through backward",
+    ).made_by(lambda x, positions, cotangent, **p: cotangent),  # noqa: ARG005  the operation's signature
 )
 
 
 FACTOR_MISTAKES = (
-    (
-        Mistake(
-            "factor-on-one-side",
-            does="multiplies queries or keys by the factor, and not both: logits get the factor, not its square",
-            should="multiply cosine and sine by it, which queries and keys turn by",
-            fix="scale both tables, or the logits by the square of the factor",
-            origin="in the style of factors that move from tables into the scale of the softmax",
-        ),
-        -1,
-    ),
-    (
-        Mistake(
-            "factor-on-neither-side",
-            does="leaves the factor out",
-            should="multiply cosine and sine by it",
-            fix="scale both tables, or the logits by the square of the factor",
-            origin="in the style of kernels that are handed frequencies only",
-        ),
-        -2,
-    ),
-    (
-        Mistake(
-            "factor-on-logits-too",
-            does="multiplies the logits by the square of the factor, which cosine and sine have already",
-            should="apply the factor once to each side",
-            fix="scale the tables or the softmax, not both",
-            origin="in the style of factors that move from tables into the scale of the softmax",
-        ),
-        2,
-    ),
+    Mistake(
+        "factor-on-one-side",
+        does="multiplies queries or keys by the factor, and not both: logits get the factor, not its square",
+        should="multiply cosine and sine by it, which queries and keys turn by",
+        fix="scale both tables, or the logits by the square of the factor",
+        origin="in the style of factors that move from tables into the scale of the softmax",
+    ).made_by(-1),
+    Mistake(
+        "factor-on-neither-side",
+        does="leaves the factor out",
+        should="multiply cosine and sine by it",
+        fix="scale both tables, or the logits by the square of the factor",
+        origin="in the style of kernels that are handed frequencies only",
+    ).made_by(-2),
+    Mistake(
+        "factor-on-logits-too",
+        does="multiplies the logits by the square of the factor, which cosine and sine have already",
+        should="apply the factor once to each side",
+        fix="scale the tables or the softmax, not both",
+        origin="in the style of factors that move from tables into the scale of the softmax",
+    ).made_by(2),
 )
 
 

@@ -54,60 +54,45 @@ def sine_of_the_padded_row(x: Array, positions: Array, *, layout: Any, direction
 
 
 ROTATE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
-    (
-        Mistake(
-            "heads-split-without-transpose",
-            does="reshapes (batch, token, heads * width) to (batch, head, token, width) without moving an axis",
-            should="split the heads, then swap heads and tokens",
-            fix="reshape to (batch, token, head, width) and transpose axes 1 and 2",
-            threads=("https://github.com/pytorch/pytorch/pull/162865",),
-            origin="in the style of the thread's title and description",
-        ),
-        split_without_transpose,
-    ),
-    (
-        Mistake(
-            "strides-of-another-layout",
-            does="reads memory that holds heads before tokens as if it held tokens before heads",
-            should="use the strides of the array that is given",
-            fix="take strides from the input, also where its buffer is donated or contiguous",
-            threads=("https://github.com/ml-explore/mlx/pull/1340",),
-            origin="in the style of: the thread's strides in one of the two orders",
-        ),
-        other_strides,
-    ),
-    (
-        Mistake(
-            "positions-unset-in-one-layout",
-            does="leaves positions at 0 where pairs are neighbours (2j, 2j + 1), and passes them in the other layouts",
-            should="pass the positions to the kernel of every layout",
-            fix="set the pointer to the positions in both branches",
-            threads=("https://github.com/ggml-org/llama.cpp/pull/7452",),
-            origin="in the style of: unset positions taken for 0",
-        ),
-        altered(ROTATE, arrays=unset_in_one_layout),
-    ),
-    (
-        Mistake(
-            "offset-added-twice",
-            does="adds the offset to positions that count from it already: a prompt of n tokens is followed by position 2 n",
-            should="add the offset of the cache once",
-            fix="count from the cache's length in one place only",
-            threads=("https://github.com/skyzh/tiny-llm/pull/46",),
-        ),
-        moving(ROTATE, lambda positions: positions + positions[..., :1]),
-    ),
-    (
-        Mistake(
-            "sine-of-the-padded-row",
-            does="reads the sine too late in rows of cosine and sine: behind half of the next power of two, past whose end there are zeros",
-            should="read it behind the head_dim / 2 cosines",
-            fix="offset by half of head_dim, not of the width it is padded to",
-            threads=("https://github.com/vllm-project/vllm-ascend/pull/15688",),
-            origin="in the style of: the zeros are ours",
-        ),
-        sine_of_the_padded_row,
-    ),
+    Mistake(
+        "heads-split-without-transpose",
+        does="reshapes (batch, token, heads * width) to (batch, head, token, width) without moving an axis",
+        should="split the heads, then swap heads and tokens",
+        fix="reshape to (batch, token, head, width) and transpose axes 1 and 2",
+        threads=("https://github.com/pytorch/pytorch/pull/162865",),
+        origin="in the style of the thread's title and description",
+    ).made_by(split_without_transpose),
+    Mistake(
+        "strides-of-another-layout",
+        does="reads memory that holds heads before tokens as if it held tokens before heads",
+        should="use the strides of the array that is given",
+        fix="take strides from the input, also where its buffer is donated or contiguous",
+        threads=("https://github.com/ml-explore/mlx/pull/1340",),
+        origin="in the style of: the thread's strides in one of the two orders",
+    ).made_by(other_strides),
+    Mistake(
+        "positions-unset-in-one-layout",
+        does="leaves positions at 0 where pairs are neighbours (2j, 2j + 1), and passes them in the other layouts",
+        should="pass the positions to the kernel of every layout",
+        fix="set the pointer to the positions in both branches",
+        threads=("https://github.com/ggml-org/llama.cpp/pull/7452",),
+        origin="in the style of: unset positions taken for 0",
+    ).made_by(altered(ROTATE, arrays=unset_in_one_layout)),
+    Mistake(
+        "offset-added-twice",
+        does="adds the offset to positions that count from it already: a prompt of n tokens is followed by position 2 n",
+        should="add the offset of the cache once",
+        fix="count from the cache's length in one place only",
+        threads=("https://github.com/skyzh/tiny-llm/pull/46",),
+    ).made_by(moving(ROTATE, lambda positions: positions + positions[..., :1])),
+    Mistake(
+        "sine-of-the-padded-row",
+        does="reads the sine too late in rows of cosine and sine: behind half of the next power of two, past whose end there are zeros",
+        should="read it behind the head_dim / 2 cosines",
+        fix="offset by half of head_dim, not of the width it is padded to",
+        threads=("https://github.com/vllm-project/vllm-ascend/pull/15688",),
+        origin="in the style of: the zeros are ours",
+    ).made_by(sine_of_the_padded_row),
 )
 FAST_SINE = Mistake(
     "fast-sine",

@@ -64,40 +64,31 @@ def first_pairs(count: int, why: str) -> tuple[Mistake, Spectrum]:
 
 
 FREQUENCY_MISTAKES: tuple[tuple[Mistake, Spectrum], ...] = (
-    (
-        Mistake(
-            "width-padded",
-            does="divides the exponent by the head's width rounded up to a power of two",
-            should="divide by head_dim",
-            fix="pad the block, not the width in the exponent",
-            origin="in the style of kernels whose block is the next power of two of head_dim",
-        ),
-        padded,
-    ),
+    Mistake(
+        "width-padded",
+        does="divides the exponent by the head's width rounded up to a power of two",
+        should="divide by head_dim",
+        fix="pad the block, not the width in the exponent",
+        origin="in the style of kernels whose block is the next power of two of head_dim",
+    ).made_by(padded),
     hard_wired(64),
     hard_wired(128),
     first_pairs(WARP, "kernels that give each lane of a warp one pair"),
     first_pairs(2 * WARP, "kernels with room for heads of 128 only"),
-    (
-        Mistake(
-            "exponent-in-integers",
-            does="divides integers in the exponent, so that every frequency is 1",
-            should="divide real numbers: base^(-2 j / head_dim)",
-            fix="convert 2 j to a real number before dividing",
-            origin="in the style of C and of Python 2, where / of integers cuts",
-        ),
-        whole_exponent,
-    ),
-    (
-        Mistake(
-            "base-cut-to-integer",
-            does="cuts the base to an integer",
-            should="use the base that is given",
-            fix="keep base (rope_theta) a real number",
-            origin="in the style of configurations that declare rope_theta as an integer",
-        ),
-        whole_base,
-    ),
+    Mistake(
+        "exponent-in-integers",
+        does="divides integers in the exponent, so that every frequency is 1",
+        should="divide real numbers: base^(-2 j / head_dim)",
+        fix="convert 2 j to a real number before dividing",
+        origin="in the style of C and of Python 2, where / of integers cuts",
+    ).made_by(whole_exponent),
+    Mistake(
+        "base-cut-to-integer",
+        does="cuts the base to an integer",
+        should="use the base that is given",
+        fix="keep base (rope_theta) a real number",
+        origin="in the style of configurations that declare rope_theta as an integer",
+    ).made_by(whole_base),
 )
 
 
@@ -109,18 +100,15 @@ def half_wavelengths(dtype: str) -> Spectrum:
 
 def half_spectra() -> Iterator[tuple[Mistake, Spectrum]]:
     """Return what goes wrong where a half format holds the base or the wavelengths."""
-    yield (
-        Mistake(
-            "float16-base",
-            does="rounds the base to float16, which ends at 65504",
-            should="keep the base in float32 or wider",
-            fix="don't convert the base to the model's dtype",
-            threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
-            kind="precision",
-            origin="in the style of code that computes everything in the model's dtype",
-        ),
-        lambda head_dim, base: of_width(head_dim, head_dim, float(rounded(np.asarray(base), "float16"))),
-    )
+    yield Mistake(
+        "float16-base",
+        does="rounds the base to float16, which ends at 65504",
+        should="keep the base in float32 or wider",
+        fix="don't convert the base to the model's dtype",
+        threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
+        kind="precision",
+        origin="in the style of code that computes everything in the model's dtype",
+    ).made_by(lambda head_dim, base: of_width(head_dim, head_dim, float(rounded(np.asarray(base), "float16"))))
     for dtype in ("bfloat16", "float16"):
         mistake = Mistake(
             f"{dtype}-wavelengths",
@@ -152,38 +140,29 @@ def first_lanes(arrays: dict[str, Array], _: dict[str, Any]) -> dict[str, Array]
 
 
 APPLY_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
-    (
-        Mistake(
-            "axis-guessed-by-length",
-            does="takes the head axis for the token axis where it is as long as the tables",
-            should="turn by the token's position",
-            fix="broadcast the tables by the axis's place, never by its length",
-            threads=("https://github.com/fla-org/flash-linear-attention/issues/126", "https://github.com/deepspeedai/DeepSpeed/pull/2782"),
-            origin="in the style of the threads, where heads and tokens are equally many",
-        ),
-        axis_by_length,
-    ),
-    (
-        Mistake(
-            "first-head-only",
-            does="turns the first head only",
-            should="turn every head",
-            fix="loop over all heads, or broadcast the tables over them",
-            threads=("https://github.com/vllm-project/vllm/issues/51049",),
-            origin="in the style of: the thread's heads beyond the first are wrong in another way",
-        ),
-        first_head,
-    ),
-    (
-        Mistake(
-            f"pairs-from-{WARP}-unturned",
-            does=f"doesn't turn pairs {WARP} and up",
-            should="turn all head_dim / 2 pairs",
-            fix="loop over all pairs, whatever their number",
-            origin="in the style of kernels that give each lane of a warp one pair",
-        ),
-        altered(APPLY, arrays=first_lanes),
-    ),
+    Mistake(
+        "axis-guessed-by-length",
+        does="takes the head axis for the token axis where it is as long as the tables",
+        should="turn by the token's position",
+        fix="broadcast the tables by the axis's place, never by its length",
+        threads=("https://github.com/fla-org/flash-linear-attention/issues/126", "https://github.com/deepspeedai/DeepSpeed/pull/2782"),
+        origin="in the style of the threads, where heads and tokens are equally many",
+    ).made_by(axis_by_length),
+    Mistake(
+        "first-head-only",
+        does="turns the first head only",
+        should="turn every head",
+        fix="loop over all heads, or broadcast the tables over them",
+        threads=("https://github.com/vllm-project/vllm/issues/51049",),
+        origin="in the style of: the thread's heads beyond the first are wrong in another way",
+    ).made_by(first_head),
+    Mistake(
+        f"pairs-from-{WARP}-unturned",
+        does=f"doesn't turn pairs {WARP} and up",
+        should="turn all head_dim / 2 pairs",
+        fix="loop over all pairs, whatever their number",
+        origin="in the style of kernels that give each lane of a warp one pair",
+    ).made_by(altered(APPLY, arrays=first_lanes)),
 )
 
 

@@ -143,146 +143,113 @@ OFF_BY_ONE = "in the style of off-by-one boundaries"
 FORMULA = "in the style of formulas copied without a term"
 CACHE = "https://github.com/huggingface/transformers/issues/19045"
 MISTAKES: tuple[tuple[Mistake, Related], ...] = (
-    (
-        Mistake("edge-missing", does="adds no edge to the keys", should="add the edge of its distance to every key",
-                fix="use the table that was loaded", origin="in the style of ports that load a table and leave it aside"),
-        Related(meet=lambda q, k, a: shaw.meet(q, k, 0 * a)),
+    Mistake("edge-missing", does="adds no edge to the keys", should="add the edge of its distance to every key",
+            fix="use the table that was loaded", origin="in the style of ports that load a table and leave it aside").made_by(
+        Related(meet=lambda q, k, a: shaw.meet(q, k, 0 * a))
     ),
-    (
-        Mistake("edge-unscaled", does="divides only q k^T by sqrt(head_dim), not the edge's term", should=EDGE,
-                fix="add both terms before the scale", origin="in the style of biases that are added after the scale"),
-        Related(meet=unscaled),
+    Mistake("edge-unscaled", does="divides only q k^T by sqrt(head_dim), not the edge's term", should=EDGE,
+            fix="add both terms before the scale", origin="in the style of biases that are added after the scale").made_by(
+        Related(meet=unscaled)
     ),
-    (
-        Mistake("edge-scaled-twice", does="divides the edge's term by head_dim", should=EDGE,
-                fix="scale the queries or the sum, not both", origin="in the style of queries that come scaled already"),
-        Related(meet=scaled_twice),
+    Mistake("edge-scaled-twice", does="divides the edge's term by head_dim", should=EDGE,
+            fix="scale the queries or the sum, not both", origin="in the style of queries that come scaled already").made_by(
+        Related(meet=scaled_twice)
     ),
-    (
-        Mistake("scale-of-model-width", does="divides by the square root of all heads' width together", should=EDGE,
-                fix="use the width of one head", threads=("https://github.com/upskyy/Squeezeformer/issues/1",),
-                origin="in the style of the thread, which is about Transformer-XL's terms"),
-        Related(meet=lambda q, k, a: shaw.meet(q, k, a) / math.sqrt(q.shape[1])),
+    Mistake("scale-of-model-width", does="divides by the square root of all heads' width together", should=EDGE,
+            fix="use the width of one head", threads=("https://github.com/upskyy/Squeezeformer/issues/1",),
+            origin="in the style of the thread, which is about Transformer-XL's terms").made_by(
+        Related(meet=lambda q, k, a: shaw.meet(q, k, a) / math.sqrt(q.shape[1]))
     ),
-    (
-        Mistake("edge-with-key-too", does="adds the product of key and edge as a third term", should="add q a^T only",
-                fix="use relative_key, not relative_key_query", origin="BERT's relative_key_query (transformers 4.57.6) is this formula"),
-        Related(meet=with_key),
+    Mistake("edge-with-key-too", does="adds the product of key and edge as a third term", should="add q a^T only",
+            fix="use relative_key, not relative_key_query",
+            origin="BERT's relative_key_query (transformers 4.57.6) is this formula").made_by(Related(meet=with_key)),
+    Mistake("clip-too-early", does="clips at max_distance - 1", should="clip at max_distance",
+            fix="use the first and the last row too", origin=OFF_BY_ONE).made_by(
+        Related(rows=lambda steps, asked: np.clip(steps, 1 - asked.max_distance, max(asked.last - 1, 0)) + asked.max_distance)
     ),
-    (
-        Mistake("clip-too-early", does="clips at max_distance - 1", should="clip at max_distance",
-                fix="use the first and the last row too", origin=OFF_BY_ONE),
-        Related(rows=lambda steps, asked: np.clip(steps, 1 - asked.max_distance, max(asked.last - 1, 0)) + asked.max_distance),
+    Mistake("row-off-by-one", does="reads one row too far", should=ROW, fix="count rows from 0", origin=OFF_BY_ONE).made_by(
+        Related(rows=lambda steps, asked: np.minimum(clipped(steps, asked) + 1, asked.max_distance + asked.last))
     ),
-    (
-        Mistake("row-off-by-one", does="reads one row too far", should=ROW, fix="count rows from 0", origin=OFF_BY_ONE),
-        Related(rows=lambda steps, asked: np.minimum(clipped(steps, asked) + 1, asked.max_distance + asked.last)),
+    Mistake("rows-not-centred", does="indexes with the signed distance: earlier keys count from the end of the table", should=ROW,
+            fix="add max_distance before the look-up", origin="in the style of negative indices that wrap in NumPy").made_by(
+        Related(rows=lambda steps, asked: clipped(steps, asked) - asked.max_distance)
     ),
-    (
-        Mistake("rows-not-centred", does="indexes with the signed distance: earlier keys count from the end of the table", should=ROW,
-                fix="add max_distance before the look-up", origin="in the style of negative indices that wrap in NumPy"),
-        Related(rows=lambda steps, asked: clipped(steps, asked) - asked.max_distance),
+    Mistake("wrapped", does="lets far distances wrap around the table", should="clip the distance first",
+            fix="clamp before the look-up", origin="in the style of negative indices that wrap in NumPy").made_by(
+        Related(rows=lambda steps, asked: (steps + asked.max_distance) % (asked.max_distance + asked.last + 1))
     ),
-    (
-        Mistake("wrapped", does="lets far distances wrap around the table", should="clip the distance first",
-                fix="clamp before the look-up", origin="in the style of negative indices that wrap in NumPy"),
-        Related(rows=lambda steps, asked: (steps + asked.max_distance) % (asked.max_distance + asked.last + 1)),
+    Mistake("far-keys-without-edge", does="gives keys beyond max_distance no edge", should="give them the last row of their side",
+            fix="clamp the distance instead of padding with zeros", origin="VITS (transformers 5.23.0) does this by design").made_by(
+        Related(near=lambda steps, asked: (steps >= -asked.max_distance) & (steps <= asked.last))
     ),
-    (
-        Mistake("far-keys-without-edge", does="gives keys beyond max_distance no edge", should="give them the last row of their side",
-                fix="clamp the distance instead of padding with zeros", origin="VITS (transformers 5.23.0) does this by design"),
-        Related(near=lambda steps, asked: (steps >= -asked.max_distance) & (steps <= asked.last)),
+    Mistake("direction-ignored", does="looks up the magnitude of the distance", should=ROW,
+            fix="keep the sign of the distance", origin="in the style of symmetric biases").made_by(
+        Related(rows=lambda steps, asked: clipped(np.abs(steps), asked))
     ),
-    (
-        Mistake("direction-ignored", does="looks up the magnitude of the distance", should=ROW,
-                fix="keep the sign of the distance", origin="in the style of symmetric biases"),
-        Related(rows=lambda steps, asked: clipped(np.abs(steps), asked)),
+    Mistake("later-keys-at-zero", does="gives later keys the row of distance 0", should=ROW,
+            fix="keep both sides of the table", origin="in the style of a decoder's table in an encoder").made_by(
+        Related(rows=lambda steps, asked: clipped(np.minimum(steps, 0), asked))
     ),
-    (
-        Mistake("later-keys-at-zero", does="gives later keys the row of distance 0", should=ROW,
-                fix="keep both sides of the table", origin="in the style of a decoder's table in an encoder"),
-        Related(rows=lambda steps, asked: clipped(np.minimum(steps, 0), asked)),
+    Mistake("later-keys-without-edge", does="leaves the edges of later keys at zero and relies on a mask",
+            should="give later keys their rows where there is no mask", fix="skew both sides, or mask",
+            threads=("https://github.com/magenta/magenta/issues/1486",)).made_by(
+        Related(has=lambda m, n: n[..., None, :] <= m[..., :, None])
     ),
-    (
-        Mistake("later-keys-without-edge", does="leaves the edges of later keys at zero and relies on a mask",
-                should="give later keys their rows where there is no mask", fix="skew both sides, or mask",
-                threads=("https://github.com/magenta/magenta/issues/1486",)),
-        Related(has=lambda m, n: n[..., None, :] <= m[..., :, None]),
+    Mistake("rows-of-keys", does="looks up the key's position, not its distance", should=PLACE,
+            fix="build the rows from n - m", threads=("https://github.com/wenet-e2e/wenet/issues/1611",),
+            origin="in the style of the thread's absolute encoding").made_by(Related(place=key_rows)),
+    Mistake("cached-distance-zero", does="builds distances from this step's queries only: a lone query is at distance 0 of every key",
+            should=PLACE, fix="count the query from the length of the cache", threads=(CACHE,)).made_by(
+        Related(place=lone_query_everywhere)
     ),
-    (
-        Mistake("rows-of-keys", does="looks up the key's position, not its distance", should=PLACE,
-                fix="build the rows from n - m", threads=("https://github.com/wenet-e2e/wenet/issues/1611",),
-                origin="in the style of the thread's absolute encoding"),
-        Related(place=key_rows),
+    Mistake("queries-at-last-key", does="puts every query of a chunk at the latest key", should=PLACE,
+            fix="give each query its own position after the cache",
+            threads=("https://github.com/huggingface/transformers/pull/20203",)).made_by(
+        Related(place=lambda m, n: (0 * m + n.max(axis=-1, keepdims=True), n))
     ),
-    (
-        Mistake("cached-distance-zero", does="builds distances from this step's queries only: a lone query is at distance 0 of every key",
-                should=PLACE, fix="count the query from the length of the cache", threads=(CACHE,)),
-        Related(place=lone_query_everywhere),
+    Mistake("query-from-start", does="counts the queries from 0", should=PLACE,
+            fix="offset the queries by the length of the cache", threads=(CACHE,), origin="in the style of the thread").made_by(
+        Related(place=lambda m, n: (m - m[..., :1], n))
     ),
-    (
-        Mistake("queries-at-last-key", does="puts every query of a chunk at the latest key", should=PLACE,
-                fix="give each query its own position after the cache",
-                threads=("https://github.com/huggingface/transformers/pull/20203",)),
-        Related(place=lambda m, n: (0 * m + n.max(axis=-1, keepdims=True), n)),
-    ),
-    (
-        Mistake("query-from-start", does="counts the queries from 0", should=PLACE,
-                fix="offset the queries by the length of the cache", threads=(CACHE,), origin="in the style of the thread"),
-        Related(place=lambda m, n: (m - m[..., :1], n)),
-    ),
-    (
-        Mistake("byte-distances", does="keeps distances in a byte before it clips them", should="clip before narrowing",
-                fix="subtract in 32 bits or more", origin="in the style of narrow index arrays"),
-        Related(rows=lambda steps, asked: clipped((steps + 128) % 256 - 128, asked)),
+    Mistake("byte-distances", does="keeps distances in a byte before it clips them", should="clip before narrowing",
+            fix="subtract in 32 bits or more", origin="in the style of narrow index arrays").made_by(
+        Related(rows=lambda steps, asked: clipped((steps + 128) % 256 - 128, asked))
     ),
     *(
-        (
-            Mistake(f"{name}-positions", does=f"keeps positions in {name}", should="keep positions as integers",
-                    fix="don't cast positions to the dtype of the model", kind="precision",
-                    origin="in the style of models cast to half as a whole"),
-            Related(place=whole(name)),
-        )
+        Mistake(f"{name}-positions", does=f"keeps positions in {name}", should="keep positions as integers",
+                fix="don't cast positions to the dtype of the model", kind="precision",
+                origin="in the style of models cast to half as a whole").made_by(Related(place=whole(name)))
         for name in ("bfloat16", "float16")
     ),
 )
 VALUES = "add the edge of its distance to every value, from the values' own table"
 VALUE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
-    (
-        Mistake("value-edge-missing", does="adds no edge to the values", should=VALUES,
-                fix="add the weights times the value table, or declare a value table of zeros",
-                origin="SpeechT5, SeamlessM4T v2 and BERT's relative_key have no edges of values"),
-        Related(mix=lambda shares, v, a: shaw.mix(shares, v, 0 * a)).attend,
+    Mistake("value-edge-missing", does="adds no edge to the values", should=VALUES,
+            fix="add the weights times the value table, or declare a value table of zeros",
+            origin="SpeechT5, SeamlessM4T v2 and BERT's relative_key have no edges of values").made_by(
+        Related(mix=lambda shares, v, a: shaw.mix(shares, v, 0 * a)).attend
     ),
-    (
-        Mistake("key-edge-on-values", does="adds the keys' edges to the values, and none to the keys", should=VALUES,
-                fix="add the key table to the keys", threads=("https://github.com/leaderj1001/Stand-Alone-Self-Attention/issues/7",)),
-        Related(meet=lambda q, k, a: shaw.meet(q, k, 0 * a), tables=lambda keys, _: (keys, keys)).attend,
+    Mistake("key-edge-on-values", does="adds the keys' edges to the values, and none to the keys", should=VALUES,
+            fix="add the key table to the keys", threads=("https://github.com/leaderj1001/Stand-Alone-Self-Attention/issues/7",)).made_by(
+        Related(meet=lambda q, k, a: shaw.meet(q, k, 0 * a), tables=lambda keys, _: (keys, keys)).attend
     ),
-    (
-        Mistake("value-edge-of-keys", does="adds the keys' table to the values", should=VALUES,
-                fix="give the values their own table", origin="in the style of one table passed twice"),
-        Related(tables=lambda keys, _: (keys, keys)).attend,
+    Mistake("value-edge-of-keys", does="adds the keys' table to the values", should=VALUES,
+            fix="give the values their own table", origin="in the style of one table passed twice").made_by(
+        Related(tables=lambda keys, _: (keys, keys)).attend
     ),
-    (
-        Mistake("tables-exchanged", does="exchanges the tables of keys and values", should=VALUES,
-                fix="pass the key table first", origin="in the style of arguments in another order"),
-        Related(tables=lambda keys, values: (values, keys)).attend,
+    Mistake("tables-exchanged", does="exchanges the tables of keys and values", should=VALUES,
+            fix="pass the key table first", origin="in the style of arguments in another order").made_by(
+        Related(tables=lambda keys, values: (values, keys)).attend
     ),
-    (
-        Mistake("value-edge-unweighted", does="averages the edges of the values without their weights", should=VALUES,
-                fix="multiply the edges by the weights", origin=FORMULA),
-        Related(mix=unweighted).attend,
+    Mistake("value-edge-unweighted", does="averages the edges of the values without their weights", should=VALUES,
+            fix="multiply the edges by the weights", origin=FORMULA).made_by(Related(mix=unweighted).attend),
+    Mistake("value-table-mirrored", does="looks up the values' edges at minus the distance", should=VALUES,
+            fix="use the rows of the keys", origin="in the style of a skew that is undone the wrong way").made_by(
+        Related(of_values=Related(place=lambda m, n: (-m, -n))).attend
     ),
-    (
-        Mistake("value-table-mirrored", does="looks up the values' edges at minus the distance", should=VALUES,
-                fix="use the rows of the keys", origin="in the style of a skew that is undone the wrong way"),
-        Related(of_values=Related(place=lambda m, n: (-m, -n))).attend,
-    ),
-    (
-        Mistake("value-clipped-at-index", does="clips the values' distance at the key's index: clip(j - i, j)", should=VALUES,
-                fix="clip at max_distance, as for the keys", origin="in the style of a slip in transcriptions of the paper"),
-        lambda *arrays, **parameters: replace(Related(), of_values=at_index(arrays[-1])).attend(*arrays, **parameters),
+    Mistake("value-clipped-at-index", does="clips the values' distance at the key's index: clip(j - i, j)", should=VALUES,
+            fix="clip at max_distance, as for the keys", origin="in the style of a slip in transcriptions of the paper").made_by(
+        lambda *arrays, **parameters: replace(Related(), of_values=at_index(arrays[-1])).attend(*arrays, **parameters)
     ),
 )
 

@@ -87,57 +87,42 @@ def swapped(sine_cosine: tuple[Array, Array]) -> tuple[Array, Array]:
 
 
 WAVE_MISTAKES: tuple[tuple[Mistake, Waves], ...] = (
-    (
-        Mistake(
-            "exponent-of-channel",
-            does="puts the channel's index into the exponent: 2 c / dim for channel c",
-            should="use 2 floor(c / 2) / dim: sine and cosine of a pair share a frequency",
-            fix="use 2 * (c // 2)",
-            threads=("https://github.com/Kyubyong/transformer/issues/38",),
-        ),
-        exponent_of_channel,
-    ),
-    (
-        Mistake(
-            "exponent-doubled",
-            does="doubles the exponent: 4 i / dim for pair i",
-            should="use 2 i / dim for pair i",
-            fix="use arange(0, dim, 2) / dim",
-            threads=("https://github.com/Kyubyong/transformer/issues/38",),
-        ),
-        waves(spectrum=lambda dim, base, _: base ** (-4.0 * index(dim) / dim)),
-    ),
-    (
-        Mistake(
-            "exponent-without-two",
-            does="uses the exponent i / dim",
-            should="use 2 i / dim",
-            fix="divide by dim / 2",
-            origin="in the style of mistakes in the exponent that were reported for other sinusoids",
-        ),
-        waves(spectrum=lambda dim, base, _: base ** (-index(dim) / dim)),
-    ),
-    (
-        Mistake(
-            "pairs-from-one",
-            does="counts pairs from one",
-            should="start at frequency 1",
-            fix="count from 0",
-            origin="in the style of the 1-based formula of the rope paper",
-        ),
-        waves(spectrum=lambda dim, base, _: base ** (-2.0 * (index(dim) + 1) / dim)),
-    ),
+    Mistake(
+        "exponent-of-channel",
+        does="puts the channel's index into the exponent: 2 c / dim for channel c",
+        should="use 2 floor(c / 2) / dim: sine and cosine of a pair share a frequency",
+        fix="use 2 * (c // 2)",
+        threads=("https://github.com/Kyubyong/transformer/issues/38",),
+    ).made_by(exponent_of_channel),
+    Mistake(
+        "exponent-doubled",
+        does="doubles the exponent: 4 i / dim for pair i",
+        should="use 2 i / dim for pair i",
+        fix="use arange(0, dim, 2) / dim",
+        threads=("https://github.com/Kyubyong/transformer/issues/38",),
+    ).made_by(waves(spectrum=lambda dim, base, _: base ** (-4.0 * index(dim) / dim))),
+    Mistake(
+        "exponent-without-two",
+        does="uses the exponent i / dim",
+        should="use 2 i / dim",
+        fix="divide by dim / 2",
+        origin="in the style of mistakes in the exponent that were reported for other sinusoids",
+    ).made_by(waves(spectrum=lambda dim, base, _: base ** (-index(dim) / dim))),
+    Mistake(
+        "pairs-from-one",
+        does="counts pairs from one",
+        should="start at frequency 1",
+        fix="count from 0",
+        origin="in the style of the 1-based formula of the rope paper",
+    ).made_by(waves(spectrum=lambda dim, base, _: base ** (-2.0 * (index(dim) + 1) / dim))),
     (DEGREES, waves(angle=np.deg2rad)),
-    (
-        Mistake(
-            "cosine-first",
-            does="swaps sine and cosine",
-            should="put the sine first",
-            fix="swap them, or declare the layout that has the cosine first",
-            origin="in the style of flip_sin_to_cos",
-        ),
-        lambda *arguments: swapped(waves()(*arguments)),
-    ),
+    Mistake(
+        "cosine-first",
+        does="swaps sine and cosine",
+        should="put the sine first",
+        fix="swap them, or declare the layout that has the cosine first",
+        origin="in the style of flip_sin_to_cos",
+    ).made_by(lambda *arguments: swapped(waves()(*arguments))),
 )
 
 
@@ -160,68 +145,50 @@ def half_mistakes() -> Iterator[tuple[Mistake, Waves]]:
 
 
 ENCODE_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
-    (
-        Mistake(
-            "scale-forgotten",
-            does="forgets the scale",
-            should="multiply the encoding by scale",
-            fix="honour scale",
-            origin="in the style of x-transformers' scaled form without its factor",
-        ),
-        forcing(ENCODE, {"scale": 1.0}),
-    ),
-    (
-        Mistake(
-            "scale-on-angle",
-            does="multiplies the angle by scale",
-            should="multiply the values",
-            fix="apply scale after sine and cosine",
-            origin="diffusers' `scale` multiplies the angle",
-        ),
-        lambda positions, *, scale, **p: sinusoidal.encode(positions * scale, scale=1.0, **p),
-    ),
-    (
-        Mistake(
-            "positions-truncated",
-            does="truncates real positions to integers",
-            should="encode real positions",
-            fix='keep positions real, or declare positions="whole"',
-            origin="in the style of tables that are indexed by position",
-        ),
-        moving(ENCODE, np.trunc),
-    ),
-    (
-        Mistake(
-            "position-by-row-of-batch",
-            does="indexes the encoding by the row of the batch, so a batch of one is all position 0",
-            should="index it by the token",
-            fix="transpose the (token, batch, dim) table",
-            threads=("https://github.com/songyangco/GETNext/issues/2",),
-        ),
-        moving(ENCODE, np.zeros_like),
-    ),
-    (
-        Mistake(
-            "odd-column-first",
-            does="puts the zero column of an odd width first",
-            should="put it last",
-            fix="pad at the end",
-            threads=("https://github.com/codertimo/BERT-pytorch/issues/78",),
-            origin="in the style of repairs of an odd width",
-        ),
-        lambda positions, *, dim, **p: np.roll(sinusoidal.encode(positions, dim=dim, **p), dim % 2, axis=-1),
-    ),
-    (
-        Mistake(
-            "odd-width-filled",
-            does="fills the last column of an odd width with one more sine",
-            should="leave it zero",
-            fix="append a zero column",
-            threads=("https://github.com/codertimo/BERT-pytorch/issues/78",),
-            origin="in the style of repairs of an odd width",
-        ),
-        lambda positions, *, dim, **p: sinusoidal.encode(positions, dim=dim + dim % 2, **p)[:, :dim],
-    ),
+    Mistake(
+        "scale-forgotten",
+        does="forgets the scale",
+        should="multiply the encoding by scale",
+        fix="honour scale",
+        origin="in the style of x-transformers' scaled form without its factor",
+    ).made_by(forcing(ENCODE, {"scale": 1.0})),
+    Mistake(
+        "scale-on-angle",
+        does="multiplies the angle by scale",
+        should="multiply the values",
+        fix="apply scale after sine and cosine",
+        origin="diffusers' `scale` multiplies the angle",
+    ).made_by(lambda positions, *, scale, **p: sinusoidal.encode(positions * scale, scale=1.0, **p)),
+    Mistake(
+        "positions-truncated",
+        does="truncates real positions to integers",
+        should="encode real positions",
+        fix='keep positions real, or declare positions="whole"',
+        origin="in the style of tables that are indexed by position",
+    ).made_by(moving(ENCODE, np.trunc)),
+    Mistake(
+        "position-by-row-of-batch",
+        does="indexes the encoding by the row of the batch, so a batch of one is all position 0",
+        should="index it by the token",
+        fix="transpose the (token, batch, dim) table",
+        threads=("https://github.com/songyangco/GETNext/issues/2",),
+    ).made_by(moving(ENCODE, np.zeros_like)),
+    Mistake(
+        "odd-column-first",
+        does="puts the zero column of an odd width first",
+        should="put it last",
+        fix="pad at the end",
+        threads=("https://github.com/codertimo/BERT-pytorch/issues/78",),
+        origin="in the style of repairs of an odd width",
+    ).made_by(lambda positions, *, dim, **p: np.roll(sinusoidal.encode(positions, dim=dim, **p), dim % 2, axis=-1)),
+    Mistake(
+        "odd-width-filled",
+        does="fills the last column of an odd width with one more sine",
+        should="leave it zero",
+        fix="append a zero column",
+        threads=("https://github.com/codertimo/BERT-pytorch/issues/78",),
+        origin="in the style of repairs of an odd width",
+    ).made_by(lambda positions, *, dim, **p: sinusoidal.encode(positions, dim=dim + dim % 2, **p)[:, :dim]),
 )
 TRANSPOSED = Mistake(
     "matrix-transposed",

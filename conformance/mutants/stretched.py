@@ -41,120 +41,87 @@ def slowed_from(scheme: str, ladder: Rotary) -> Ladder:
 
 
 FACTOR_MISTAKES: tuple[tuple[Mistake, Callable[[float], float]], ...] = (
-    (
-        Mistake(
-            "not-stretched",
-            does="ignores the factor",
-            should="slow the pairs by the factor that is asked for",
-            fix="read the factor from rope_scaling in every spelling, and keep it when converting",
-            threads=("https://github.com/ggml-org/llama.cpp/pull/2772", "https://github.com/lablup/mlxcel/issues/1340"),
-        ),
-        lambda _: 1.0,
-    ),
-    (
-        Mistake(
-            "multiplied",
-            does="multiplies by the factor: pairs turn faster",
-            should="slow them by the factor",
-            fix="pass 1 / factor where a scale is asked for",
-            threads=("https://github.com/ml-explore/mlx/pull/261",),
-        ),
-        lambda factor: 1.0 / factor,
-    ),
-    (
-        Mistake(
-            "factor-squared",
-            does="applies the factor twice",
-            should="apply it once, to positions or to frequencies",
-            fix="scale in one place only",
-            threads=("https://github.com/lablup/mlxcel/issues/1324",),
-            origin="in the style of positions that are scaled in two places",
-        ),
-        lambda factor: factor**2,
-    ),
-    (
-        Mistake(
-            "factor-root",
-            does="takes the root of the factor",
-            should="take the factor as it is",
-            fix="slow by the factor itself",
-            origin="in the style of scales that are split between queries and keys",
-        ),
-        math.sqrt,
-    ),
-    (
-        Mistake(
-            "factor-cut-to-integer",
-            does="cuts the factor to an integer",
-            should="take the factor as it is",
-            fix="read the factor as a float",
-            origin="in the style of lengths divided as integers",
-        ),
-        math.floor,
-    ),
-    (
-        Mistake(
-            "factor-rounded-up-to-a-power",
-            does="rounds the factor up to a power of two",
-            should="take the factor as it is",
-            fix="slow by the factor that is configured",
-            origin="in the style of contexts that grow by doubling",
-        ),
-        lambda factor: 2.0 ** math.ceil(math.log2(factor)),
-    ),
-    (
-        Mistake(
-            "logarithm-of-factor",
-            does="takes 1 + ln(factor) for the factor",
-            should="take the factor as it is",
-            fix="keep the logarithm for attention factors",
-            origin="in the style of scalings by the logarithm of the length",
-        ),
-        lambda factor: 1.0 + math.log(factor),
-    ),
-    (
-        Mistake(
-            "factor-capped-at-eight",
-            does="clamps factors above 8 to 8",
-            should="take the factor that is asked for",
-            fix="don't clamp the factor",
-            origin="in the style of one model's factor written into the code",
-        ),
-        lambda factor: min(factor, 8.0),
-    ),
-    (
-        Mistake(
-            "factor-below-two-ignored",
-            does="treats a factor below 2 as 1",
-            should="take the factor that is asked for",
-            fix="compare with 1",
-            origin="in the style of factors cut to integers before they are compared",
-        ),
-        lambda factor: factor if factor >= 2.0 else 1.0,
-    ),
-    (
-        Mistake(
-            "bfloat16-factor",
-            does="rounds the factor to bfloat16",
-            should="keep the factor as it is",
-            fix="compute frequencies from a float32 or wider factor",
-            threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
-            kind="precision",
-            origin="in the style of code that computes everything in the model's dtype",
-        ),
-        lambda factor: float(rounded(factor, "bfloat16")),
-    ),
-    (
-        Mistake(
-            "float16-reciprocal",
-            does="rounds 1 / factor to float16",
-            should="keep the reciprocal in float32 or wider",
-            fix="divide by the factor itself",
-            kind="precision",
-            origin="in the style of a scale that is kept with the model's weights",
-        ),
-        lambda factor: 1.0 / float(rounded(1.0 / factor, "float16")),
-    ),
+    Mistake(
+        "not-stretched",
+        does="ignores the factor",
+        should="slow the pairs by the factor that is asked for",
+        fix="read the factor from rope_scaling in every spelling, and keep it when converting",
+        threads=("https://github.com/ggml-org/llama.cpp/pull/2772", "https://github.com/lablup/mlxcel/issues/1340"),
+    ).made_by(lambda _: 1.0),
+    Mistake(
+        "multiplied",
+        does="multiplies by the factor: pairs turn faster",
+        should="slow them by the factor",
+        fix="pass 1 / factor where a scale is asked for",
+        threads=("https://github.com/ml-explore/mlx/pull/261",),
+    ).made_by(lambda factor: 1.0 / factor),
+    Mistake(
+        "factor-squared",
+        does="applies the factor twice",
+        should="apply it once, to positions or to frequencies",
+        fix="scale in one place only",
+        threads=("https://github.com/lablup/mlxcel/issues/1324",),
+        origin="in the style of positions that are scaled in two places",
+    ).made_by(lambda factor: factor**2),
+    Mistake(
+        "factor-root",
+        does="takes the root of the factor",
+        should="take the factor as it is",
+        fix="slow by the factor itself",
+        origin="in the style of scales that are split between queries and keys",
+    ).made_by(math.sqrt),
+    Mistake(
+        "factor-cut-to-integer",
+        does="cuts the factor to an integer",
+        should="take the factor as it is",
+        fix="read the factor as a float",
+        origin="in the style of lengths divided as integers",
+    ).made_by(math.floor),
+    Mistake(
+        "factor-rounded-up-to-a-power",
+        does="rounds the factor up to a power of two",
+        should="take the factor as it is",
+        fix="slow by the factor that is configured",
+        origin="in the style of contexts that grow by doubling",
+    ).made_by(lambda factor: 2.0 ** math.ceil(math.log2(factor))),
+    Mistake(
+        "logarithm-of-factor",
+        does="takes 1 + ln(factor) for the factor",
+        should="take the factor as it is",
+        fix="keep the logarithm for attention factors",
+        origin="in the style of scalings by the logarithm of the length",
+    ).made_by(lambda factor: 1.0 + math.log(factor)),
+    Mistake(
+        "factor-capped-at-eight",
+        does="clamps factors above 8 to 8",
+        should="take the factor that is asked for",
+        fix="don't clamp the factor",
+        origin="in the style of one model's factor written into the code",
+    ).made_by(lambda factor: min(factor, 8.0)),
+    Mistake(
+        "factor-below-two-ignored",
+        does="treats a factor below 2 as 1",
+        should="take the factor that is asked for",
+        fix="compare with 1",
+        origin="in the style of factors cut to integers before they are compared",
+    ).made_by(lambda factor: factor if factor >= 2.0 else 1.0),
+    Mistake(
+        "bfloat16-factor",
+        does="rounds the factor to bfloat16",
+        should="keep the factor as it is",
+        fix="compute frequencies from a float32 or wider factor",
+        threads=("https://github.com/EleutherAI/gpt-neox/issues/1003",),
+        kind="precision",
+        origin="in the style of code that computes everything in the model's dtype",
+    ).made_by(lambda factor: float(rounded(factor, "bfloat16"))),
+    Mistake(
+        "float16-reciprocal",
+        does="rounds 1 / factor to float16",
+        should="keep the reciprocal in float32 or wider",
+        fix="divide by the factor itself",
+        kind="precision",
+        origin="in the style of a scale that is kept with the model's weights",
+    ).made_by(lambda factor: 1.0 / float(rounded(1.0 / factor, "float16"))),
 )
 
 

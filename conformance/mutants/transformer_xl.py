@@ -74,86 +74,62 @@ def _leaked(term: Array, later: Array) -> Array:
 
 
 TERM_MISTAKES: tuple[tuple[Mistake, Callable[[Sides], Terms]], ...] = (
-    (
-        Mistake(
-            "biases-exchanged",
-            does="gives the content the position's bias and the distance the content's",
-            should="let u meet the keys' content and v the distance",
-            fix="take r_w_bias for u and r_r_bias for v",
-            origin=RENAMED,
-        ),
-        exchanged,
-    ),
-    (
-        Mistake(
-            "global-content-missing",
-            does="leaves out u k",
-            should="add all four terms",
-            fix="add the content bias to the query of the content product",
-            origin=RENAMED,
-        ),
-        without("global_content"),
-    ),
-    (
-        Mistake(
-            "global-position-missing",
-            does="leaves out v r",
-            should="add all four terms",
-            fix="add the position bias to the query of the distance product",
-            origin=RENAMED,
-        ),
-        without("global_position"),
-    ),
-    (
-        Mistake(
-            "distance-missing",
-            does="leaves out both terms of the distance",
-            should="add all four terms",
-            fix="add the shifted product with the relative keys",
-            origin=RENAMED,
-        ),
-        without("content_position", "global_position"),
-    ),
-    (
-        Mistake(
-            "biases-added-together",
-            does="adds both biases to one query that meets contents and distances",
-            should="let each bias meet its own product",
-            fix="make (q + u) k and (q + v) r of two queries",
-            origin=RENAMED,
-        ),
-        biases_on_keys,
-    ),
-    (
-        Mistake(
-            "first-head-biases",
-            does="gives every head the first head's biases",
-            should="give each head its own",
-            fix="index the biases by head",
-            origin="in the style of head axes that are lost by broadcasting",
-        ),
-        first_head_biases,
-    ),
-    (
-        Mistake(
-            "first-head-distance",
-            does="gives every head the first head's relative keys",
-            should="project the sinusoid for each head",
-            fix="view the projected sinusoid as (head, head_dim)",
-            origin="in the style of head axes that are lost by broadcasting",
-        ),
-        first_head_distance,
-    ),
-    (
-        Mistake(
-            "shift-unmasked",
-            does="lets later keys have the next query's numbers: the shift of a table that ends at distance 0",
-            should="give later keys their own negative distance, or hide them",
-            fix="build the table for distances K - 1 to -(Q - 1)",
-            threads=SHIFTED_UNMASKED,
-        ),
-        shifted_unmasked,
-    ),
+    Mistake(
+        "biases-exchanged",
+        does="gives the content the position's bias and the distance the content's",
+        should="let u meet the keys' content and v the distance",
+        fix="take r_w_bias for u and r_r_bias for v",
+        origin=RENAMED,
+    ).made_by(exchanged),
+    Mistake(
+        "global-content-missing",
+        does="leaves out u k",
+        should="add all four terms",
+        fix="add the content bias to the query of the content product",
+        origin=RENAMED,
+    ).made_by(without("global_content")),
+    Mistake(
+        "global-position-missing",
+        does="leaves out v r",
+        should="add all four terms",
+        fix="add the position bias to the query of the distance product",
+        origin=RENAMED,
+    ).made_by(without("global_position")),
+    Mistake(
+        "distance-missing",
+        does="leaves out both terms of the distance",
+        should="add all four terms",
+        fix="add the shifted product with the relative keys",
+        origin=RENAMED,
+    ).made_by(without("content_position", "global_position")),
+    Mistake(
+        "biases-added-together",
+        does="adds both biases to one query that meets contents and distances",
+        should="let each bias meet its own product",
+        fix="make (q + u) k and (q + v) r of two queries",
+        origin=RENAMED,
+    ).made_by(biases_on_keys),
+    Mistake(
+        "first-head-biases",
+        does="gives every head the first head's biases",
+        should="give each head its own",
+        fix="index the biases by head",
+        origin="in the style of head axes that are lost by broadcasting",
+    ).made_by(first_head_biases),
+    Mistake(
+        "first-head-distance",
+        does="gives every head the first head's relative keys",
+        should="project the sinusoid for each head",
+        fix="view the projected sinusoid as (head, head_dim)",
+        origin="in the style of head axes that are lost by broadcasting",
+    ).made_by(first_head_distance),
+    Mistake(
+        "shift-unmasked",
+        does="lets later keys have the next query's numbers: the shift of a table that ends at distance 0",
+        should="give later keys their own negative distance, or hide them",
+        fix="build the table for distances K - 1 to -(Q - 1)",
+        threads=SHIFTED_UNMASKED,
+    ).made_by(shifted_unmasked),
 )
 
 

@@ -27,247 +27,178 @@ def on_both_sides(query_positions: Array, key_positions: Array, window: int) -> 
 
 
 NEAR_MISTAKES: tuple[tuple[Mistake, Near], ...] = (
-    (
-        Mistake(
-            "window-by-index",
-            does="counts the window in places of the cache",
-            should="compare positions",
-            fix="subtract positions, not indices",
-            origin="in the style of masks built from indices while positions are given",
-        ),
-        by_index,
-    ),
-    (
-        Mistake(
-            "later-keys-far",
-            does="takes keys that lie the window or more after the query for keys before it",
-            should="leave later keys at their distance",
-            fix="compare m - n, not its absolute value; behind a causal mask declare causal=True",
-            origin="in the style of code that hides later keys",
-        ),
-        on_both_sides,
-    ),
-    (
-        Mistake(
-            "near-and-far-swapped",
-            does="takes the logits for far keys within the window, and the others beyond it",
-            should="keep the distance within the window",
-            fix="exchange the two arguments of where",
-            origin="in the style of masks that mean the opposite",
-        ),
-        lambda m, n, window: ~windowed.near(m, n, window),
-    ),
-    (
-        Mistake(
-            "all-near",
-            does="knows no window: rope",
-            should="turn keys beyond the window otherwise",
-            fix="compute both logits, and choose by the distance",
-            origin="in the style of rules that are configured and not read",
-        ),
-        lambda m, n, _: windowed.near(m, n, 1 << 40),
-    ),
-    (
-        Mistake(
-            "all-far",
-            does="turns all keys as those beyond the window",
-            should="keep the distance within the window",
-            fix="compute both logits, and choose by the distance",
-            origin="in the style of code that lost one of two branches",
-        ),
-        lambda m, n, _: windowed.near(m, n, -(1 << 40)),
-    ),
-    (
-        Mistake(
-            "window-halved",
-            does="keeps distances up to half the window",
-            should="keep them within the whole window",
-            fix="count the window on the side of earlier keys",
-            origin="in the style of windows that lie on both sides of a token",
-        ),
-        lambda m, n, window: windowed.near(m, n, (window + 1) // 2),
-    ),
+    Mistake(
+        "window-by-index",
+        does="counts the window in places of the cache",
+        should="compare positions",
+        fix="subtract positions, not indices",
+        origin="in the style of masks built from indices while positions are given",
+    ).made_by(by_index),
+    Mistake(
+        "later-keys-far",
+        does="takes keys that lie the window or more after the query for keys before it",
+        should="leave later keys at their distance",
+        fix="compare m - n, not its absolute value; behind a causal mask declare causal=True",
+        origin="in the style of code that hides later keys",
+    ).made_by(on_both_sides),
+    Mistake(
+        "near-and-far-swapped",
+        does="takes the logits for far keys within the window, and the others beyond it",
+        should="keep the distance within the window",
+        fix="exchange the two arguments of where",
+        origin="in the style of masks that mean the opposite",
+    ).made_by(lambda m, n, window: ~windowed.near(m, n, window)),
+    Mistake(
+        "all-near",
+        does="knows no window: rope",
+        should="turn keys beyond the window otherwise",
+        fix="compute both logits, and choose by the distance",
+        origin="in the style of rules that are configured and not read",
+    ).made_by(lambda m, n, _: windowed.near(m, n, 1 << 40)),
+    Mistake(
+        "all-far",
+        does="turns all keys as those beyond the window",
+        should="keep the distance within the window",
+        fix="compute both logits, and choose by the distance",
+        origin="in the style of code that lost one of two branches",
+    ).made_by(lambda m, n, _: windowed.near(m, n, -(1 << 40))),
+    Mistake(
+        "window-halved",
+        does="keeps distances up to half the window",
+        should="keep them within the whole window",
+        fix="count the window on the side of earlier keys",
+        origin="in the style of windows that lie on both sides of a token",
+    ).made_by(lambda m, n, window: windowed.near(m, n, (window + 1) // 2)),
 )
 
 #: Where queries and keys of ReRoPE stand beyond the window, by their positions and the window.
 REROPE_PLACES: tuple[tuple[Mistake, Callable[[Array, Array, int], Places]], ...] = (
-    (
-        Mistake(
-            "one-beyond-the-window",
-            does="clamps distances at the window and one more",
-            should="clamp them at the window",
-            fix="turn queries to the window beyond it",
-            origin="in the style of off-by-one boundaries",
-        ),
-        lambda m, n, window: (0 * m + window + 1, 0 * n),
-    ),
-    (
-        Mistake(
-            "one-below-the-window",
-            does="clamps distances at the window less one",
-            should="clamp them at the window",
-            fix="turn queries to the window beyond it",
-            origin="in the style of tables that end at window - 1",
-        ),
-        lambda m, n, window: (0 * m + window - 1, 0 * n),
-    ),
-    (
-        Mistake(
-            "keys-at-the-window",
-            does="turns keys to the window and leaves queries: far keys stand after the query",
-            should="turn queries to the window",
-            fix="exchange queries and keys",
-            origin="in the style of the author's decoding, which turns keys instead, by the opposite angle",
-        ),
-        lambda m, n, window: (0 * m, 0 * n + window),
-    ),
-    (
-        Mistake(
-            "far-not-turned",
-            does="turns neither queries nor keys beyond the window",
-            should="turn queries to the window",
-            fix="turn queries to the position of the window",
-            origin="in the style of partial rotations, which leave the rest alone",
-        ),
-        lambda m, n, _: (0 * m, 0 * n),
-    ),
-    (
-        Mistake(
-            "far-keys-turned",
-            does="meets queries at the window with keys that are turned to their positions",
-            should="leave keys unturned beyond the window",
-            fix="keep keys in the cache as they were before they are turned",
-            origin="in the style of caches that hold turned keys",
-        ),
-        lambda m, n, window: (0 * m + window, n),
-    ),
-    (
-        Mistake(
-            "far-queries-at-their-positions",
-            does="meets queries at their own positions with keys that aren't turned",
-            should="turn queries to the window",
-            fix="turn queries to the window beyond it",
-            origin="in the style of two branches that share the turned queries",
-        ),
-        lambda m, n, _: (m, 0 * n),
-    ),
+    Mistake(
+        "one-beyond-the-window",
+        does="clamps distances at the window and one more",
+        should="clamp them at the window",
+        fix="turn queries to the window beyond it",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(lambda m, n, window: (0 * m + window + 1, 0 * n)),
+    Mistake(
+        "one-below-the-window",
+        does="clamps distances at the window less one",
+        should="clamp them at the window",
+        fix="turn queries to the window beyond it",
+        origin="in the style of tables that end at window - 1",
+    ).made_by(lambda m, n, window: (0 * m + window - 1, 0 * n)),
+    Mistake(
+        "keys-at-the-window",
+        does="turns keys to the window and leaves queries: far keys stand after the query",
+        should="turn queries to the window",
+        fix="exchange queries and keys",
+        origin="in the style of the author's decoding, which turns keys instead, by the opposite angle",
+    ).made_by(lambda m, n, window: (0 * m, 0 * n + window)),
+    Mistake(
+        "far-not-turned",
+        does="turns neither queries nor keys beyond the window",
+        should="turn queries to the window",
+        fix="turn queries to the position of the window",
+        origin="in the style of partial rotations, which leave the rest alone",
+    ).made_by(lambda m, n, _: (0 * m, 0 * n)),
+    Mistake(
+        "far-keys-turned",
+        does="meets queries at the window with keys that are turned to their positions",
+        should="leave keys unturned beyond the window",
+        fix="keep keys in the cache as they were before they are turned",
+        origin="in the style of caches that hold turned keys",
+    ).made_by(lambda m, n, window: (0 * m + window, n)),
+    Mistake(
+        "far-queries-at-their-positions",
+        does="meets queries at their own positions with keys that aren't turned",
+        should="turn queries to the window",
+        fix="turn queries to the window beyond it",
+        origin="in the style of two branches that share the turned queries",
+    ).made_by(lambda m, n, _: (m, 0 * n)),
 )
 
 #: Where queries and keys of SelfExtend stand beyond the window, by their positions, the window and the size of a group.
 SELF_EXTEND_PLACES: tuple[tuple[Mistake, Callable[[Array, Array, int, int], Places]], ...] = (
-    (
-        Mistake(
-            "edge-between-groups",
-            does="moves queries by W - W / G without rounding, between two positions where the group size doesn't divide the window",
-            should="move queries by W - floor(W / G)",
-            fix="divide by //",
-            origin="https://github.com/datamllab/LongLM/commit/715c1e3",
-        ),
-        lambda m, n, window, size: (m // size + (window - window / size), n // size),
-    ),
-    (
-        Mistake(
-            "queries-not-moved",
-            does="groups queries beyond the window and doesn't move them: distances shrink at its edge",
-            should="move queries by W - floor(W / G)",
-            fix="add the window less its groups to the position of a query",
-            origin="in the style of code that moves queries in long sequences only",
-        ),
-        lambda m, n, _, size: (m // size, n // size),
-    ),
-    (
-        Mistake(
-            "moved-by-the-window",
-            does="moves queries by the whole window",
-            should="move queries by W - floor(W / G)",
-            fix="subtract the window's groups",
-            origin="in the style of a formula that lost a term",
-        ),
-        lambda m, n, window, size: (m // size + window, n // size),
-    ),
-    (
-        Mistake(
-            "keys-moved",
-            does="moves keys instead of queries",
-            should="move queries by W - floor(W / G)",
-            fix="exchange queries and keys",
-            origin="in the style of the authors' decoding, which turns keys instead, by the opposite angle",
-        ),
-        lambda m, n, window, size: (m // size, n // size + window - window // size),
-    ),
-    (
-        Mistake(
-            "positions-divided",
-            does="divides positions without rounding down",
-            should="give neighbouring positions of a group one position",
-            fix="divide by //",
-            origin="in the style of position interpolation",
-        ),
-        lambda m, n, window, size: (m / size + (window - window // size), n / size),
-    ),
-    (
-        Mistake(
-            "groups-rounded-to-nearest",
-            does="rounds positions to the nearest group",
-            should="round them down",
-            fix="divide by //",
-            origin="in the style of round() where a floor is meant",
-        ),
-        lambda m, n, window, size: (np.rint(m / size) + (window - window // size), np.rint(n / size)),
-    ),
-    (
-        Mistake(
-            "groups-towards-zero",
-            does="rounds positions below 0 up",
-            should="round them down",
-            fix="use a floor division",
-            origin="in the style of integer division in C",
-        ),
-        lambda m, n, window, size: (np.trunc(m / size) + (window - window // size), np.trunc(n / size)),
-    ),
-    (
-        Mistake(
-            "queries-not-grouped",
-            does="groups keys only",
-            should="group queries, too",
-            fix="divide the positions of queries by the group size",
-            origin="in the style of two branches that share the turned queries",
-        ),
-        lambda m, n, window, size: (m + (window - window // size), n // size),
-    ),
-    (
-        Mistake(
-            "keys-not-grouped",
-            does="groups queries only",
-            should="group keys, too",
-            fix="divide the positions of keys by the group size",
-            origin="in the style of caches that hold turned keys",
-        ),
-        lambda m, n, window, size: (m // size + (window - window // size), n),
-    ),
+    Mistake(
+        "edge-between-groups",
+        does="moves queries by W - W / G without rounding, between two positions where the group size doesn't divide the window",
+        should="move queries by W - floor(W / G)",
+        fix="divide by //",
+        origin="https://github.com/datamllab/LongLM/commit/715c1e3",
+    ).made_by(lambda m, n, window, size: (m // size + (window - window / size), n // size)),
+    Mistake(
+        "queries-not-moved",
+        does="groups queries beyond the window and doesn't move them: distances shrink at its edge",
+        should="move queries by W - floor(W / G)",
+        fix="add the window less its groups to the position of a query",
+        origin="in the style of code that moves queries in long sequences only",
+    ).made_by(lambda m, n, _, size: (m // size, n // size)),
+    Mistake(
+        "moved-by-the-window",
+        does="moves queries by the whole window",
+        should="move queries by W - floor(W / G)",
+        fix="subtract the window's groups",
+        origin="in the style of a formula that lost a term",
+    ).made_by(lambda m, n, window, size: (m // size + window, n // size)),
+    Mistake(
+        "keys-moved",
+        does="moves keys instead of queries",
+        should="move queries by W - floor(W / G)",
+        fix="exchange queries and keys",
+        origin="in the style of the authors' decoding, which turns keys instead, by the opposite angle",
+    ).made_by(lambda m, n, window, size: (m // size, n // size + window - window // size)),
+    Mistake(
+        "positions-divided",
+        does="divides positions without rounding down",
+        should="give neighbouring positions of a group one position",
+        fix="divide by //",
+        origin="in the style of position interpolation",
+    ).made_by(lambda m, n, window, size: (m / size + (window - window // size), n / size)),
+    Mistake(
+        "groups-rounded-to-nearest",
+        does="rounds positions to the nearest group",
+        should="round them down",
+        fix="divide by //",
+        origin="in the style of round() where a floor is meant",
+    ).made_by(lambda m, n, window, size: (np.rint(m / size) + (window - window // size), np.rint(n / size))),
+    Mistake(
+        "groups-towards-zero",
+        does="rounds positions below 0 up",
+        should="round them down",
+        fix="use a floor division",
+        origin="in the style of integer division in C",
+    ).made_by(lambda m, n, window, size: (np.trunc(m / size) + (window - window // size), np.trunc(n / size))),
+    Mistake(
+        "queries-not-grouped",
+        does="groups keys only",
+        should="group queries, too",
+        fix="divide the positions of queries by the group size",
+        origin="in the style of two branches that share the turned queries",
+    ).made_by(lambda m, n, window, size: (m + (window - window // size), n // size)),
+    Mistake(
+        "keys-not-grouped",
+        does="groups queries only",
+        should="group keys, too",
+        fix="divide the positions of keys by the group size",
+        origin="in the style of caches that hold turned keys",
+    ).made_by(lambda m, n, window, size: (m // size + (window - window // size), n)),
 )
 #: Edges that show where both rotations differ at the distance of the window.
 EDGES: tuple[tuple[Mistake, Near], ...] = (
-    (
-        Mistake(
-            "window-one-wider",
-            does="keeps the distance of the window itself",
-            should="group positions from that distance on",
-            fix="compare with <, not <=",
-            origin="in the style of off-by-one boundaries",
-        ),
-        lambda m, n, window: windowed.near(m, n, window + 1),
-    ),
-    (
-        Mistake(
-            "window-one-narrower",
-            does="groups positions from the window less one on",
-            should="keep every distance below the window",
-            fix="compare the distance with the window, not with the window less one",
-            origin="in the style of off-by-one boundaries",
-        ),
-        lambda m, n, window: windowed.near(m, n, window - 1),
-    ),
+    Mistake(
+        "window-one-wider",
+        does="keeps the distance of the window itself",
+        should="group positions from that distance on",
+        fix="compare with <, not <=",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(lambda m, n, window: windowed.near(m, n, window + 1)),
+    Mistake(
+        "window-one-narrower",
+        does="groups positions from the window less one on",
+        should="keep every distance below the window",
+        fix="compare the distance with the window, not with the window less one",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(lambda m, n, window: windowed.near(m, n, window - 1)),
 )
 
 HIDDEN = Mistake(

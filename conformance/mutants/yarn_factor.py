@@ -42,162 +42,124 @@ def with_logarithm(logarithm: Callable[[float], float], share: float = 0.1, *, s
 
 
 FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
-    (
-        Mistake(
-            "factor-missing",
-            does="doesn't multiply by an attention factor",
-            should="multiply by 0.1 ln(factor) + 1",
-            fix="multiply cosine and sine by the factor",
-            threads=(
-                "https://github.com/GaijinEntertainment/daScript/pull/3479",
-                "https://github.com/onnxruntime/mobius/pull/548",
-                "https://github.com/ggml-org/llama.cpp/pull/18006",
-            ),
+    Mistake(
+        "factor-missing",
+        does="doesn't multiply by an attention factor",
+        should="multiply by 0.1 ln(factor) + 1",
+        fix="multiply cosine and sine by the factor",
+        threads=(
+            "https://github.com/GaijinEntertainment/daScript/pull/3479",
+            "https://github.com/onnxruntime/mobius/pull/548",
+            "https://github.com/ggml-org/llama.cpp/pull/18006",
         ),
-        lambda *_: 1.0,
-    ),
-    (
-        Mistake(
-            "attention-factor-ignored",
-            does="ignores an attention_factor that is given",
-            should="let it win over everything else",
-            fix="forward attention_factor",
-            threads=("https://github.com/vllm-project/vllm/pull/46280", "https://github.com/ml-explore/mlx-lm/pull/1507"),
-        ),
-        lambda factor, mscale, all_dim, _: right_size(factor, mscale, all_dim, None),
-    ),
-    (
-        Mistake(
-            "mscales-ignored",
-            does="ignores mscale and mscale_all_dim",
-            should="use the ratio of their growths",
-            fix="forward both",
-            threads=("https://github.com/onnxruntime/mobius/pull/548",),
-            origin="in the style of the thread",
-        ),
-        override(lambda factor, *_: yarn.growth(factor)),
-    ),
-    (
-        Mistake(
-            "mscale-without-all-dim",
-            does="uses mscale alone",
-            should="divide by the growth of mscale_all_dim",
-            fix="divide by it",
-            threads=("https://github.com/NVIDIA/Megatron-LM/issues/1429",),
-            origin="in the style of: the thread confuses the two keys",
-        ),
-        override(ratio_or_default(lambda factor, mscale, _: yarn.growth(factor, mscale))),
-    ),
-    (
-        Mistake(
-            "mscales-swapped",
-            does="divides mscale_all_dim's growth by mscale's",
-            should="divide mscale's growth by mscale_all_dim's",
-            fix="swap the two",
-            threads=("https://github.com/NVIDIA/Megatron-LM/issues/1429",),
-            origin="in the style of: the thread confuses the two keys",
-        ),
-        override(ratio_or_default(lambda factor, mscale, all_dim: right_ratio(factor, all_dim, mscale))),
-    ),
-    (
-        Mistake(
-            "mscale-unset-is-one",
-            does="takes an mscale that isn't set for 1, an mscale_all_dim that isn't set for 0, and divides their growths all the same",
-            should="use the default unless both are set and not 0",
-            fix="test both for being set and not 0",
-            origin="in the style of `mscale or 1` defaults",
-        ),
+    ).made_by(lambda *_: 1.0),
+    Mistake(
+        "attention-factor-ignored",
+        does="ignores an attention_factor that is given",
+        should="let it win over everything else",
+        fix="forward attention_factor",
+        threads=("https://github.com/vllm-project/vllm/pull/46280", "https://github.com/ml-explore/mlx-lm/pull/1507"),
+    ).made_by(lambda factor, mscale, all_dim, _: right_size(factor, mscale, all_dim, None)),
+    Mistake(
+        "mscales-ignored",
+        does="ignores mscale and mscale_all_dim",
+        should="use the ratio of their growths",
+        fix="forward both",
+        threads=("https://github.com/onnxruntime/mobius/pull/548",),
+        origin="in the style of the thread",
+    ).made_by(override(lambda factor, *_: yarn.growth(factor))),
+    Mistake(
+        "mscale-without-all-dim",
+        does="uses mscale alone",
+        should="divide by the growth of mscale_all_dim",
+        fix="divide by it",
+        threads=("https://github.com/NVIDIA/Megatron-LM/issues/1429",),
+        origin="in the style of: the thread confuses the two keys",
+    ).made_by(override(ratio_or_default(lambda factor, mscale, _: yarn.growth(factor, mscale)))),
+    Mistake(
+        "mscales-swapped",
+        does="divides mscale_all_dim's growth by mscale's",
+        should="divide mscale's growth by mscale_all_dim's",
+        fix="swap the two",
+        threads=("https://github.com/NVIDIA/Megatron-LM/issues/1429",),
+        origin="in the style of: the thread confuses the two keys",
+    ).made_by(override(ratio_or_default(lambda factor, mscale, all_dim: right_ratio(factor, all_dim, mscale)))),
+    Mistake(
+        "mscale-unset-is-one",
+        does="takes an mscale that isn't set for 1, an mscale_all_dim that isn't set for 0, and divides their growths all the same",
+        should="use the default unless both are set and not 0",
+        fix="test both for being set and not 0",
+        origin="in the style of `mscale or 1` defaults",
+    ).made_by(
         override(
             lambda factor, mscale, all_dim: right_ratio(factor, 1.0 if mscale is None else mscale, 0.0 if all_dim is None else all_dim)
-        ),
+        )
     ),
-    (
-        Mistake(
-            "mscales-win",
-            does="lets mscale and mscale_all_dim win over an attention_factor that is given",
-            should="let attention_factor win over everything else",
-            fix="look for attention_factor first",
-            threads=("https://github.com/vllm-project/vllm/pull/46280",),
-            origin="in the style of the thread, where both mscales are set",
-        ),
-        lambda factor, mscale, all_dim, given: right_size(factor, mscale, all_dim, None if mscale and all_dim else given),
-    ),
-    (
-        Mistake(
-            "factor-squared",
-            does="multiplies by the factor twice",
-            should="multiply once",
-            fix="scale either the tables or the softmax",
-            threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/16378", "https://github.com/ollama/ollama/pull/13432"),
-        ),
-        lambda *arguments: right_size(*arguments) ** 2,
-    ),
-    (
-        Mistake(
-            "logarithm-to-ten",
-            does="takes the logarithm to base 10",
-            should="take the natural one",
-            fix="use ln",
-            origin="in the style of log functions that differ by language",
-        ),
-        with_logarithm(math.log10),
-    ),
-    (
-        Mistake(
-            "logarithm-to-two",
-            does="takes the logarithm to base 2",
-            should="take the natural one",
-            fix="use ln",
-            origin="in the style of log functions that differ by language",
-        ),
-        with_logarithm(math.log2),
-    ),
-    (
-        Mistake(
-            "share-of-seven",
-            does="uses 0.07 ln(factor) + 1",
-            should="use 0.1 ln(factor) + 1",
-            fix="use 0.1, or know that the weights were trained otherwise",
-            origin="TeleChat-3",
-        ),
-        with_logarithm(math.log, 0.07),
-    ),
+    Mistake(
+        "mscales-win",
+        does="lets mscale and mscale_all_dim win over an attention_factor that is given",
+        should="let attention_factor win over everything else",
+        fix="look for attention_factor first",
+        threads=("https://github.com/vllm-project/vllm/pull/46280",),
+        origin="in the style of the thread, where both mscales are set",
+    ).made_by(lambda factor, mscale, all_dim, given: right_size(factor, mscale, all_dim, None if mscale and all_dim else given)),
+    Mistake(
+        "factor-squared",
+        does="multiplies by the factor twice",
+        should="multiply once",
+        fix="scale either the tables or the softmax",
+        threads=("https://github.com/NVIDIA/TensorRT-LLM/pull/16378", "https://github.com/ollama/ollama/pull/13432"),
+    ).made_by(lambda *arguments: right_size(*arguments) ** 2),
+    Mistake(
+        "logarithm-to-ten",
+        does="takes the logarithm to base 10",
+        should="take the natural one",
+        fix="use ln",
+        origin="in the style of log functions that differ by language",
+    ).made_by(with_logarithm(math.log10)),
+    Mistake(
+        "logarithm-to-two",
+        does="takes the logarithm to base 2",
+        should="take the natural one",
+        fix="use ln",
+        origin="in the style of log functions that differ by language",
+    ).made_by(with_logarithm(math.log2)),
+    Mistake(
+        "share-of-seven",
+        does="uses 0.07 ln(factor) + 1",
+        should="use 0.1 ln(factor) + 1",
+        fix="use 0.1, or know that the weights were trained otherwise",
+        origin="TeleChat-3",
+    ).made_by(with_logarithm(math.log, 0.07)),
 )
 FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
-    (
-        Mistake(
-            "grows-below-one",
-            does="uses 0.1 ln(factor) + 1 for factors below 1 too",
-            should="return 1 where nothing is stretched",
-            fix="return 1 if factor <= 1",
-            origin="keras-hub",
-        ),
-        with_logarithm(math.log, shrinks=True),
-    ),
-    (
-        Mistake(
-            "zero-counts-as-set",
-            does="divides the growths where an mscale is 0, as if it were set",
-            should="use the default unless both are set and not 0",
-            fix="test both for truth, not for None",
-            origin="in the style of `is not None` where released code tests for truth",
-        ),
+    Mistake(
+        "grows-below-one",
+        does="uses 0.1 ln(factor) + 1 for factors below 1 too",
+        should="return 1 where nothing is stretched",
+        fix="return 1 if factor <= 1",
+        origin="keras-hub",
+    ).made_by(with_logarithm(math.log, shrinks=True)),
+    Mistake(
+        "zero-counts-as-set",
+        does="divides the growths where an mscale is 0, as if it were set",
+        should="use the default unless both are set and not 0",
+        fix="test both for truth, not for None",
+        origin="in the style of `is not None` where released code tests for truth",
+    ).made_by(
         override(
             lambda factor, mscale, all_dim: (
                 yarn.growth(factor) if mscale is None or all_dim is None else right_ratio(factor, mscale, all_dim)
             )
-        ),
+        )
     ),
-    (
-        Mistake(
-            "factor-cut-to-integer",
-            does="cuts factor to an integer before the logarithm",
-            should="use the factor that is given",
-            fix="keep factor a real number",
-            origin="in the style of configurations that declare the factor as an integer",
-        ),
-        lambda factor, *others: right_size(float(int(factor)), *others),
-    ),
+    Mistake(
+        "factor-cut-to-integer",
+        does="cuts factor to an integer before the logarithm",
+        should="use the factor that is given",
+        fix="keep factor a real number",
+        origin="in the style of configurations that declare the factor as an integer",
+    ).made_by(lambda factor, *others: right_size(float(int(factor)), *others)),
 )
 
 

@@ -13,6 +13,7 @@ from tools.generate.errors import GenerationError
 from tools.generate.writer import Tree, write
 
 NOTICE = "# Written by `python -m tools.generate`. README.md in this folder explains the format; schema.json states it.\n"
+OPERATIONS = operations()
 #: What the released models are called among the operations, and where their files are.
 MODELS = "models"
 NOTICE_OF_MODELS = NOTICE.replace("README.md in this folder", "README.md in the folder above")
@@ -20,7 +21,7 @@ NOTICE_OF_MODELS = NOTICE.replace("README.md in this folder", "README.md in the 
 
 def chosen(only: str | None) -> list[str]:
     """Return the names of the operations to generate, and that of the models, or raise where the oracle or the table lacks one."""
-    every = [*operations(), MODELS]
+    every = [*OPERATIONS, MODELS]
     if only is not None and only not in every:
         message = f"operation must be one of {', '.join(every)}, got {only}"
         raise GenerationError(message)
@@ -37,8 +38,7 @@ def chosen(only: str | None) -> list[str]:
 
 def texts(names: Sequence[str], *, processes: int | None = None) -> dict[str, str]:
     """Return the YAML text of every operation named, and of the released models, by file name."""
-    declared = operations()
-    planned = {name: tasks(SCHEMES[name.split(".", 1)[0]], declared[name]) for name in names if name != MODELS}
+    planned = {name: tasks(SCHEMES[name.split(".", 1)[0]], OPERATIONS[name]) for name in names if name != MODELS}
     released = models.released() if MODELS in names else []
     every = [task for group in [*planned.values(), *(model.tasks for model in released)] for task in group]
     _check_identities(every)
@@ -49,7 +49,7 @@ def texts(names: Sequence[str], *, processes: int | None = None) -> dict[str, st
 
 def _document(name: str, group: Sequence[Task], answers: dict[str, Answer]) -> dict[str, Tree]:
     scheme = SCHEMES[name.split(".", 1)[0]]
-    return document(scheme, operations()[name], [(task, answers.get(task.identity)) for task in group])
+    return document(scheme, OPERATIONS[name], [(task, answers.get(task.identity)) for task in group])
 
 
 def _check_identities(every: Sequence[Task]) -> None:

@@ -18,6 +18,7 @@ from refimpl.spec import Case
 from tools.generate.document import FORMAT, REVISION, Task, stored, task
 from tools.generate.writer import Tree
 
+OPERATIONS = operations()
 FACTS = Path(__file__).resolve().parents[2] / "tests" / "configurations" / "released.yaml"
 #: The kind of layers that a model has alone: it isn't told in the names of cases.
 WHOLE = "every layer"
@@ -101,7 +102,7 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     """
     if rotation.operation is None or rotation.factors is not None:
         return
-    if "length" in operations()[rotation.operation].parameters:
+    if "length" in OPERATIONS[rotation.operation].parameters:
         yield from _by_length(rotation, called, whose, longest)
         return
     original = rotation.parameters.get("original_length", 0)
@@ -132,7 +133,7 @@ def _by_length(rotation: Rotation, called: str, whose: str, longest: int | None)
 
 def _of_temperature(temperature: Temperature, called: str, whose: str, longest: int | None) -> Task:
     """Return the case of what multiplies queries: at both sides of the first steps, and at the last position."""
-    operation, p = operations()[temperature.operation], temperature.parameters
+    operation, p = OPERATIONS[temperature.operation], temperature.parameters
     ends = [each * p["floor_scale"] - p["shift"] for each in (1, 2)] if "floor_scale" in p else [p["original_length"]]
     near = {0, *(end + apart for end in ends for apart in (-1, 0)), *([] if longest is None else [longest - 1])}
     positions = sorted(position for position in near if 0 <= position < (longest or position + 1))
@@ -144,13 +145,13 @@ def _of_temperature(temperature: Temperature, called: str, whose: str, longest: 
 def _of_softmax(rotation: Rotation, called: str, whose: str) -> Iterator[Task]:
     """Yield the case of what multiplies logits."""
     case = Case(f"softmax_scale/{called}", exposes=f"a scale of logits that is not that of {whose}", **rotation.softmax)
-    yield task(f"{SOFTMAX.partition('.')[0]}.{case.name}", operations()[SOFTMAX], case)
+    yield task(f"{SOFTMAX.partition('.')[0]}.{case.name}", OPERATIONS[SOFTMAX], case)
 
 
 def _task(rotation: Rotation, name: str, exposes: str, positions: Any = None, scheme: str | None = None) -> Iterator[Task]:
     """Yield a case of the scheme that turns, or of another one; nothing where it has no such operation."""
     scheme = scheme or rotation.scheme
-    operation = operations().get(f"{scheme}.{name.partition('/')[0]}")
+    operation = OPERATIONS.get(f"{scheme}.{name.partition('/')[0]}")
     if operation is not None:
         arguments: dict[str, Any] = {key: value for key, value in rotation.settled.items() if key in operation.parameters}
         arguments |= {} if positions is None else {"positions": positions}
