@@ -124,7 +124,7 @@ SELF_EXTEND_PLACES: tuple[tuple[Mistake, Callable[[Array, Array, int, int], Plac
         does="moves queries by W - W / G without rounding, between two positions where the group size doesn't divide the window",
         should="move queries by W - floor(W / G)",
         fix="divide by //",
-        origin="https://github.com/datamllab/LongLM/commit/715c1e3",
+        threads=("https://github.com/datamllab/LongLM/commit/715c1e3",),
     ).made_by(lambda m, n, window, size: (m // size + (window - window / size), n // size)),
     Mistake(
         "queries-not-moved",
