@@ -62,7 +62,7 @@ class Told:
         differ = [name for name in known if name in found and _values(known[name]) != _values(found[name])]
         if operation != self.identity.operation:
             return f"declared as {operation}: that isn't what its values show"
-        return f"declared with another {', '.join(differ)}" if differ else None
+        return f"declared with another value of {', '.join(differ)}" if differ else None
 
     def declaration(self) -> str | None:
         """Return the text to paste, asking the function about it unless it is known."""
