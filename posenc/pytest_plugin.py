@@ -116,7 +116,7 @@ def _notes(judge: Judge) -> Iterator[str]:
 
     report = Report(judge.session.target, {}, (), evidence=tuple(judge.evidence.values()), warnings=judge.session.warnings)
     yield from (f"{label} {clean(words)}" for label, words in rests_on(report))
-    yield from (f"right answers are at hand: {clean(words)}" for words in judge.session.reached)
+    yield from map(clean, judge.session.at_hand)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
     for key, task in asked.items():
         yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.traces(*key))

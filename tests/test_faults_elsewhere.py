@@ -324,6 +324,12 @@ def test_what_a_function_leaves_behind_and_how_it_ends_later_is_told(
     assert "ends after its answer: sent an answer that nobody asked for" in told
 
 
+def test_precision_tells_that_right_answers_are_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["precision", written(tmp_path), "--operation", "binary.encode"])
+
+    assert "right answers are at hand: the target imports refimpl.schemes in kept.py" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])
 def test_a_worker_that_starts_no_second_time_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]

@@ -384,6 +384,11 @@ class Session:
         return tuple(self._kin.reached)
 
     @property
+    def at_hand(self) -> tuple[str, ...]:
+        """What of right answers the target could see, in words, which convicts nobody."""
+        return tuple(f"right answers are at hand: {words}" for words in self.reached)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the configuration that judges the target is warned of, and what of both isn't judged, in words."""
         path, plain = configured(self.target)
