@@ -16,6 +16,7 @@ import pytest
 import test_nothing_lost
 from test_nothing_lost import ONCE
 
+from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.isolate.session import Session
@@ -328,6 +329,17 @@ def test_precision_tells_that_right_answers_are_at_hand(tmp_path: Path, capsys: 
     main(["precision", written(tmp_path), "--operation", "binary.encode"])
 
     assert "right answers are at hand: the target imports refimpl.schemes in kept.py" in " ".join(capsys.readouterr().out.split())
+
+
+def test_identify_asks_no_more_of_what_ends_its_process_after_its_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = TWICE.replace('not (HERE / "told").exists()', '(HERE / "told").open("a").write("x")').replace('(HERE / "told").touch()', "pass")
+    slopes = "def f(num_heads, max_bias=8.0): ARMED.append(1); return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
+
+    told = identified(tmp_path, capsys, f"from pathlib import Path\nHERE = Path(__file__).parent\n{again}\n{slopes}", status=1)
+
+    assert "ends after its answer: sent an answer that nobody asked for" in told
+    assert f"not tried, its process ended {FUTILE} times: " in told
+    assert len((tmp_path / "told").read_text()) < 5 * FUTILE
 
 
 @pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])
