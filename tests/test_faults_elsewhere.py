@@ -78,7 +78,7 @@ STARTING = {
 
 ENDINGS = [
     *((name, number) for name in ("identify", "precision") for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
-    ("pytest", signal.SIGTERM),
+    *(("pytest", number) for number in (signal.SIGTERM, signal.SIGHUP)),
 ]
 
 
@@ -123,6 +123,20 @@ def test_what_ends_a_command_leaves_what_was_found_and_no_worker(tmp_path: Path,
     assert "Traceback" not in told
     assert below
     assert not [process for process in below if runs(process)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends what a killed process has started")
+@pytest.mark.parametrize("name", STARTING)
+def test_a_worker_ends_with_a_command_that_is_killed(tmp_path: Path, name: str) -> None:
+    written(tmp_path, inside=LASTING)
+    running = started(STARTING[name][0], tmp_path)
+    below = psutil.Process(running.pid).children(recursive=True)
+
+    running.kill()
+    running.communicate()
+
+    assert below
+    assert not [process for process in psutil.wait_procs(below, timeout=60)[1] if runs(process)]
 
 
 def interrupting(found: Iterator[Any]) -> Iterator[Any]:
