@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,12 +48,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--posenc", action="append", default=[], metavar="TARGET", help="Judge TARGET: a file, module:object, ...")
     group.addoption("--posenc-examples", type=int, default=12, metavar="N", help="How many examples each law gets (default 12).")
     group.addoption("--posenc-seed", type=int, default=None, metavar="N", help="What is drawn; without it every run draws anew.")
-    group.addoption("--save-failures", type=Path, metavar="DIR", help="Write the counterexamples of laws there, as candidates for vectors.")
+    group.addoption("--save-failures", type=_folder, metavar="DIR", help="Write counterexamples of laws there, as candidates for vectors.")
     group.addoption("--posenc-startup-seconds", type=float, default=120.0, metavar="S", help="How long a TARGET may take to start.")
     group.addoption("--posenc-call-seconds", type=float, default=30.0, metavar="S", help="How long one call may take.")
     group.addoption("--posenc-memory", type=int, default=8192, metavar="MIB", help="What a worker may use; 0: any.")
     group.addoption("--posenc-processes", type=int, default=512, metavar="N", help="How many a worker may run; 0: any.")
     parser.addini("posenc", type="args", default=[], help="Targets to judge in every run.")
+
+
+def _folder(name: str) -> Path:
+    """Return a folder by its name: the empty one, as of a variable that isn't set, would be wherever pytest runs."""
+    if not name:
+        message = "folder must have a name, got ''"
+        raise ArgumentTypeError(message)
+    return Path(name)
 
 
 def _targets(config: pytest.Config) -> list[str]:
@@ -107,7 +116,7 @@ def _notes(judge: Judge) -> Iterator[str]:
 
     report = Report(judge.session.target, {}, (), evidence=tuple(judge.evidence.values()), warnings=judge.session.warnings)
     yield from (f"{label} {clean(words)}" for label, words in rests_on(report))
-    yield from (f"right answers are at hand: {clean(words)}" for words in judge.session.reached)
+    yield from map(clean, judge.session.at_hand)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
     for key, task in asked.items():
         yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.traces(*key))

@@ -1,6 +1,7 @@
 """Known deviations: what is expected is waived and counted, and what isn't true any more fails the run."""
 
 import datetime as dt
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -180,6 +181,15 @@ def test_an_update_keeps_what_the_run_says_nothing_of() -> None:
     assert baseline.updated([told], [elsewhere, left_out]).count("match:") == 1
 
 
+def test_a_file_may_be_a_pipe() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, b"format: 1\ndeviations: []\n")
+    os.close(writer)
+
+    assert Baseline(Path(f"/dev/fd/{reader}")).known == []
+    os.close(reader)
+
+
 def test_the_command_writes_the_file_and_then_conforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "deviations.yaml"
 
@@ -194,7 +204,7 @@ def test_the_command_writes_the_file_and_then_conforms(tmp_path: Path, capsys: p
     [
         (["--update-baseline"], "--update-baseline must come with --baseline FILE, got none"),
         (["--baseline", "no-such-file.yaml"], "no-such-file.yaml must be a file of known deviations, got none"),
-        (["--baseline", "/dev/null", "--update-baseline"], "/dev/null must be a file of known deviations, got something"),
+        (["--baseline", "/dev/null", "--update-baseline"], "/dev/null must be a regular file where --update-baseline reads it"),
     ],
 )
 def test_wrong_usage_is_said_in_one_line(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -266,7 +266,7 @@ def test_a_worker_that_describes_itself_otherwise_is_never_taken_for_the_first(o
     arrays, parameters = (np.full((1, 1, 2, 4), 0.5), np.array([3, 9])), {"head_dim": 8, "base": 100.0, "layout": "interleaved"}
     with Session(target) as session:
         found = session.implementations[0]
-        for words in ("exit status 3", f"{target} must describe itself alike at each start, got another"):
+        for words in ("exit status 3", f"{target} must describe itself alike at each start, got a difference in "):
             with pytest.raises(CallFailedError) as caught:
                 session.request(found, "float32", arrays, {**parameters, "direction": "positive"})
             assert isinstance(caught.value.outcome, Crashed)

@@ -16,6 +16,7 @@ import pytest
 import test_nothing_lost
 from test_nothing_lost import ONCE
 
+from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.isolate.session import Session
@@ -77,7 +78,7 @@ STARTING = {
 
 ENDINGS = [
     *((name, number) for name in ("identify", "precision") for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
-    ("pytest", signal.SIGTERM),
+    *(("pytest", number) for number in (signal.SIGTERM, signal.SIGHUP)),
 ]
 
 
@@ -122,6 +123,20 @@ def test_what_ends_a_command_leaves_what_was_found_and_no_worker(tmp_path: Path,
     assert "Traceback" not in told
     assert below
     assert not [process for process in below if runs(process)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends what a killed process has started")
+@pytest.mark.parametrize("name", STARTING)
+def test_a_worker_ends_with_a_command_that_is_killed(tmp_path: Path, name: str) -> None:
+    written(tmp_path, inside=LASTING)
+    running = started(STARTING[name][0], tmp_path)
+    below = psutil.Process(running.pid).children(recursive=True)
+
+    running.kill()
+    running.communicate()
+
+    assert below
+    assert not [process for process in psutil.wait_procs(below, timeout=60)[1] if runs(process)]
 
 
 def interrupting(found: Iterator[Any]) -> Iterator[Any]:
@@ -322,6 +337,23 @@ def test_what_a_function_leaves_behind_and_how_it_ends_later_is_told(
     told = " ".join(capsys.readouterr().out.split())
     assert "changes global state: permissions of new files" in told
     assert "ends after its answer: sent an answer that nobody asked for" in told
+
+
+def test_precision_tells_that_right_answers_are_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["precision", written(tmp_path), "--operation", "binary.encode"])
+
+    assert "right answers are at hand: the target imports refimpl.schemes in kept.py" in " ".join(capsys.readouterr().out.split())
+
+
+def test_identify_asks_no_more_of_what_ends_its_process_after_its_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = TWICE.replace('not (HERE / "told").exists()', '(HERE / "told").open("a").write("x")').replace('(HERE / "told").touch()', "pass")
+    slopes = "def f(num_heads, max_bias=8.0): ARMED.append(1); return 2.0 ** (-max_bias * np.arange(1, num_heads + 1) / num_heads)"
+
+    told = identified(tmp_path, capsys, f"from pathlib import Path\nHERE = Path(__file__).parent\n{again}\n{slopes}", status=1)
+
+    assert "ends after its answer: sent an answer that nobody asked for" in told
+    assert f"not tried, its process ended {FUTILE} times: " in told
+    assert len((tmp_path / "told").read_text()) < 5 * FUTILE
 
 
 @pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])

@@ -592,7 +592,7 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
     status, out, _ = command(capsys, str(tmp_path / "wrong.py"))
 
     assert status == 1
-    assert "declared with another layout" in out
+    assert "declared with another value of layout" in out
     assert '@adapter.implements("rope.rotate", base=500000.0, layout="half", direction="positive", rows="shared")' in " ".join(out.split())
 
 

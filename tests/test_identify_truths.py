@@ -16,7 +16,7 @@ from conformance.adapt.selection import SelectionError
 from conformance.cli import main
 from conformance.identify import identify
 from conformance.identify import reach as ends
-from conformance.identify.asking import OutOfTimeError, Refused
+from conformance.identify.asking import OVER, OutOfTimeError, Refused
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
@@ -299,13 +299,13 @@ def test_ways_to_call_for_which_there_was_no_time_are_told(capsys: pytest.Captur
     assert main(["identify", f"{identify_truths.__file__}:heads_last", "--seconds", "0"]) == 1
 
     shown = capsys.readouterr().out
-    assert "unknown: the time was over before a call showed anything" in shown
+    assert "unknown, the time is over (--seconds)" in shown
     assert "not tried, the time is over (--seconds): calls as f(like, positions), f(x, positions)" in " ".join(shown.split())
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
 def test_settings_for_which_there_was_no_time_are_told_and_nothing_is_to_be_pasted() -> None:
-    known = replace(told("heads_last"), undone="which settings it follows, and an adapter")
+    known = replace(told("heads_last"), undone="which settings it follows, and an adapter", spent=OVER)
 
     shown = " ".join(" ".join(line for _, line in lines(known)).split())
     assert "not tried, the time is over (--seconds): which settings it follows, and an adapter" in shown

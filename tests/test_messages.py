@@ -1,13 +1,15 @@
 """Bad input gets one clear line on standard error and a status that isn't a verdict, never a traceback."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from few_vectors import few_vectors
 
 from conformance import cli
+from conformance.commands.posenc import posenc
 from conformance.spec import vectors
 from conformance.spec.declarations import operations
 from refimpl.errors import SpecificationError
@@ -46,7 +48,6 @@ def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
     [
         (("check", "missing.py"), "missing.py"),
         (("check", "transformer"), "did you mean transformers?"),
-        (("check", "numpy", "--report", ""), "folder must have a name, got ''"),
         (("check", "numpy", "--scheme", "rop"), "did you mean rope?"),
         (("check", "numpy", "--operation", "rope.rotat"), "did you mean rope.rotate?"),
         (("check", "numpy", "--case", "rope.rotate/nowhere"), "case must be one that `posenc show rope.rotate` names"),
@@ -74,6 +75,42 @@ def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
     ],
 )
 def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: tuple[str, ...], words: str) -> None:
+    status, line = refused(*arguments)  # type: ignore[operator]  # the fixture's function
+
+    assert status == 2
+    assert words in line
+
+
+def parameters(command: click.Command) -> Iterator[click.Parameter]:
+    """Yield every option and argument of a command and of those below it."""
+    yield from command.params
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from parameters(each)
+
+
+def test_a_file_or_folder_without_a_name_is_refused_wherever_one_is_given() -> None:
+    paths = [parameter for parameter in parameters(posenc) if isinstance(parameter.type, click.Path)]
+
+    assert {"--report", "--baseline", "--plot", "--output", "--directory"} <= {name for each in paths for name in each.opts}
+    for each in paths:
+        with pytest.raises(click.BadParameter, match="must have a name, got ''"):
+            each.type.convert("", each, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("check", "numpy", "--report", ""), "folder must have a name, got ''"),
+        (("check", "numpy", "--baseline", ""), "file must have a name, got ''"),
+        (("check", "numpy", "--config", ""), "--config must be a file that exists and is called *.json, got ''"),
+        (("check", ""), "got ''"),
+        (("check", "--command", ""), "command must start with a program that can be run, got ''"),
+        (("identify", ""), "got ''"),
+        (("precision", ""), "got ''"),
+        (("init", ""), "name must be a Python name, got ''"),
+    ],
+)
+def test_an_empty_name_is_refused_in_one_line(refused: object, arguments: tuple[str, ...], words: str) -> None:
     status, line = refused(*arguments)  # type: ignore[operator]  # the fixture's function
 
     assert status == 2

@@ -145,7 +145,7 @@ def test_a_worker_that_describes_itself_otherwise_when_it_starts_again_is_told(t
 
     report = check(target, level="smoke")
 
-    assert any("must describe itself alike at each start, got another adapter" in str(result.outcome) for result in report.results)
+    assert any("must describe itself alike at each start, got a difference in adapter" in str(result.outcome) for result in report.results)
 
 
 def test_a_target_that_never_starts_is_refused(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from precision_made import BFLOAT16, FLOAT16, FLOAT32, Round, kept, measured, ro
 from conformance import cli
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Crashed
-from conformance.calls.subject import CallFailedError, CallRefusedError
+from conformance.calls.outcomes import FUTILE, Crashed
+from conformance.calls.subject import CallFailedError, CallNotMadeError, CallRefusedError
 from conformance.judge import logits
 from conformance.pictures import PictureError
 from conformance.pictures import precision as picture
@@ -130,6 +130,21 @@ def test_the_marks_of_earlier_calls_are_told_from_imprecision() -> None:
 
     assert depends
     assert curve.measure(found, task(), depends=depends).met == "float32"
+
+
+@pytest.mark.parametrize(
+    ("error", "before"),
+    [(CallFailedError(Crashed("exit status 3")), FUTILE), (CallNotMadeError(), 0)],
+    ids=["by its calls", "after its answers"],
+)
+def test_the_rest_of_what_keeps_ending_its_worker_is_not_run(error: Exception, before: int) -> None:
+    def ends(*_: Any, **__: Any) -> Any:
+        raise error
+
+    told = list(answers.ask(subject(ends), task(), vectors()))
+
+    assert len(told) == before + 1 < len(vectors())
+    assert (told[-1].fault or "").endswith("and the rest: not run after 3 crashes or time-outs")
 
 
 def test_an_answer_that_did_not_come_at_first_is_no_value_that_came_otherwise() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from conformance.calls.manner import TWICE
-from conformance.calls.outcomes import Crashed
+from conformance.calls.outcomes import FUTILE, NOT_RUN, Crashed, NotJudged, Passed
 from conformance.calls.status import Status
-from conformance.calls.subject import CallFailedError
+from conformance.calls.subject import CallFailedError, CallNotMadeError
 from conformance.cli import main
 from conformance.isolate.session import Session
 from conformance.isolate.targets import COMMAND, TargetError
@@ -19,6 +19,9 @@ from conformance.protocol import lines
 from conformance.protocol.errors import ProtocolError
 from conformance.protocol.program import Program
 from conformance.run import check
+from conformance.run.orchestrator import AFTERWARDS
+from conformance.run.questions import EVIDENCE, Judge
+from conformance.spec.vectors import load
 
 #: A program that answers two operations rightly; the test puts in what it does once it has described itself, after an answer to the first
 #: operation, and before one to the second.
@@ -104,6 +107,49 @@ def test_a_check_convicts_the_faulty_implementation_and_no_other(command: Callab
     assert list(convicted) == [("rope.frequencies", "nothing afterwards")]
     assert words in convicted["rope.frequencies", "nothing afterwards"]
     assert {result.operation for result in report.results if not result.convicts} == {"rope.frequencies", "alibi.slopes"}
+
+
+#: Garbage after every answer, and in place of every second one.
+AT_TIMES = {
+    "after": ({"after": 'say("garbage")'}, "rope.frequencies"),
+    "in place": ({"before": 'globals().setdefault("asked", []).append(0); reply = reply if len(asked) % 2 else "garbage"'}, "alibi.slopes"),
+}
+CALLS = {"rope.frequencies": {"head_dim": 4, "base": 100.0}, "alibi.slopes": {"num_heads": 4, "max_bias": 8.0, "slopes": "code"}}
+
+
+@pytest.mark.parametrize(("places", "operation"), AT_TIMES.values(), ids=AT_TIMES)
+def test_what_ends_its_worker_after_its_answers_again_and_again_is_asked_no_more(
+    command: Callable[..., str], places: dict[str, str], operation: str
+) -> None:
+    with Session(f"{COMMAND}{command(**places)}") as session:
+        right, faulty = sorted(session.implementations, key=lambda offered: offered.operation == operation)
+        for _ in range(FUTILE + 1):
+            session.request(faulty, "float32", (), CALLS[operation])
+        with pytest.raises(CallNotMadeError, match=NOT_RUN):
+            session.request(faulty, "float32", (), CALLS[operation])
+
+        assert session.starts == FUTILE + 1
+        assert session.request(right, "float32", (), CALLS[right.operation]).values["result"][0] in (1.0, 0.25)
+        assert list(session.late) == [(faulty.index, "float32")]
+
+
+def test_every_command_leaves_out_the_rest_of_what_ends_its_worker_after_its_answers(command: Callable[..., str]) -> None:
+    target = COMMAND + command(after=FAULTS["garbage"][0])
+    every = [vector.id for vector in load(["rope.frequencies"]) if vector.error is None]
+
+    results = {result.check: result for result in check(target, cases=every).results}
+    with Session(target) as session:
+        judge = Judge(session, examples=12)
+        asked = [question for question in judge.questions if question.task.operation == "rope.frequencies"]
+        answered = [judge.answer(question) for question in asked if question.kind in ("vector", EVIDENCE)]
+        judge.close()
+
+    assert results.pop(AFTERWARDS).convicts
+    assert [results[name].outcome for name in every[: FUTILE + 1]] == [Passed()] * (FUTILE + 1)
+    assert {result.outcome for name, result in results.items() if name in every[FUTILE + 1 :]} == {NotJudged(NOT_RUN)}
+    assert [result.kind for result in answered if result.convicts] == [EVIDENCE]
+    passed = [result.check for result in answered if isinstance(result.outcome, Passed)]
+    assert passed == every[: FUTILE + 1]
 
 
 @pytest.mark.parametrize(

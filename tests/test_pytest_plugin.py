@@ -313,7 +313,7 @@ def test_what_a_function_replaces_meets_no_code_of_ours_and_no_other_test() -> N
 @pytest.mark.parametrize(
     ("option", "words"),
     [("--posenc-call-seconds=nan", "--posenc-call-seconds must be"), ("--posenc-memory=-5", "--posenc-memory must be"),
-     ("--posenc-examples=0", "--posenc-examples must be")],
+     ("--posenc-examples=0", "--posenc-examples must be"), ("--save-failures=", "--save-failures: folder must have a name, got ''")],
 )  # fmt: skip
 def test_limits_that_nothing_can_keep_are_wrong_usage(tmp_path: Path, option: str, words: str) -> None:
     done = run(tmp_path, "--posenc", "numpy", option)

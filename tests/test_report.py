@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -27,7 +28,7 @@ from conformance.calls.outcomes import (
     Waived,
 )
 from conformance.calls.status import ORDER, Status
-from conformance.reports import badge, lines, markdown, page
+from conformance.reports import badge, junit, lines, markdown, page
 from conformance.show import record, report, terminal
 from conformance.show.summary import convictions, precision, verdict
 from refimpl.spec import Law
@@ -105,6 +106,23 @@ def test_precision_tells_the_cases_whose_error_has_no_size() -> None:
     assert f"mine: float32 meets no profile, worst 0.50; to 9; {told}" in screen(right(ratio=0.5), result(NAN))
     assert f"200 times the allowed; wrong from position 3; {told}" in screen(wrong(errors_by_position=((3, 200.0),)), result(SHAPE))
     assert told not in screen(wrong(), right(ratio=0.5))
+
+
+FORMS = {"HTML": page.text, "Markdown": markdown.text, "JUnit": junit.text, "the terminal": lambda reports: report.text(reports[0])}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_every_form_of_a_report_tells_its_notes(form: Callable[[Sequence[Report]], str]) -> None:
+    aside = result(Advisory("leaves a thread running"), "state", kind="advisory")
+    words = " ".join(form([a_report(right(), result(NAN), aside, reached=("mine reads vectors",))]).split())
+
+    assert "not finite, or of another shape, in 1 of its cases" in words
+    assert "leaves a thread running" in words
+    assert "right answers are at hand: mine reads vectors" in words
+
+
+def test_the_json_document_has_the_number_of_cases_whose_error_has_no_size() -> None:
+    assert [row["unmeasured"] for row in record.document(a_report(right(), result(NAN)))["precision"]] == [1]
 
 
 def test_an_endless_multiple_of_nothing_is_not_told() -> None:

@@ -145,6 +145,9 @@ def is_fault(outcome: Outcome) -> TypeGuard[Failed]:
 #: What ends the process of an implementation.
 FATAL = (Crashed, TimedOut, Exhausted)
 CONVICTIONS = (Failed, Errored, *FATAL)
+#: After an implementation has ended so many workers, by its calls or after its answers, the rest of what it would be asked is not run.
+FUTILE = 3
+NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.

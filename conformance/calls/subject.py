@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import Outcome
+from conformance.calls.outcomes import NOT_RUN, Outcome
 from conformance.calls.takes import SIDE, Takes, is_bias
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
@@ -36,6 +36,14 @@ class CallRefusedError(Exception):
         """Carry the reason, and whether the declaration already says so."""
         super().__init__(reason)
         self.declared = declared
+
+
+class CallNotMadeError(CallRefusedError):
+    """The call wasn't made: the implementation has ended its worker too often after its answers."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__(NOT_RUN, declared=True)
 
 
 class CallFailedError(Exception):

@@ -184,7 +184,7 @@ def check(
 ) -> Checked:
     """Judge one drawn call, or the chosen elements of its results; the oracle is not asked where the implementation doesn't take it."""
     came, seconds = asked(subject, tuple(arguments.arrays.values()), arguments.parameters, manner)
-    if isinstance(came, Unsupported):
+    if isinstance(came, Unsupported | NotJudged):
         return Checked(task, unanswered(task, identity, arguments), Judgement(came))
     try:
         vector = answers.golden(task.operation, arguments, identity=identity, exposes="", profiles=(task.profile,), at=at)

@@ -10,6 +10,8 @@ from conformance.calls.manner import PLAIN, STEPPED, SWAPPED, WAYS, Manner, swap
 from conformance.calls.outcomes import (
     CONVICTIONS,
     FATAL,
+    FUTILE,
+    NOT_RUN,
     Advisory,
     Errored,
     Failed,
@@ -20,17 +22,13 @@ from conformance.calls.outcomes import (
     Result,
     Unsupported,
 )
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.subject import CallFailedError, CallNotMadeError, CallRefusedError, Reply, Subject
 from conformance.judge import reproduction
 from conformance.judge.journal import Call, Task
 from conformance.judge.judge import Judgement, compare, exact_in
 from conformance.judge.logits import in_logits
 from conformance.laws import universal
 from conformance.spec.vectors import Vector
-
-#: After so many crashes and time-outs the rest of an implementation's vectors is not run.
-FUTILE = 3
-NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +94,9 @@ def run(subject: Subject, task: Task, vectors: Sequence[Vector], *, enough: floa
 
 
 def futile(checked: Sequence[Checked]) -> bool:
-    """Whether so many calls crashed or hung that more would only waste time."""
-    return sum(isinstance(c.judgement.outcome, FATAL) for c in checked) >= FUTILE
+    """Whether so many calls crashed or hung, or were followed by a crash, that more would only waste time."""
+    outcomes = [c.judgement.outcome for c in checked]
+    return NotJudged(NOT_RUN) in outcomes or sum(isinstance(outcome, FATAL) for outcome in outcomes) >= FUTILE
 
 
 def check(subject: Subject, task: Task, vector: Vector, manner: Manner = PLAIN) -> Checked:
@@ -116,6 +115,8 @@ def asked(
     came: Reply | Outcome
     try:
         came = subject.ask(arrays, parameters, manner)
+    except CallNotMadeError as error:
+        came = NotJudged(str(error))
     except CallRefusedError as refusal:
         came = Unsupported(str(refusal), raised=not refusal.declared)
     except CallFailedError as failure:

@@ -10,22 +10,13 @@ import click
 
 from conformance.calls.status import worst
 from conformance.commands.limited import limited
+from conformance.commands.places import Place
 from conformance.commands.telling import refuse
 from conformance.spec.profiles import CIRCUMSTANCES
 
 if TYPE_CHECKING:
     from conformance.calls.outcomes import Report
     from conformance.show.baseline import Baseline
-
-
-class Folder(click.Path):
-    """A folder to write to, by its name: the empty one, as of a variable that isn't set, would be wherever the command runs."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path, or tell that there is no name."""
-        if not str(value):
-            self.fail("folder must have a name, got ''", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 @click.command()
@@ -41,9 +32,9 @@ class Folder(click.Path):
 @click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
 @click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
-@click.option("--baseline", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
+@click.option("--baseline", type=Place(dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")
 @click.option("--update-baseline", "update", is_flag=True, help="Write what fails now into the file of --baseline.")
-@click.option("--report", "folder", type=Folder(path_type=Path, file_okay=False), metavar="DIR", help="Write the reports there.")
+@click.option("--report", "folder", type=Place(file_okay=False), metavar="DIR", help="Write the reports there.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document per target, each on a line.")
 @click.option("--verbose", is_flag=True, help="Everything, not one screen.")
 @limited

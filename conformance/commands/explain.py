@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from conformance.calls.status import Status
+from conformance.commands.places import Place
 from conformance.commands.telling import tell
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path", metavar="CONFIG.json", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("path", metavar="CONFIG.json", type=Place(exists=True, dir_okay=False))
 @click.option("--layer", type=click.IntRange(0), metavar="N", help="Only the layer N, counted from 0.")
 @click.option("--length", type=click.IntRange(1), metavar="N", help="At a sequence of N positions, where frequencies depend on it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document, with the frequencies.")

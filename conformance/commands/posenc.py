@@ -13,6 +13,7 @@ from conformance.commands.check import check
 from conformance.commands.explain import explain
 from conformance.commands.identify import identify
 from conformance.commands.limited import TIMES, limited
+from conformance.commands.places import Place
 from conformance.commands.precision import precision
 from conformance.commands.telling import tell
 from conformance.version import __version__
@@ -57,7 +58,7 @@ def list_(what: str | None) -> None:
 @click.argument("name", metavar="SCHEME|OPERATION|CASE|model")
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("--length", type=int, metavar="N", help="What a scheme uses, or how far it reaches, over N positions.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw a scheme or a model into FILE, a .png or an .svg.")
+@click.option("--plot", type=Place(), metavar="FILE", help="Draw a scheme or a model into FILE, a .png or an .svg.")
 def show_(name: str, model: str | None, length: int | None, plot: Path | None) -> None:
     """Describe a scheme, an operation, a case, or a released model (`posenc show model MODEL`)."""
     from conformance.adapt import selection
@@ -131,7 +132,7 @@ def vectors() -> None:
 
 
 @vectors.command()
-@click.option("--directory", type=click.Path(path_type=Path, file_okay=False), help="Another directory of vectors.")
+@click.option("--directory", type=Place(file_okay=False), help="Another directory of vectors.")
 def verify(directory: Path | None) -> None:
     """Compare every file with the manifest and the schema."""
     from conformance.spec.vectors import vectors_directory, verify
@@ -141,7 +142,7 @@ def verify(directory: Path | None) -> None:
 
 
 @vectors.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=Place())
 def export(path: Path) -> None:
     """Write all vectors to PATH as JSON."""
     from conformance.spec.vectors import export
@@ -156,9 +157,9 @@ def report() -> None:
 
 
 @report.command()
-@click.argument("record", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("record", type=Place(exists=True, dir_okay=False))
 @click.option("--format", "name", type=click.Choice(["screen", "html", "junit", "markdown", "badge"]), default="screen", show_default=True)
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Write there instead of on the terminal.")
+@click.option("--output", type=Place(dir_okay=False), help="Write there instead of on the terminal.")
 def render(record: Path, name: str, output: Path | None) -> None:
     """Render RECORD."""
     from conformance.reports import lines
@@ -183,8 +184,8 @@ def render(record: Path, name: str, output: Path | None) -> None:
 
 
 @report.command()
-@click.argument("old", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.argument("new", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("old", type=Place(exists=True, dir_okay=False))
+@click.argument("new", type=Place(exists=True, dir_okay=False))
 @click.pass_context
 def diff(context: click.Context, old: Path, new: Path) -> None:
     """Say what changed from OLD to NEW."""
@@ -236,7 +237,7 @@ PHASE = click.Choice(["forward", "backward", "decoding"])
 @click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
 @click.option("--phase", "phases", multiple=True, type=PHASE, help="Only this; may be repeated.")
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the ratios into FILE, a .png or an .svg.")
+@click.option("--plot", type=Place(), metavar="FILE", help="Draw the ratios into FILE, a .png or an .svg.")
 def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], backend: str, plot: Path | None) -> None:
     """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first that differ unless named."""
     from conformance.show import backends, compare, terminal

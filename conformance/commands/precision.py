@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from conformance.commands.limited import limited
+from conformance.commands.places import Place
 from conformance.commands.telling import tell
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("target")
 @click.option("--operation", "operations", multiple=True, help="Only this operation, with a table; may be repeated.")
 @click.option("--head-dim", type=int, default=128, show_default=True, help="Say what the error means in logits of heads so wide.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curves into FILE, a .png or an .svg.")
+@click.option("--plot", type=Place(), metavar="FILE", help="Draw the curves into FILE, a .png or an .svg.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on a line.")
 @limited
 def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: Path | None, as_json: bool, limits: "Limits") -> None:

@@ -95,7 +95,8 @@ def _told(strangers: Strangers, found: Found) -> Told:
             told = replace(told, found=replace(found, broken=error))
     named = (UNNAMED,) if strangers.alone and place is None else ()
     index = found.signature.index
-    return replace(told, faults=strangers.faults(index), left=(*strangers.traces(index, ANY), *named))
+    left = (*strangers.traces(index, ANY), *named)
+    return replace(told, faults=strangers.faults(index), left=left, spent=strangers.spent(index))
 
 
 def _steadied(strangers: Strangers, told: Told) -> Told:

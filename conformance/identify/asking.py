@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import FATAL, Exhausted, Outcome, TimedOut
+from conformance.calls.outcomes import FATAL, FUTILE, Exhausted, Outcome, TimedOut
 from conformance.calls.subject import CallFailedError
 from conformance.identify.inside import SEPARATOR
 from conformance.isolate import replies
@@ -19,6 +19,7 @@ from conformance.isolate.session import ANY, Session
 #: What Python says of a call whose arguments aren't the function's.
 ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")
 MODULE = "conformance.identify.inside"
+OVER = "the time is over (--seconds)"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
 
 
 class OutOfTimeError(Exception):
-    """All the time is over that was given to say what functions are."""
+    """All the time is over that was given to say what functions are, or one has ended its process too often after its answers."""
 
 
 class Strangers(Session):
@@ -84,6 +85,10 @@ class Strangers(Session):
     def over(self) -> bool:
         """Whether the time is over."""
         return time.monotonic() > self.until
+
+    def spent(self, index: int) -> str:
+        """Why a function is asked no more, in words; nothing where it is."""
+        return OVER if self.over else f"its process ended {FUTILE} times" if self._ended[index, ANY] >= FUTILE else ""
 
     @property
     def functions(self) -> tuple[Signature, ...]:
@@ -128,9 +133,9 @@ class Strangers(Session):
     ) -> tuple[list[np.ndarray], bool]:
         """Return what a function returns, or raise ``Refused``; one complex array is true and its real and imaginary parts.
 
-        ``strided`` arrays are views whose numbers don't lie one after the other. Raises ``OutOfTimeError`` when the time is over.
+        ``strided`` arrays are views whose numbers don't lie one after the other. Raises ``OutOfTimeError`` where it is asked no more.
         """
-        if self.over:
+        if self.spent(index):
             raise OutOfTimeError
         header, arrays = request(arguments, keywords, dtype, strided=strided)
         reply, values = self._replied(index, header, arrays)

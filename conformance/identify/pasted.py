@@ -8,6 +8,7 @@ from pathlib import Path
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Failed, Reason, Report
 from conformance.calls.status import Status
+from conformance.identify.asking import OVER
 from conformance.isolate.targets import TargetError
 from conformance.run import check
 from conformance.show.report import message
@@ -43,7 +44,7 @@ def checked(text: str, folder: Path, limits: Limits | None = None, *, late: Call
     except (OSError, TargetError) as error:
         return Checked(conforms=False, words=f"not checked: {error}")
     if not report.complete and late():
-        return Checked(conforms=False, words="the adapter wasn't checked to its end: the time is over (--seconds)")
+        return Checked(conforms=False, words=f"the adapter wasn't checked to its end: {OVER}")
     if not report.complete:
         raise KeyboardInterrupt
     if report.status is Status.CONFORMS:

@@ -28,7 +28,7 @@ OF_ANGLES = "which operation it is: where it takes an angle for each pair, write
 class Found:
     """A function and what it is; ``tried`` are the calls that gave nothing, with what came back, ``ended`` those that ended its process.
 
-    ``untried`` are those for which no time was left; ``asked`` are calls with their answers, ``before`` those on tables that were tried
+    ``untried`` are those that weren't asked any more; ``asked`` are calls with their answers, ``before`` those on tables that were tried
     before them; ``broken`` is what broke off the look at them.
     """
 

@@ -20,15 +20,14 @@ INDENT = "    "
 #: What is said of a function that gave nothing.
 ENDED = "gives no result: no process of it lasted until an answer"
 REFUSED = "can't be called"
-LATE = "unknown: the time was over before a call showed anything"
 
 
 @dataclass(frozen=True)
 class Told:
     """One function, what it is, what its calls left changed, and how to declare it; ``place`` is none where the adapter has it already.
 
-    ``faults`` are what its calls must not come to, whatever it is: no answer, or another each time. ``undone`` says what there was no time
-    for: then there is no declaration, as for code whose answers are ``changing`` with more than the call.
+    ``faults`` are what its calls must not come to, whatever it is: no answer, or another each time. ``undone`` says what wasn't
+    asked any more, ``spent`` why: then there is no declaration, as for code whose answers are ``changing`` with more than the call.
     """
 
     name: str
@@ -39,6 +38,7 @@ class Told:
     faults: Sequence[str] = ()
     checked: Checked | None = None
     undone: str = ""
+    spent: str = ""
     text: str | None = None
     changing: bool = False
 
@@ -62,7 +62,7 @@ class Told:
         differ = [name for name in known if name in found and _values(known[name]) != _values(found[name])]
         if operation != self.identity.operation:
             return f"declared as {operation}: that isn't what its values show"
-        return f"declared with another {', '.join(differ)}" if differ else None
+        return f"declared with another value of {', '.join(differ)}" if differ else None
 
     def declaration(self) -> str | None:
         """Return the text to paste, asking the function about it unless it is known."""
@@ -111,7 +111,7 @@ def lines(told: Told) -> Iterator[Line]:
     yield from (("warn", f"  {trace}") for trace in told.left)
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:
-        nothing = LATE if told.found.untried else ENDED if told.found.ended else REFUSED
+        nothing = f"unknown, {told.spent}" if told.found.untried else ENDED if told.found.ended else REFUSED
         yield "bad", f"  {identity.what if identity is not None else nothing}"
         yield from (("quiet", f"{INDENT}not seen: {line}") for line in (identity.unseen if identity else ()))
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
@@ -130,11 +130,11 @@ def lines(told: Told) -> Iterator[Line]:
 
 
 def _untried(told: Told) -> Iterator[Line]:
-    """Yield what there was no time for."""
+    """Yield what wasn't asked any more."""
     calls = told.found.untried
     more = f" and {len(calls) - FEW} more" if len(calls) > FEW else ""
     undone = filter(None, (f"calls as {', '.join(calls[:FEW])}{more}" if calls else "", told.undone))
-    yield from (("warn", f"{INDENT}not tried, the time is over (--seconds): {words}") for words in undone)
+    yield from (("warn", f"{INDENT}not tried, {told.spent}: {words}") for words in undone)
 
 
 def _head(identity: Identity, *, changing: bool) -> Line:

@@ -70,6 +70,6 @@ def in_order(about: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def unlike(first: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return in words what a worker says of itself that the first one didn't."""
+    """Return in words what of itself a worker tells otherwise than the first one did."""
     names = [name for name in {**first, **now} if first.get(name) != now.get(name)]
-    return f"another {', '.join(names)}"
+    return f"a difference in {', '.join(names)}"

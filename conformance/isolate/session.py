@@ -1,6 +1,7 @@
 """A worker process and the conversation with it: start, call, stop when it hangs, start again when it dies."""
 
 import functools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -10,8 +11,8 @@ import numpy as np
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
-from conformance.calls.subject import CallFailedError, Reply, Subject, asked, words
+from conformance.calls.outcomes import FUTILE, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
+from conformance.calls.subject import CallFailedError, CallNotMadeError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
 from conformance.isolate import conversation, replies
 from conformance.isolate.conversation import UnaskedFailureError
@@ -46,6 +47,7 @@ class Session:
         self.hash_seed = 0
         self.starts = 0
         self.late: dict[tuple[int, str], Crashed | Exhausted] = {}
+        self._ended: Counter[tuple[int, str]] = Counter()
         self.left: dict[tuple[int, str], dict[str, None]] = {}
         self._process: Process | None = None
         self._kin = Kin()
@@ -165,7 +167,9 @@ class Session:
         parameters: Mapping[str, object],
         manner: Manner = PLAIN,
     ) -> Reply:
-        """Make one call in the worker."""
+        """Make one call in the worker, unless the implementation has ended it too often after its answers."""
+        if self._ended[descriptor.index, dtype] >= FUTILE:
+            raise CallNotMadeError
         said = {"dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
         names = list(operations()[descriptor.operation].results)[: 1 if manner.cotangents else None]
         call, given = words(descriptor.operation, arrays, parameters), [*arrays, *manner.beside]
@@ -283,6 +287,7 @@ class Session:
             return
         if answered is not None:
             self.late.setdefault(answered, _after(call, ending))
+            self._ended[answered] += 1
         elif isinstance(ending, Crashed):
             self._kin.early[ending.message] = None
 
@@ -377,6 +382,11 @@ class Session:
     def reached(self) -> tuple[str, ...]:
         """Who imported or opened what holds right answers, in words."""
         return tuple(self._kin.reached)
+
+    @property
+    def at_hand(self) -> tuple[str, ...]:
+        """What of right answers the target could see, in words, which convicts nobody."""
+        return tuple(f"right answers are at hand: {words}" for words in self.reached)
 
     @property
     def warnings(self) -> tuple[str, ...]:

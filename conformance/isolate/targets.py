@@ -130,7 +130,7 @@ def _adapter(target: str) -> Adapter:
         return _program(target.removeprefix(COMMAND))
     if target.endswith(".py") or Path(target).is_file():
         return _only(target, _imported(target, lambda: _execute(Path(target))))
-    if Path(target).is_dir():
+    if target and Path(target).is_dir():
         files = sorted(path.name for path in Path(target).glob("*.py"))
         message = f"target must be a file, got the directory {target}, which has {_few(files) or 'no *.py'}"
         raise TargetError(message)

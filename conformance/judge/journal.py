@@ -9,8 +9,8 @@ from itertools import zip_longest
 import numpy as np
 
 from conformance.calls.manner import MODES, PLAIN, Manner
-from conformance.calls.outcomes import Outcome, Unsupported
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject, asked
+from conformance.calls.outcomes import NotJudged, Outcome, Unsupported
+from conformance.calls.subject import CallFailedError, CallNotMadeError, CallRefusedError, Reply, Subject, asked
 from conformance.calls.takes import Takes
 from conformance.isolate.described import Descriptor
 from conformance.isolate.session import Session
@@ -58,6 +58,8 @@ class Call:
         """Make the call in a session, and return what came, or why nothing did."""
         try:
             return self.make(session)
+        except CallNotMadeError as error:
+            return NotJudged(str(error))
         except CallRefusedError as refusal:
             return Unsupported(str(refusal))
         except CallFailedError as error:

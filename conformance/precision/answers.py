@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from conformance.calls.outcomes import FATAL
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
-from conformance.checks.vector_checks import FUTILE
+from conformance.calls.outcomes import FATAL, FUTILE, NOT_RUN
+from conformance.calls.subject import CallFailedError, CallNotMadeError, CallRefusedError, Reply, Subject
 from conformance.judge import logits
 from conformance.judge.journal import Task
 from conformance.judge.judge import exact_in, fails
@@ -40,17 +39,25 @@ def ask(subject: Subject, task: Task, vectors: Sequence[Vector]) -> Iterator[Ans
     seen: list[Answer] = []
     for vector in vectors:
         if futile(seen):
-            yield Answer(vector, fault=f"{vector.id} and the rest: not run after {FUTILE} crashes or time-outs")
+            yield _not_run(vector)
             return
         if vector.expected is not None and exact_in(vector, task.dtype):
-            for answer in _asked(subject, vector):
-                seen.append(answer)
-                yield answer
+            try:
+                for answer in _asked(subject, vector):
+                    seen.append(answer)
+                    yield answer
+            except CallNotMadeError:
+                yield _not_run(vector)
+                return
 
 
 def futile(seen: Sequence[Answer]) -> bool:
     """Whether so many calls crashed or hung that more would only waste time."""
     return sum(answer.fatal for answer in seen) >= FUTILE
+
+
+def _not_run(vector: Vector) -> Answer:
+    return Answer(vector, fault=f"{vector.id} and the rest: {NOT_RUN}")
 
 
 def _asked(subject: Subject, vector: Vector) -> Iterator[Answer]:
@@ -66,6 +73,8 @@ def ask_one(subject: Subject, vector: Vector) -> Answer | None:
     """Return the answer to a vector, or ``None`` where it is refused."""
     try:
         return Answer(vector, subject.call(tuple(vector.inputs.values()), vector.parameters))
+    except CallNotMadeError:
+        raise
     except CallRefusedError:
         return None
     except CallFailedError as failure:

@@ -7,9 +7,10 @@ from functools import partial
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from conformance.calls.outcomes import INTERRUPTED, Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
+from conformance.calls.outcomes import INTERRUPTED, Advisory, Evidence, HarnessError, NotJudged, Report, Result, Unsupported, Waived
 from conformance.checks.evidence.told import told
 from conformance.show.report import message
+from conformance.show.summary import Precision, at_hand, precision
 
 #: What XML 1.0 can't hold, not even escaped.
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,8 +26,9 @@ def text(reports: Sequence[Report]) -> str:
         elif not report.complete:
             _unjudged(root, report.target, INTERRUPTED, "Interrupted")
         evidence = {_name(report, each): each for each in (*report.evidence, *report.lacking)}
+        notes = _notes(report)
         for name, results in _suites(report):
-            _suite(root, report, name, results, evidence.get(name))
+            _suite(root, report, name, results, evidence.get(name), (*at_hand(report), *notes.get(name, ())))
     indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
@@ -38,8 +40,20 @@ def _unjudged(root: Element, target: str, why: str, kind: str) -> None:
     SubElement(case, "error", message=_safe(why), type=kind)
 
 
-def _name(report: Report, of: Result | Evidence) -> str:
-    """Return the name of the suite that a result or evidence belongs to."""
+def _notes(report: Report) -> dict[str, dict[str, None]]:
+    """Return by suite what is worth knowing outside the verdict, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for result in report.results:
+        if isinstance(result.outcome, Advisory):
+            found.setdefault(_name(report, result), {})[result.outcome.message] = None
+    for row in precision(report):
+        if row.sizeless:
+            found.setdefault(_name(report, row), {})[row.sizeless] = None
+    return found
+
+
+def _name(report: Report, of: Result | Evidence | Precision) -> str:
+    """Return the name of the suite that something belongs to."""
     return f"{report.target}: {of.implementation}: {of.operation} in {of.dtype}"
 
 
@@ -50,7 +64,9 @@ def _suites(report: Report) -> Iterator[tuple[str, list[Result]]]:
         yield suite, list(results)
 
 
-def _suite(root: Element, report: Report, name: str, results: Sequence[Result], evidence: Evidence | None) -> None:
+def _suite(
+    root: Element, report: Report, name: str, results: Sequence[Result], evidence: Evidence | None, notes: Sequence[str]
+) -> None:
     lacks = evidence is not None and bool(evidence.missing)
     counts = {
         "tests": len(results) + (evidence is not None),
@@ -67,6 +83,8 @@ def _suite(root: Element, report: Report, name: str, results: Sequence[Result], 
         _case(suite, result)
     if evidence is not None:
         _evidence(suite, report, evidence)
+    if notes:
+        SubElement(suite, "system-out").text = _safe("\n".join(f"note: {words}" for words in notes))
 
 
 def _evidence(suite: Element, report: Report, evidence: Evidence) -> None:

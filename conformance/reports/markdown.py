@@ -7,7 +7,7 @@ from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
 from conformance.show.report import COMMANDS, message
-from conformance.show.summary import Conviction, at_hand, convictions, counts, precision, verdict
+from conformance.show.summary import Conviction, advisories, at_hand, convictions, counts, precision, verdict
 from conformance.show.terminal import clean
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
@@ -31,7 +31,8 @@ def _document(report: Report) -> Iterator[str]:
     if len(found) > WRONG_SHOWN:
         yield f"… and {len(found) - WRONG_SHOWN} more operations that are wrong.\n"
     yield from _precision(report)
-    yield from (*(f"- {plain(words)}" for words in at_hand(report)), "") if report.reached else ()
+    noted = [*at_hand(report), *(f"{words} ({count} times)" if count > 1 else words for words, count in advisories(report))]
+    yield from (*(f"- note: {plain(words)}" for words in noted), "") if noted else ()
     yield from _counts(report)
 
 
@@ -71,7 +72,7 @@ def _precision(report: Report) -> Iterator[str]:
         yield "| implementation | operation | dtype | profile met | worst error / allowed | right up to |"
         yield "|---|---|---|---|---|---|"
     for row in rows:
-        worst = "" if row.worst is None else f"{row.worst:.3g}"
+        worst = "; ".join(filter(None, ("" if row.worst is None else f"{row.worst:.3g}", row.sizeless)))
         reach = "" if row.reach is None else f"{row.reach:,}"
         cells = (row.implementation, row.operation, row.dtype, row.met or "none", worst, reach)
         yield f"| {' | '.join(plain(cell) for cell in cells)} |"

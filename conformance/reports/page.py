@@ -114,7 +114,8 @@ def _precision(report: Report) -> Iterator[str]:
     yield from (f"<th scope=col>{name}</th>" for name in PRECISION)
     yield "</tr></thead><tbody>"
     for row in rows:
-        worst = "" if row.worst is None else "∞" if math.isinf(row.worst) else f"{row.worst:.3g}"
+        size = "" if row.worst is None else "∞" if math.isinf(row.worst) else f"{row.worst:.3g}"
+        worst = "; ".join(filter(None, (size, row.sizeless)))
         cells = (row.implementation, row.operation, row.dtype, row.met or "none", worst)
         name = f"{row.implementation} {row.operation} in {row.dtype}"
         drawn = curve.svg(row.errors_by_position, _plain(name))

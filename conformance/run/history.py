@@ -216,7 +216,7 @@ def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | N
         answer = call.outcome(session)
         if isinstance(answer, (*FATAL, HarnessError)):
             case.unanswered.append((call, answer))
-        elif not (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked)):
+        elif not (isinstance(answer, NotJudged) or (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked))):
             case.changed.append(call)
             case.otherwise = case.otherwise or (None if isinstance(answer, Reply) else answer)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hypothesis.errors import HypothesisException
 
 from conformance.adapt.selection import SelectionError, chooses, is_drawn
-from conformance.calls.outcomes import INTERRUPTED, Diagnosis, Report, Result, Unsupported
+from conformance.calls.outcomes import INTERRUPTED, NOT_RUN, Diagnosis, Report, Result, Unsupported
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.described import Descriptor
@@ -207,14 +207,14 @@ class _Run:
         gathered = Gathered(case.task, self.selection.level)
         self.gathered.append(gathered)
         if vector_checks.futile(case.checked):
-            gathered.ended = vector_checks.NOT_RUN
+            gathered.ended = NOT_RUN
             return
         gathered.ended = INTERRUPTED  # until all is asked
         for checked in golden_checks.judgements(subject, plain, case.task, gathered, seed=seed, level=self.selection.level):
             case.checked.append(checked)
             gathered.add(checked)
             if vector_checks.futile(case.checked):
-                gathered.ended = vector_checks.NOT_RUN
+                gathered.ended = NOT_RUN
                 return
         gathered.ended = ""
         if golden_checks.thorough(case.task, self.selection.level):

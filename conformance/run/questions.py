@@ -7,7 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from conformance import laws
-from conformance.calls.outcomes import ALONE, FATAL, Diagnosis, Evidence, Failed, NotJudged, Outcome, Passed, Reason, Result, is_fault
+from conformance.calls.outcomes import (
+    ALONE,
+    FATAL,
+    FUTILE,
+    NOT_RUN,
+    Diagnosis,
+    Evidence,
+    Failed,
+    NotJudged,
+    Outcome,
+    Passed,
+    Reason,
+    Result,
+    is_fault,
+)
 from conformance.calls.subject import Subject
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
@@ -91,7 +105,7 @@ class Golden:
             self.gathered.add(checked)
             yield checked
             if vector_checks.futile(self.gathered.checked):
-                self.gathered.ended = vector_checks.NOT_RUN
+                self.gathered.ended = NOT_RUN
                 return
         if golden_checks.thorough(task, level):
             yield from golden_checks.otherwise(subject, task, self.gathered.checked, seed)
@@ -138,10 +152,10 @@ class Judge:
         """Return what came out of one question; one that keeps crashing or hanging, or can't be called, isn't asked any more."""
         self.asked.append(question)
         key = question.task.descriptor.index, question.task.dtype
-        if self.endings[key] >= vector_checks.FUTILE:
-            return self._result(question, question.kind, NotJudged(vector_checks.NOT_RUN))
-        if self.faults[key] >= vector_checks.FUTILE:
-            return self._result(question, question.kind, NotJudged(f"not run after {vector_checks.FUTILE} faults of the adapter"))
+        if self.endings[key] >= FUTILE:
+            return self._result(question, question.kind, NotJudged(NOT_RUN))
+        if self.faults[key] >= FUTILE:
+            return self._result(question, question.kind, NotJudged(f"not run after {FUTILE} faults of the adapter"))
         result = self._answered(question)
         self.endings[key] += isinstance(result.outcome, FATAL)
         self.faults[key] += is_fault(result.outcome)

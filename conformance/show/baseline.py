@@ -86,9 +86,8 @@ def _holds(name: str, condition: str, actual: object) -> bool:
 
 def read(path: Path) -> list[Deviation]:
     """Return the entries of a file."""
-    if not path.is_file():
-        got = "something that is no regular file" if path.exists() else "none (--update-baseline writes one)"
-        reason = f"{path} must be a file of known deviations, got {got}"
+    if not path.exists():
+        reason = f"{path} must be a file of known deviations, got none (--update-baseline writes one)"
         raise BaselineError(reason)
     try:
         said = document.read(document.contents(path))
@@ -207,6 +206,9 @@ class Baseline:
         """Read the file; it may be absent where it is to be written. ``whole`` says that nothing of the targets is left out."""
         self.path, self.update, self.whole = path, update, whole
         self.today = today or dt.datetime.now(tz=dt.UTC).date()
+        if update and path.exists() and not path.is_file():
+            reason = f"{path} must be a regular file where --update-baseline reads it and writes it anew, got another kind"
+            raise BaselineError(reason)
         self.known = [] if update and not path.exists() else read(path)
         self.reports: list[Report] = []
 

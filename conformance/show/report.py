@@ -365,11 +365,6 @@ def _reach(rows: list[Precision]) -> str:
     return f"; to {max(reach):,}" if reach else ""
 
 
-def _unmeasured(row: Precision) -> str:
-    """Say in how many cases an error has no size."""
-    return f"; not finite, or of another shape, in {row.unmeasured} of its cases" if row.unmeasured else ""
-
-
 def _wrong(positions: Sequence[int]) -> str:
     """Say from where on it is wrong, and at which negative positions that lie nearer to 0."""
     first = min((position for position in positions if position >= 0), default=None)
@@ -385,9 +380,11 @@ def _dtype_precision(row: Precision) -> str:
     if row.worst is not None and math.isinf(row.worst):
         return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
     if row.met is None and row.wrong_at:
-        return f"{row.dtype} meets no profile, {_times(row.worst)} the allowed{_reach([row])}{_unmeasured(row)}"
-    declared = f", declared {row.required}" if row.declared else ""
-    return f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}{_reach([row])}{_unmeasured(row)}"
+        said = f"{row.dtype} meets no profile, {_times(row.worst)} the allowed"
+    else:
+        declared = f", declared {row.required}" if row.declared else ""
+        said = f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}"
+    return "; ".join(filter(None, (f"{said}{_reach([row])}", row.sizeless)))
 
 
 def _errors_by_position(row: Precision, width: int) -> Iterator[Line]:

@@ -76,6 +76,11 @@ class Precision:
         return min(map(abs, self.wrong_at), default=None)
 
     @property
+    def sizeless(self) -> str:
+        """Say in how many cases an error has no size; nothing where it has one in all."""
+        return f"not finite, or of another shape, in {self.unmeasured} of its cases" if self.unmeasured else ""
+
+    @property
     def declared(self) -> bool:
         """Whether the adapter asked for another profile than the one its dtype asks for."""
         return self.required != REQUIRED[self.dtype]

@@ -1,0 +1,20 @@
+"""Files and folders that a command is given by name."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class Place(click.Path):
+    """A file or folder by its name: the empty one, as of a variable that isn't set, would be wherever the command runs."""
+
+    def __init__(self, **asked: Any) -> None:
+        """Ask of it what ``click.Path`` can ask."""
+        super().__init__(path_type=Path, **asked)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or tell that there is no name."""
+        if not str(value):
+            self.fail(f"{'file' if self.file_okay else 'folder'} must have a name, got ''", param, ctx)
+        return super().convert(value, param, ctx)
