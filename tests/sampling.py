@@ -23,7 +23,7 @@ PARTS = {
     "tests/test_escaped_kernels.py::test_a_kernel_that_once_conformed_is_convicted_at_core": 4,
     "tests/test_escaped_kernels.py::test_a_mask_that_no_logit_comes_near_is_right": 2,
     "tests/test_escaped_kernels.py::test_a_table_that_is_too_short_until_a_first_row_reaches_farther_is_convicted": 2,
-    "tests/test_escaped_kernels.py::test_right_code_answers_the_same_in_another_order": 4,
+    "tests/test_escaped_kernels.py::test_right_code_passes_however_it_is_written_and_answers_the_same_in_another_order": 4,
     "tests/test_escaped_kernels.py::test_right_code_passes_with_views_and_in_arrays_that_are_used_again": 2,
     "tests/test_faults_elsewhere.py": 5,
     "tests/test_files.py": 2,
@@ -58,7 +58,6 @@ PARTS = {
     "tests/test_takes.py": 2,
     "tests/test_under.py": 2,
     "tests/test_wrong_kernels.py::test_a_kernel_that_is_wrong_from_somewhere_on_is_convicted_at_core": 4,
-    "tests/test_wrong_kernels.py::test_right_code_passes_however_it_is_written": 4,
 }
 WORDS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth"}
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from conformance.calls.outcomes import Diagnosis
+from conformance.diagnosis import candidates
+from conformance.diagnosis.candidates import answer
 from conformance.diagnosis.diagnose import Observation, diagnose
 from conformance.mutants import MUTANTS
 from conformance.mutants.rounding import rounded
@@ -13,6 +15,10 @@ from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector, load
 
 Function = Callable[..., Any]
+#: Which functions are known mistakes, and the answers of these that are kept: of one operation after the other.
+KNOWN = {id(mutant.function) for mutant in MUTANTS.values()}
+MOST = 4_000
+ANSWERS: dict[tuple[int, str], dict[str, np.ndarray] | None] = {}
 
 
 @functools.cache
@@ -26,14 +32,23 @@ def observe(operation: str, function: Function, dtype: str = "float32") -> list[
 
 
 def answered(vector: Vector, function: Function, dtype: str) -> Observation | None:
-    contract = operations()[vector.operation]
-    try:
-        with np.errstate(all="ignore"):
-            value = function(*[vector.inputs[name] for name in contract.arrays], **vector.parameters)
-    except (ValueError, IndexError, ArithmeticError):
-        return None
-    values = value if isinstance(value, tuple) else (value,)
-    return Observation(vector, {n: in_dtype(np.asarray(v), dtype) for n, v in zip(contract.results, values, strict=True)}, dtype)
+    values = candidates.answer(function, vector)
+    return None if values is None else Observation(vector, {name: in_dtype(value, dtype) for name, value in values.items()}, dtype)
+
+
+@pytest.fixture
+def answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every known mistake answer each vector once, whichever of them is hidden."""
+    monkeypatch.setattr(candidates, "answer", once)
+
+
+def once(function: Function, vector: Vector) -> dict[str, np.ndarray] | None:
+    key = id(function), vector.id
+    if len(ANSWERS) > MOST:
+        ANSWERS.clear()
+    if id(function) in KNOWN and key not in ANSWERS:
+        ANSWERS[key] = answer(function, vector)
+    return ANSWERS[key] if key in ANSWERS else answer(function, vector)
 
 
 def in_dtype(values: np.ndarray, dtype: str) -> np.ndarray:
@@ -78,6 +93,7 @@ def only(observations: Sequence[Observation], **parameters: object) -> list[Obse
     return [seen for seen in observations if all(seen.vector.parameters[name] == value for name, value in parameters.items())]
 
 
+@pytest.mark.usefixtures("answered_once")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_mutant_is_named_from_its_output_alone(name: str) -> None:
     mutant = MUTANTS[name]
