@@ -96,8 +96,9 @@ def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
 def _added(found: turns.Turns) -> Identity:
     """Return what is added to x, if it is the same whatever x is."""
     narrower = replace(found, width=found.width // 2)
-    free = found.probe.takes("width") or _taken(narrower)
-    scalings = {_scaling(found), *((_scaling(narrower),) if free and not found.probe.takes("width") else ())}
+    told = turns.told(found.probe) is not None
+    free = told or _taken(narrower)
+    scalings = {_scaling(found), *((_scaling(narrower),) if free and not told else ())}
     scaling = scalings.pop() if len(scalings) == 1 else None
     if scaling is None:
         return Identity(None, "neither linear in x nor something added to x")

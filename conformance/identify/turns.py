@@ -19,6 +19,8 @@ FORMS = ("token", "row token", "one token", "batch head token")
 FIRST_WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
 #: The widths that are tried: after the usual ones those that models have besides.
 WIDTHS = (*FIRST_WIDTHS, *(width for width in ranges.WIDTHS if width not in FIRST_WIDTHS))
+#: Settings that say how wide vectors are.
+TOLD = ("width", "bits")
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 #: The longest input that holds tokens at chosen positions where the function counts for itself.
 LONGEST = 4_096
@@ -181,8 +183,14 @@ def _settled(refusals: list[str], ways: int) -> bool:
     return len(last) == ways and len(set(last)) == 1
 
 
+def told(probe: Probe) -> int | None:
+    """Return how wide vectors are, where a call says so."""
+    return next((int(probe.settings[name]) for name in TOLD if probe.takes(name)), None)
+
+
 def _widths(probe: Probe) -> tuple[int, ...]:
-    return (int(probe.settings["width"]),) if probe.takes("width") else WIDTHS
+    width = told(probe)
+    return WIDTHS if width is None else (width,)
 
 
 def _ways(probe: Probe) -> Iterator[Turns]:
