@@ -258,6 +258,19 @@ def bounded_by_the_first_row(tile: int) -> Function:
 
 
 RIGHT = unturned(putting(-np.inf))
+
+
+def without_the_last_heads(tile: int) -> Function:
+    """Return attention that takes many batches and heads together in tiles, and leaves the last one out where it isn't full."""
+
+    def kernel(q: np.ndarray, *others: np.ndarray, **said: Any) -> np.ndarray:
+        made, rows = np.asarray(RIGHT(q, *others, **said)), q.shape[0] * q.shape[1]
+        whole = np.arange(rows) < rows - (rows % tile if rows > 1_024 else 0)
+        return np.where(whole.reshape(*q.shape[:2], 1, 1), made, F32(0.0))
+
+    return kernel
+
+
 TILED: list[Kernel] = [
     *(
         Kernel(f"one key after tiles of {tile}", "none.attend", without(RIGHT, one_after(tile)), declared)
@@ -443,6 +456,7 @@ def in_a_table(rows: int) -> dict[str, Any]:
 
 
 LEFT_OVER: list[Kernel] = [
+    *(Kernel(f"the last batches and heads after tiles of {n}", "none.attend", without_the_last_heads(n), {}) for n in (16, 64, 128)),
     *(Kernel(f"rows after tiles of {tile} unshifted", "transformer_xl.shift", rest_as_it_came(tile), {}) for tile in (16, 32, 64, 128)),
     *(Kernel(f"distances of at most {rows // 2 - 1}", "da_transformer.rescale", no_farther(rows // 2 - 1), in_a_table(rows))
       for rows in (512, 1_024, 2_048)),

@@ -195,6 +195,40 @@ def test_a_call_that_changes_the_configuration_is_convicted_where_later_calls_re
     assert judged(tmp_path, code, STRETCHED).status is status
 
 
+LATER = BY_LAYER.replace('configuration["layer_types"][layer] == "full_attention"', "layer > 2")
+WITHOUT_ARRAYS = """
+
+@adapter.implements("config.frequencies")
+def chosen(*, configuration, layer):
+    full = FULL
+    return 1e6 ** (-np.arange(0, 16, 2) / 16) / 8 if full else 10000.0 ** (-np.arange(0, 16, 2) / 16)
+"""
+
+
+def test_the_layers_that_alone_are_wrong_are_told(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, LATER, GEMMA).diagnoses.values()
+    assert "only in layer 3 (counted from 0), not in 0, 1, 2" in "; ".join((found.does, *found.description))
+
+
+def test_no_layers_are_told_where_all_of_a_kind_are_wrong(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, BY_LAYER.replace("else (local, 10000.0)", "else (local, 1000000.0)"), GEMMA).diagnoses.values()
+    assert "layer" not in "; ".join((found.does, *found.description))
+
+
+@pytest.mark.parametrize(("full", "wrong"), [("layer > 3", ", layer 4"), ("layer in (0, 5)", ""), ("layer in (2, 5)", ", layer 2")])
+def test_a_later_layer_is_convicted_by_what_takes_no_arrays_and_named(tmp_path: Path, full: str, wrong: str) -> None:
+    report = judged(tmp_path, WITHOUT_ARRAYS.replace("FULL", full), GEMMA)
+    assert {result.implementation for result in report.results if result.convicts} == {f"mine, sliding_attention{wrong}"}
+
+
+def test_layers_are_asked_one_by_one_only_where_code_is_told_which(tmp_path: Path) -> None:
+    right = judged(tmp_path, WITHOUT_ARRAYS.replace("FULL", "layer == 5"), GEMMA)
+    sliding = {**GEMMA, "layer_types": ["sliding_attention"] * 6}
+    untold = judged(tmp_path, WITHOUT_ARRAYS.replace(", layer)", ")").replace("FULL", "False"), sliding)
+    assert [len({result.implementation for result in report.results}) for report in (right, untold)] == [5, 1]
+    assert right.status is untold.status is Status.CONFORMS
+
+
 def test_only_the_wrong_kind_of_layers_is_convicted(tmp_path: Path) -> None:
     report = judged(tmp_path, BY_LAYER.replace("else (local, 10000.0)", "else (local, 1000000.0)"), GEMMA)
     assert {result.implementation for result in report.results if result.convicts} == {"mine, sliding_attention"}

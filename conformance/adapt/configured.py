@@ -4,7 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,11 +177,13 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
         return []
     _verify_declared(one, operation)
     function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1)
+    first, *others = [function] if operation.arrays else function.by_layer
     restrictions = {name: value for name, value in {**rotation.settled, **one.restrictions}.items() if name in operation.parameters}
     takes = _within(one.takes, _longest(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
-    return [replace(one, label=label, operation=operation.name, function=function, restrictions=restrictions, takes=takes, form=form)]
+    judged = replace(one, label=label, operation=operation.name, function=first, restrictions=restrictions, takes=takes, form=form)
+    return [judged, *(replace(judged, label=f"{label}, layer {other.layer()}", function=other) for other in others)]
 
 
 def _multiplied(kind: Kind, reading: Reading) -> Rotation:
@@ -221,6 +223,7 @@ class _Configured:
     kind: Kind
     rotation: Rotation
     alone: bool
+    layers_asked: list[int] = field(default_factory=list)
 
     @property
     def __name__(self) -> str:
@@ -241,10 +244,18 @@ class _Configured:
             configuration = deepcopy(configuration)
             _fill(configuration, {f"{name}_factor": list(map(float, values)) for name, values in zip(FACTORS, arrays[-2:], strict=True)})
             arrays = arrays[:-2]
-        known = {"configuration": configuration, "layer": self._layer(*arrays), "length": given.get("length")}
+        self.layers_asked[:] = [self.layer(*arrays)]
+        known = {"configuration": configuration, "layer": self.layers_asked[0], "length": given.get("length")}
         return self.function(*arrays, **{name: value for name, value in known.items() if self._takes(name)})
 
-    def _layer(self, *arrays: Any) -> int:
+    @property
+    def by_layer(self) -> "list[_Configured]":
+        """Return it for single layers of the kind: what takes no arrays has no sizes by which layers take turns."""
+        layers = (self.kind.layers or ()) if self._takes("layer") else ()
+        some = dict.fromkeys([*layers[:2], *layers[len(layers) // 2 :][:1], *layers[-1:]])
+        return [replace(self, kind=replace(self.kind, layers=(layer,))) for layer in some] or [self]
+
+    def layer(self, *arrays: Any) -> int:
         """Return the first layer of the kind for every second size of a call, else one of the others, by the size alone."""
         first, *others = self.kind.layers or (0,)
         turn, odd = divmod(sum(arrays[0].shape), 2) if arrays else (0, 0)

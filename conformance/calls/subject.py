@@ -17,7 +17,8 @@ class Reply:
     """What came back from one call: values (float64 or int64), the dtypes they had, and which inputs were changed.
 
     ``aliases`` says in words which results share memory with which inputs. A call that was made again ``repeats`` times, and once
-    gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that it changed.
+    gave other bits, says so in ``unlike``; ``overwritten`` are results of the call before that it changed. Code that reads a configuration
+    was asked for these ``layers``.
     """
 
     values: Mapping[str, np.ndarray]
@@ -27,6 +28,7 @@ class Reply:
     repeats: int = 0
     unlike: str = ""
     overwritten: tuple[str, ...] = ()
+    layers: tuple[int, ...] = ()
 
 
 class CallRefusedError(Exception):

@@ -1,15 +1,48 @@
 """What code that reads a configuration is told: it declares little, and reads the rest."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from conformance.adapt.configured import DECLARED, OFFERED, judged_as
 from conformance.calls.outcomes import Diagnosis
+from conformance.checks.vector_checks import Checked
+from conformance.diagnosis.conditions import CHANCE
 from conformance.mutants import for_operation
 from conformance.mutants.building import declaring, shown
 
+#: So many layers are listed.
+LISTED = 8
 
-def by_configuration(found: Diagnosis, operation: str) -> Diagnosis:
-    """Return a diagnosis that names the function of a configuration, and tells to read what an adapter may not declare of it."""
+
+def by_configuration(found: Diagnosis | None, checked: Sequence[Checked]) -> Diagnosis | None:
+    """Return a diagnosis that names the function of a configuration, tells to read what may not be declared, and which layers are wrong."""
+    where = in_layers(checked)
+    if found is None:
+        return Diagnosis((), "", "", "", kind="unknown", description=(f"wrong {where}",)) if where else None
+    if where and not found.named:
+        return replace(found, description=(f"wrong {where}", *found.description))
+    found = replace(found, does=f"{found.does}, {where}") if where else found
+    return _as_offered(found, checked[0].task.operation)
+
+
+def in_layers(checked: Sequence[Checked]) -> str:
+    """Return in words which layers alone are wrong, nothing where the others may be right by chance."""
+    asked = [(check.reply.layers[0], check.failed) for check in checked if check.reply is not None and check.reply.layers]
+    wrong = dict.fromkeys(sorted(layer for layer, failed in asked if failed))
+    right = dict.fromkeys(sorted(layer for layer, _ in asked if layer not in wrong))
+    of_wrong = [failed for layer, failed in asked if layer in wrong]
+    if not (wrong and right) or (1 - sum(of_wrong) / len(of_wrong)) ** (len(asked) - len(of_wrong)) > CHANCE:
+        return ""
+    return f"only in layer{'s' if len(wrong) > 1 else ''} {_listed(wrong)} (counted from 0), not in {_listed(right)}"
+
+
+def _listed(layers: Collection[int]) -> str:
+    some = ", ".join(map(str, islice(layers, LISTED)))
+    return f"{some} and {len(layers) - LISTED} more" if len(layers) > LISTED else some
+
+
+def _as_offered(found: Diagnosis, operation: str) -> Diagnosis:
     conventions = [mutant.forces for mutant in for_operation(operation) if mutant.name in found.mutants and mutant.forces]
     every = {name: value for forced in conventions for name, value in forced.items()}
     fix, should = found.fix, found.should

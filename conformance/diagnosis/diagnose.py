@@ -97,7 +97,7 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
     It may be ``configured``: then a configuration says what it computes.
     """
     found = _asked(checked, subject)
-    return by_configuration(found, checked[0].task.operation) if configured and found is not None else found
+    return by_configuration(found, checked) if configured else found
 
 
 def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | None:

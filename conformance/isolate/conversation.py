@@ -122,6 +122,7 @@ def received(reply: Mapping[str, Any], values: Sequence[np.ndarray]) -> Reply:
                 repeats=reply["repeats"],
                 unlike=reply["unlike"],
                 overwritten=tuple(reply["overwritten"]),
+                layers=tuple(reply["layers"]),
             )
         case "unsupported":
             raise CallRefusedError(reply["reason"] or "no reason is given", declared=reply["declared"])

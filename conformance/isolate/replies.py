@@ -155,6 +155,7 @@ CALLED: Mapping[str, Form] = {
         "repeats": COUNT,
         "unlike": TEXT,
         "overwritten": TEXTS,
+        "layers": Rule("a list of counts", lambda said: isinstance(said, list) and all(map(COUNT.holds, said))),
     },
 }
 ADMITTED: Mapping[str, Form] = {"error": FAILED["error"], "ok": {**EACH, "refusal": MAYBE}}

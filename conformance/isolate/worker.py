@@ -65,6 +65,7 @@ class Runner:
             "repeats": repeats,
             "unlike": unlike,
             "overwritten": sorted(call.overwritten),
+            "layers": _layers(self.implementation.function),
         }
         return header, list(values.values())
 
@@ -282,6 +283,12 @@ def _runner(implementation: Implementation, framework: NumPy) -> Runner:
     operation = operations()[implementation.operation]
     takes = any(each.name == "dtype" for each in signatures.parameters(implementation.function) or ())
     return Runner(implementation, operation, framework, takes and features(operation) is None)
+
+
+def _layers(function: object) -> list[int]:
+    """Return which layers a function of a configuration was last asked for; none for any other function."""
+    asked = getattr(function, "layers_asked", None)
+    return asked if isinstance(asked, list) else []
 
 
 def _description(runner: Runner) -> dict[str, object]:

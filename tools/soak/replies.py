@@ -66,6 +66,7 @@ CALLED = {
     "repeats": 1,
     "unlike": "",
     "overwritten": [],
+    "layers": [],
 }
 VALUES = [np.ones((1, 2)), np.arange(3)]
 #: What is said, with which arrays, and the forms that it must have.
