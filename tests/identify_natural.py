@@ -89,3 +89,9 @@ def from_an_offset(q, k, seqlen_offset=0):
 def numbers_of_heads(query_positions, key_positions, bias_p, bias_a):
     away = np.abs(query_positions[:, None] - key_positions[None])
     return -bias_p[:, None, None] * np.log1p(bias_a[:, None, None] * away)
+
+
+def slowed_where_long(freqs):
+    """Slow what turns rarely, as Llama 3 does, with its numbers inside."""
+    turns = 8192 * freqs / (2 * np.pi)
+    return freqs / 8 + np.clip((turns - 1) / 3, 0, 1) * (freqs - freqs / 8)

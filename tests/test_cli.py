@@ -231,6 +231,13 @@ def test_a_command_exits_with_one_of_its_statuses(command: str, status: int) -> 
     assert status in {**exits.EVERY, **exits.EXITS[name]}
 
 
+@pytest.mark.parametrize("summary", [command.get_short_help_str(sys.maxsize) for command in posenc.commands.values()])
+def test_the_help_says_all_of_what_a_command_does(summary: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["--help"])
+
+    assert summary in " ".join(capsys.readouterr().out.split())
+
+
 def test_no_command_shows_the_help_and_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([]) == 2
     assert "Usage: posenc" in capsys.readouterr().err

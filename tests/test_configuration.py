@@ -100,6 +100,7 @@ def test_a_broken_configuration_is_told_by_name_with_its_key_and_value(entry: di
     else:
         assert told.text.startswith(f"{entry['key']} must ")
         got = entry["value"] if entry["finding"] == "wrong-length" else repr(entry["value"])  # how many there are, in words
+        got = "nothing: the key is missing, or null" if entry["value"] is None else got
         assert told.text.endswith(f", got {got}")
 
 

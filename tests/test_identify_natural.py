@@ -15,6 +15,18 @@ from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.isolate.targets import TargetError
 
+SCRIPTED = """
+import torch
+
+@torch.jit.script
+def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0):
+    width = x.shape[-1]
+    angles = positions[:, None].double() * base ** (-torch.arange(0, width, 2).double() / width)
+    cos, sin = torch.cat((angles, angles), -1).cos(), torch.cat((angles, angles), -1).sin()
+    first, second = x.chunk(2, dim=-1)
+    return (x * cos + torch.cat((-second, first), -1) * sin).to(x.dtype)
+"""
+
 
 @functools.cache
 def found(name: str) -> Found:
@@ -95,3 +107,23 @@ def test_code_of_which_no_call_gives_anything_is_told_how_to_say_its_call(tmp_pa
 
     with pytest.raises(TargetError, match=r"say how it is called with --call, as in --call 'f\(x, positions\)'"):
         list(identify(f"{path}:numbers_of_heads"))
+
+
+def test_frequencies_that_a_function_is_given_are_told_to_be_made_from_a_width_and_a_base(tmp_path: Path) -> None:
+    path = tmp_path / "natural.py"
+    path.write_bytes(Path(identify_natural.__file__).read_bytes())
+
+    with pytest.raises(TargetError, match=r"got f\(freqs\): frequencies that a function is given aren't tried: write a function of dim"):
+        list(identify(f"{path}:slowed_where_long"))
+
+
+def test_a_function_of_torchscript_is_called_by_the_names_of_its_schema(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "scripted.py"
+    path.write_text(SCRIPTED)
+
+    (seen,) = identify(f"{path}:rotate", check=False)
+
+    assert seen.identity is not None
+    assert seen.identity.operation == "rope.rotate"
+    assert 'call="f(x, positions, base=base)"' in str(seen.declaration())

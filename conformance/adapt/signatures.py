@@ -23,12 +23,21 @@ COUNTS = {"num_heads": ("head", "query_head"), "max_distance": ("row",)}
 
 def parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> list[inspect.Parameter] | None:
     """Return the parameters of a function; nothing where it can't be asked, as one of C can't, or raises when it is."""
+    if isinstance(scripted := getattr(getattr(function, "schema", None), "arguments", None), list):
+        return [*map(_of_schema, scripted)]
     try:
         found = list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
         inner = next((getattr(function, name) for name in INNER if callable(getattr(function, name, None))), None)
     except Exception:  # noqa: BLE001  what is asked is code that isn't ours
         return None
     return parameters(inner, follow_wrapped=follow_wrapped) if inner is not None and {each.kind for each in found} <= VARIADIC else found
+
+
+def _of_schema(argument: Any) -> inspect.Parameter:
+    """Return a parameter as TorchScript has it, whose functions have no signature in Python."""
+    kind = inspect.Parameter.KEYWORD_ONLY if argument.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    default = argument.default_value if argument.has_default_value() else inspect.Parameter.empty
+    return inspect.Parameter(argument.name, kind, default=default)
 
 
 def accepted(operation: Operation, function: Callable[..., Any]) -> Collection[str] | None:

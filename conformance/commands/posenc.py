@@ -23,7 +23,13 @@ MODEL, MODELS = "model", "models"
 
 
 class Commands(click.Group):
-    """A group that says the near miss of an unknown command."""
+    """A group that says the near miss of an unknown command, and all of what a known one does."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write every command with its whole summary, over several lines where that is longer than one."""
+        summaries = [(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(summaries)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one is close."""

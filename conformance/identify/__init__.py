@@ -149,13 +149,13 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(target: str, found: Found) -> str:
+    otherwise = plans.otherwise(found.signature)
     if not found.tried:
         arguments = ", ".join(argument.name for argument in found.signature.positional)
-        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {HOW}"
+        return f"{target} must take arguments that a positional encoding takes, got f({arguments}): {otherwise or HOW}"
     tried = "; ".join(f"{call}: {reason}" for call, reason in found.tried[:FEW])
     more = f" (and {len(found.tried) - FEW} more)" if len(found.tried) > FEW else ""
     nothing = all(reason.endswith(NONE) for _, reason in found.tried)
-    otherwise = plans.otherwise(found.signature)
     hint = IN_PLACE if nothing else f": {otherwise}" if otherwise else _other_arrays(found)
     return f"{target} must answer some call, got nothing usable from {tried}{more}{hint}"
 

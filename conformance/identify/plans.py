@@ -72,6 +72,8 @@ OTHERWISE: Mapping[str, str] = {
     "write an adapter with call='f(x, height, width)' and positions='grid'",
     "sections mrope_section mrope_sections": "positions with the axis first, (3, batch, token), aren't tried: "
     "write a function of x, positions and sections whose positions are ([batch], token, axis)",
+    "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
+    "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
 
 
@@ -149,7 +151,8 @@ def said(form: str) -> Plan:
 def candidates(signature: Signature) -> Iterator[Plan]:
     """Yield ways to call a function, the likeliest first, none twice."""
     seen: list[Plan] = []
-    for ways in (itertools.chain(_named(signature), _contracts(signature)), _usual(signature)):
+    usual = () if otherwise(signature) else _usual(signature)  # a name says that it is none of these
+    for ways in (itertools.chain(_named(signature), _contracts(signature)), usual):
         for plan in () if seen else itertools.chain.from_iterable((_of_tables(way), way) for way in ways):
             if plan.kind is not None and plan not in seen:
                 seen.append(plan)

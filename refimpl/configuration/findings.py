@@ -47,7 +47,8 @@ class Finding:
         if self.level == "missing":
             said = "isn't given" if self.got == repr(None) else f"is {self.got}"
             return f"{self.key} {said}: {self.rule}; posenc has no operation for it yet"
-        return f"{self.key} must {self.rule}, got {self.got}"
+        got = "nothing: the key is missing, or null" if self.got == repr(None) else self.got
+        return f"{self.key} must {self.rule}, got {got}"
 
 
 class Amount(str):
