@@ -5,6 +5,7 @@ import sampling
 from hypothesis import HealthCheck, settings
 
 from conformance.isolate import allocation
+from conformance.laws import running
 
 # Speed is measured in benchmarks, never asserted by a test.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -17,6 +18,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture
+def unshrunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave counterexamples of laws as they were met, where a test reads none: to make one small takes longer than to find it."""
+    monkeypatch.setattr(running, "smallest", lambda _subject, _check, met, _known, **_: met)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -167,6 +167,7 @@ def test_code_that_reads_a_configuration_rightly_conforms(
         (BY_SHARE.replace("np.where(np.arange(8) < pairs, every, 0.0)", "every"), PROPORTIONAL, "proportional_rope.rotate"),
     ],
 )
+@pytest.mark.usefixtures("unshrunk")
 def test_code_that_misreads_a_configuration_is_convicted(
     tmp_path: Path, code: str, configuration: Mapping[str, Any], operation: str | None
 ) -> None:

@@ -346,6 +346,7 @@ def test_results_that_are_given_back_in_the_wrong_order_are_convicted(tmp_path: 
     assert wrong == every == {"mine (queries)", "mine (keys)"}
 
 
+@pytest.mark.usefixtures("unshrunk")
 def test_places_that_are_exchanged_are_convicted_where_axes_are_declared_as_both(tmp_path: Path) -> None:
     body = "by_places(x, positions[..., ::-1])"
     declared = "order='block', ladder='own', sides=(), base=10_000.0, axes='batch token head head_dim', **HALF"
@@ -359,6 +360,7 @@ def test_places_that_are_exchanged_are_convicted_where_axes_are_declared_as_both
 EXCHANGED = [("on_grid(x, h, w)", "grid_xy"), ("on_grid_xy(x, h, w)", "grid"), ("on_grid(x, w, h)", "grid")]
 
 
+@pytest.mark.usefixtures("unshrunk")
 @pytest.mark.parametrize(("body", "places"), EXCHANGED)
 def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, places: str, tmp_path: Path) -> None:
     declared = f"call='f(x, height, width)', positions='{places}', order='block', ladder='own', sides=(), base=10_000.0, **HALF"

@@ -44,7 +44,7 @@ RIGHT = (
 
 
 @pytest.fixture(autouse=True)
-def beside_the_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
+def beside_the_adapters(monkeypatch: pytest.MonkeyPatch, unshrunk: None) -> None:
     monkeypatch.chdir(HERE)
     monkeypatch.syspath_prepend(HERE)
 
