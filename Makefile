@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released mutation mutation-tenth narrow narrow-twentieth peers wheel-check clean help
+.PHONY: browser languages check check-third check-legacy reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -125,6 +125,9 @@ languages: ## install the system's C compiler and Node, with which the examples 
 
 wheel-check: $(VENV)/.runtime ## build the wheel, install it elsewhere, and use it outside the repository
 	$(RUN) -m tools.wheel
+
+dist: $(VENV)/.runtime ## do the same and write the wheel into dist; with TAG=vN only if N is the version
+	$(RUN) -m tools.wheel --into dist $(if $(TAG),--tag "$(TAG)")
 
 clean: ## remove the environments
 	rm -rf $(VENV) .venvs

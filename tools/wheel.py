@@ -1,10 +1,14 @@
 """Build the wheel, install it into an empty environment and use it outside the repository."""
 
+import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
+
+from conformance.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,7 +22,13 @@ def run(*command: object, cwd: Path, expected: int = 0) -> str:
 
 
 def main() -> None:
-    """Judge the examples with the installed wheel from an empty folder."""
+    """Judge the examples with the installed wheel from an empty folder, and keep the wheel where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--into", type=Path, help="where to write the wheel")
+    parser.add_argument("--tag", default=f"v{__version__}", help="what the release is called")
+    asked = parser.parse_args()
+    if asked.tag != f"v{__version__}":
+        sys.exit(f"wheel: tag must be v{__version__}, got {asked.tag}")
     with tempfile.TemporaryDirectory(prefix="posenc-wheel-") as name:
         folder = Path(name)
         run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
@@ -34,6 +44,9 @@ def main() -> None:
         print(run(posenc, "check", "numpy_right.py", cwd=folder))
         print(run(posenc, "check", "numpy_wrong.py", cwd=folder, expected=1))
         run(posenc, "check", "numpy", "--level", "smoke", "--jobs", "2", cwd=folder)
+        if asked.into is not None:
+            asked.into.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(wheel, asked.into)
         print(f"{wheel.name}: the right example conforms, the wrong one is convicted, the reference conforms, all outside the repository")
 
 
