@@ -303,6 +303,13 @@ def on_a_grid(x, positions):
     return np.concatenate(parts, axis=-1)
 
 
+def on_a_grid_from_one(x, positions):
+    if positions.min() < 1:
+        message = "rows and columns must count from 1"
+        raise ValueError(message)
+    return on_a_grid(x, positions)
+
+
 def on_a_grid_tokens_first(x, positions):
     pairs = [positions[..., axis, None] * frequencies(x.shape[-1] // 2, 100.0) for axis in range(2)]
     return halves(x, np.concatenate(pairs, axis=-1)[:, None, None])

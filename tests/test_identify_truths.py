@@ -360,6 +360,10 @@ def test_positions_before_a_table_of_which_the_first_rows_are_none_are_declared_
     assert "lowest=2," in str(told("rows_after_padding").declaration())
 
 
+def test_rows_and_columns_that_count_from_1_are_declared() -> None:
+    assert "lowest=1," in str(told("on_a_grid_from_one").declaration())
+
+
 def test_a_list_of_numbers_is_told_with_the_operation_that_it_would_be() -> None:
     seen = identity("list_of_slopes")
 

@@ -27,6 +27,11 @@ def from_zero(reach: Reach, end: int | None, start: int = 0) -> bool:
     return not taken(reach, -1) or (end is not None and _alike(reach, below, end))
 
 
+def first(reach: Reach) -> int:
+    """Return from where on positions that aren't below 0 are taken: 0, or 1 where code counts from there."""
+    return 1 if not taken(reach, 0) and taken(reach, 1) else 0
+
+
 def _alike(reach: Reach, position: int, other: int) -> bool:
     """Whether two positions are answered alike."""
     try:
