@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEADS, WIDTH, LENGTH = 2, 16, 28
-COLUMNS = 6
+COLUMNS = 5
 #: Shades end at an eighth and at eight times of an even share.
 WIDEST = 3
 WORDS = ("the", "man", "bites", "the", "dog")
