@@ -26,11 +26,6 @@ def on_both_sides(query_positions: Array, key_positions: Array, window: int) -> 
     return windowed.near(query_positions, key_positions, window) & windowed.near(-query_positions, -key_positions, window)
 
 
-def by_reciprocal(positions: Array, size: int) -> Array:
-    """Round the product with the reciprocal of a size down, in float32."""
-    return np.floor(positions.astype(np.float32) * np.float32(1 / size))
-
-
 NEAR_MISTAKES: tuple[tuple[Mistake, Near], ...] = (
     Mistake(
         "window-by-index",
@@ -173,13 +168,6 @@ SELF_EXTEND_PLACES: tuple[tuple[Mistake, Callable[[Array, Array, int, int], Plac
         fix="use a floor division",
         origin="in the style of integer division in C",
     ).made_by(lambda m, n, window, size: (np.trunc(m / size) + (window - window // size), np.trunc(n / size))),
-    Mistake(
-        "groups-by-reciprocal",
-        does="multiplies positions by the reciprocal of the group size in float32, which leaves the first of a group in the one before",
-        should="divide integers",
-        fix="divide positions by //, as integers",
-        origin="in the style of code for devices that divide slowly",
-    ).made_by(lambda m, n, window, size: (by_reciprocal(m, size) + (window - window // size), by_reciprocal(n, size))),
     Mistake(
         "queries-not-grouped",
         does="groups keys only",

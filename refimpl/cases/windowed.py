@@ -76,7 +76,8 @@ GROUPS: dict[str, tuple[str, dict[str, Any]]] = {
                                                "key_positions": [0, 1, 7, 8, 1_023, 1_024, 2_040]}),
     "before-zero": ("positions rounded towards 0", {"query_positions": [-1], "key_positions": [-9, -8, -7, -6, -2], "sizes": SINGLE}),
     "first-of-groups": ("positions multiplied by the rounded reciprocal of the group size",
-                        {"query_positions": [164, 205], "key_positions": [0, 41, 82, 123, 160], "group_size": 41, "sizes": SINGLE}),
+                        {"query_positions": [164, 205, 287], "group_size": 41, "sizes": SINGLE,
+                         "key_positions": [0, 40, 41, 42, 81, 82, 83, 122, 123, 160, 163, 164, 165, 246, 280, 287]}),
     "edge-of-a-group": ("the distance divided instead of both positions",
                         {"query_positions": [8, 9], "key_positions": [1, 2, 3, 4], "group_size": 4, "sizes": SINGLE}),
 }
