@@ -76,6 +76,20 @@ def test_a_time_out_that_repeats_convicts(tmp_path: Path) -> None:
     assert told.status == 1
 
 
+def test_code_that_is_only_slow_has_four_times_as_long_when_it_is_repeated(tmp_path: Path) -> None:
+    told = report(tmp_path, "time.sleep(2.5 if parameters['base'] == 10000 else 0)", FIRST)
+
+    assert of(told, FIRST).outcome == NotJudged("no answer within 1.5 s the first time, passed when repeated in a fresh worker")
+    assert not any(result.convicts for result in told.results)
+
+
+def test_of_an_implementation_that_hangs_one_time_out_is_repeated(tmp_path: Path) -> None:
+    told = report(tmp_path, "note.write_text(note.read_text() + '.' if note.exists() else '.')\n    time.sleep(60)", FIRST, SECOND)
+
+    assert [of(told, check).outcome for check in (FIRST, SECOND)] == [TimedOut(LIMITS.call_seconds)] * 2
+    assert (tmp_path / "note").read_text(encoding="utf-8") == "..."
+
+
 def test_a_time_out_that_an_earlier_call_causes_is_history_dependence(tmp_path: Path) -> None:
     told = report(tmp_path, AFTER_ANOTHER, FIRST, SECOND)
 

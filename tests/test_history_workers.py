@@ -1,11 +1,12 @@
 """How many fresh workers failures are repeated in: no implementation of a target takes those of another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from test_history_late import TASK
 
+from conformance.calls.limits import Limits
 from conformance.calls.outcomes import NotJudged, Reason
 from conformance.checks.law_checks import Found
 from conformance.laws.running import Finding
@@ -19,6 +20,7 @@ class Workers:
 
     calls: int = 0
     started: int = 0
+    limits: Limits = field(default_factory=Limits)
 
     def fresh(self) -> "Workers":
         return self

@@ -3,7 +3,7 @@
 import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
@@ -47,6 +47,7 @@ class Calling:
     form: Form = field(init=False)
     takes: Takes = field(init=False)
     roles: tuple[str, ...] = field(init=False)
+    keywords: Collection[str] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Read what stands in the call."""
@@ -54,6 +55,7 @@ class Calling:
         object.__setattr__(self, "form", one.form)
         object.__setattr__(self, "takes", one.takes)
         object.__setattr__(self, "roles", tuple(self.operation.arrays) if one.form.call is None else tuple(roles(one.form.call)))
+        object.__setattr__(self, "keywords", accepted(self.operation, one.function) if one.form.call is None else ())
 
     def arrays(self, arrays: Named) -> dict[str, np.ndarray]:
         """Return the arrays that the function is given, by their names in the call."""
@@ -143,8 +145,8 @@ class Calling:
 
     def _arguments(self, given: Mapping[str, Any], parameters: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
         if self.form.call is None:
-            named = accepted(self.operation, self.implementation.function)
-            return list(given.values()), {name: value for name, value in parameters.items() if named is None or name in named}
+            named = {name: value for name, value in parameters.items() if self.keywords is None or name in self.keywords}
+            return list(given.values()), named
         known = {**parameters, **given}
         call = parsed(self.form.call)
         assert call is not None  # noqa: S101  a form that can't be read was refused

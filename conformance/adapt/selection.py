@@ -25,11 +25,13 @@ def case_ids() -> dict[str, str]:
 
 
 def verify(schemes: Sequence[str], operations: Sequence[str], cases: Sequence[str], profile: str | None) -> None:
-    """Raise ``SelectionError`` at the first name that doesn't exist; where there is none, no declaration is read."""
-    if schemes or operations or cases:
+    """Raise ``SelectionError`` at the first name that doesn't exist; what isn't named, isn't read."""
+    if schemes or operations:
         verify_names("scheme", schemes, declared_schemes())
         verify_names("operation", operations, {**declared(), **OFFERED})
-        verify_names("case", [case for case in cases if not is_drawn(case)], case_ids())
+    stored = [case for case in cases if not is_drawn(case)]
+    if stored:
+        verify_names("case", stored, case_ids())
     verify_names("profile", [profile] if profile else [], PROFILES)
 
 

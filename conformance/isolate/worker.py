@@ -71,7 +71,7 @@ class Runner:
 
     def refusal(self, parameters: Mapping[str, object]) -> str | None:
         """Return why the declaration doesn't take parameters."""
-        with self.foreign:
+        with self.foreign if self.implementation.by_predicate else nullcontext():
             return self.implementation.refuses(parameters)
 
     def _values(self, call: "_Call", arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

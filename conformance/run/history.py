@@ -42,6 +42,8 @@ ASKED_AGAIN = 6
 #: dtype, and for all together of which some failures pass there and others don't.
 SUSPECTS = 10
 OWN_WORKERS, FRESH_WORKERS = 10, 30
+#: How many times as long as its limit a call may take that is repeated: on a busy machine code is slow that isn't wrong.
+PATIENCE = 4
 ULPS = 16.0
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
 ALIKE = NotJudged(f"fails after other calls, and wasn't repeated, since all that were passed in a fresh worker: see {HISTORY}")
@@ -303,6 +305,7 @@ class _Pristine:
 
     def __init__(self, session: Session) -> None:
         self.session = session.fresh()
+        self.session.limits = replace(session.limits, call_seconds=PATIENCE * session.limits.call_seconds)
         self.left = FRESH_WORKERS
         self.begin()
 
@@ -315,15 +318,18 @@ class _Pristine:
     def begin(self) -> None:
         """Start over with an implementation, of which nothing was called yet."""
         self.session.close()
-        self.own, self.used, self.wrong = OWN_WORKERS, False, False
+        self.own, self.used, self.wrong, self.hangs = OWN_WORKERS, False, False, False
 
     def passes(self, case: Case, failure: Failure) -> bool | None:
         """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call.
 
-        ``None`` where it fails behind others, and as many workers as it may have were started for these, in each of which one passed.
+        Of an implementation that gave no answer even then, no other time-out is waited for. ``None`` where it fails behind others, and as many workers as it may have were started for these, in each of which one passed.
         """
-        alone = not self.used
+        alone, late = not self.used, isinstance(_came(failure), TimedOut)
+        if late and self.hangs:
+            return False
         passed = self._again(case, failure)
+        self.hangs = self.hangs or (late and not passed)
         if passed or alone or not (case.affected or case.suspicious):
             return passed
         if self.own == 0 and not self.wrong:
