@@ -67,7 +67,8 @@ process is left.
   and the worker itself uses the originals from before the implementation was imported.
 - A failure is repeated in a fresh worker before it counts. If it passes there, it depends on earlier calls. A time-out, a crash or an
   exceeded limit is called that only if an earlier call is found that causes it. Otherwise a time-out is not judged and the report says
-  so. A call that came too late has four times as long when it is repeated. A crash or an exceeded limit stays a failure, and the report says that the same call passes in a fresh worker.
+  so. A call that came too late has four times as long when it is repeated. A crash or an exceeded limit stays a failure, and the report
+  says that the same call passes in a fresh worker.
 - Memory that piles up over unlike calls, as tables for every width do, is a note and no failure. A worker that holds more than half
   of what it may is started again, unless the call that came last, or the one that added most, adds each time that it is made again: that is
   a leak. It goes on to the limit and fails there. A call at which the limit is exceeded is made again in a fresh worker, and judged by that

@@ -323,7 +323,8 @@ class _Pristine:
     def passes(self, case: Case, failure: Failure) -> bool | None:
         """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call.
 
-        Of an implementation that gave no answer even then, no other time-out is waited for. ``None`` where it fails behind others, and as many workers as it may have were started for these, in each of which one passed.
+        Of an implementation that gave no answer even then, no other time-out is waited for. ``None`` where it fails behind others, and as
+        many workers as it may have were started for these, in each of which one passed.
         """
         alone, late = not self.used, isinstance(_came(failure), TimedOut)
         if late and self.hangs:
