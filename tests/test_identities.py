@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from narrow_code import softmax
 
-from refimpl.schemes import SCHEMES, alibi, mrope, rerope, rope, self_extend, sinusoidal, xpos, yarn
+from refimpl.schemes import SCHEMES, alibi, dual_chunk, mrope, rerope, rope, self_extend, sinusoidal, xpos, yarn
 
 #: For an identity: the tests that show it, as file and the beginning of the name.
 TESTED = {
@@ -174,6 +174,8 @@ def test_a_window_that_holds_everything_is_rope() -> None:
     for window, group_size in ((5, 2), (3, 1)):
         assert np.array_equal(self_extend.weights(q, q, places, places, head_dim=WIDTH, window=window, group_size=group_size), plain)
     assert not np.array_equal(self_extend.weights(q, q, places, places, head_dim=WIDTH, window=3, group_size=2), plain)
+    assert np.array_equal(dual_chunk.weights(q, q, places, places, head_dim=WIDTH, chunk_size=9, local_size=2), plain)
+    assert not np.array_equal(dual_chunk.weights(q, q, places, places, head_dim=WIDTH, chunk_size=3, local_size=1), plain)
 
 
 def test_yarn_at_position_zero_multiplies_by_the_attention_factor() -> None:

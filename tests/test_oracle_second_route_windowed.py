@@ -12,12 +12,19 @@ QUERY, KEYS = (1.5, -0.25, 0.75, 1.0), [(0.5, 1.0, -1.25, 0.25), (1.0, -0.5, 0.5
 VALUES = [(1.0, -2.0, 0.5, 0.25), (0.5, 1.5, -1.0, 2.0), (-1.5, 0.25, 0.75, 1.0), (2.0, -0.5, 1.0, -1.25)]
 AT, PLACES = 29, (3, 24, 25, 27)
 
+def between_chunks(m: int, n: int) -> int:
+    """Return the distance as the authors' code has it for chunks of 5 tokens: of three kinds of queries the one for a key's chunk."""
+    query = {0: m % 5, 1: min(m % 5 + 5, 8)}.get(m // 5 - n // 5, min(5 - 1 + 5, 8))
+    return query - n % 5
+
+
 DISTANCES: dict[tuple[str, str], tuple[dict[str, int], Callable[[int, int], int]]] = {
     ("rerope.weights", "rerope.attend"): ({"window": 5}, lambda m, n: min(m - n, 5)),
     ("self_extend.weights", "self_extend.attend"): (
         {"window": 5, "group_size": 3},
         lambda m, n: m - n if m - n < 5 else math.floor(m / 3) - math.floor(n / 3) + 5 - math.floor(5 / 3),
     ),
+    ("dual_chunk.weights", "dual_chunk.attend"): ({"chunk_size": 8, "local_size": 3}, between_chunks),
 }
 
 

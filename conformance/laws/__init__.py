@@ -41,6 +41,7 @@ GENERAL: Mapping[Law, Checker] = {
 #: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.
 PECULIAR: Mapping[str, Mapping[Law, Checker]] = {
     "bits": binary.LAWS,
+    "chunk_size": windowed.LAWS,
     "conversion": permuting.LAWS,
     "outside": learned.LAWS,
     "relative_positions": buckets.LAWS,

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from conformance.calls.subject import CallRefusedError
 from conformance.laws.roles import shifted
 from conformance.laws.trial import Checker, Sides, Trial, same
@@ -9,7 +11,7 @@ from conformance.spec.declarations import operations
 from refimpl.spec import Law, Operation
 
 #: What such a rotation is told besides.
-OWN = {"window", "group_size"}
+OWN = {"window", "group_size", "chunk_size", "local_size"}
 
 
 def _unwindowed(operation: Operation) -> Operation:
@@ -19,12 +21,13 @@ def _unwindowed(operation: Operation) -> Operation:
 
 
 def within_window(trial: Trial) -> Iterator[Sides]:
-    """With a window that no distance reaches, or groups of one position, the scheme is plain rope."""
+    """Where a window or a chunk holds every distance, or groups hold one position, the scheme is plain rope."""
     call = trial.arguments
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
-    wide = call.with_parameters(window=max(1, int(query.max() - key.min()) + 1))
+    reach = 1 + int(max(np.abs(query).max(), np.abs(key).max()))
+    wide = {"window": max(1, int(query.max() - key.min()) + 1), "chunk_size": 2 * reach, "local_size": reach}
     singles = [call.with_parameters(group_size=1)] if "group_size" in call.parameters else []
-    for plain in (wide, *singles):
+    for plain in (call.with_parameters(**{name: size for name, size in wide.items() if name in call.parameters}), *singles):
         yield same(trial.answer(plain), trial.right(_unwindowed(trial.operation).name, plain))
 
 
@@ -41,9 +44,10 @@ def saturation(trial: Trial) -> Iterator[Sides]:
 
 
 def group_translation(trial: Trial) -> Iterator[Sides]:
-    """A common shift of all positions by whole groups changes nothing."""
+    """A common shift of all positions by whole groups, or chunks, changes nothing."""
     call = trial.arguments
-    yield same(trial.answer(call), trial.answer(shifted(trial, call, by=trial.whole("group_size"))))
+    whole = trial.whole("group_size") if "group_size" in call.parameters else trial.whole("chunk_size") - trial.whole("local_size")
+    yield same(trial.answer(call), trial.answer(shifted(trial, call, by=whole)))
 
 
 LAWS: Mapping[Law, Checker] = {

@@ -14,7 +14,7 @@ from refimpl.forms.attention import Attention
 from refimpl.forms.joining import those_of
 from refimpl.forms.parted import Part, Parted, ladder_of
 from refimpl.forms.sectioned import Sectioned
-from refimpl.forms.windowed import Windowed, near
+from refimpl.forms.windowed import Windowed
 from refimpl.schemes import SCHEMES, rope
 
 Step = Callable[[Array], Array]
@@ -85,7 +85,7 @@ class Rotary:
     turn: Callable[..., Array] = rope.apply
     place: Callable[[Array, Array], tuple[Array, Array]] = both
     see: Callable[..., Array] = attention.visible
-    near: Callable[[Array, Array, int], Array] = near
+    near: Callable[..., Array] | None = None
     far: Callable[..., tuple[Array, Array]] | None = None
     carry: Callable[..., Array] = unturned
 
@@ -178,9 +178,10 @@ class Rotary:
         inside = attention.logits(*self.rotate_query_key(q, k, query_positions, key_positions, *given, **parameters))
         if not isinstance(self.form, Windowed):
             return inside
+        near = (self.near or self.form.near)(query_positions, key_positions, **those_of(self.form.near, parameters))
         places = (self.far or self.form.far)(query_positions, key_positions, **those_of(self.form.far, parameters))
         outside = attention.logits(*self.rotate_query_key(q, k, *places, *given, **parameters))
-        return np.where(self.near(query_positions, key_positions, parameters["window"]), inside, outside)
+        return np.where(near, inside, outside)
 
     def attend(
         self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array, causal: bool, **parameters: Any

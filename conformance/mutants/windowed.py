@@ -1,74 +1,92 @@
 """What goes wrong where rotations keep distances within a window: its edge, what lies beyond it, and which of both is taken."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import Mistake, forcing
-from conformance.mutants.rotary import Rotary
+from conformance.mutants.building import Mistake, altered, forcing
+from conformance.mutants.rotary import Rotary, form_of
 from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.forms import windowed
+from refimpl.forms.joining import those_of
+from refimpl.schemes import dual_chunk
 
 Places = tuple[Array, Array]
-Near = Callable[[Array, Array, int], Array]
+Near = Callable[..., Array]
 
 
-def by_index(query_positions: Array, key_positions: Array, window: int) -> Array:
-    """Count the window in places of the arrays, the last query with the last key."""
-    queries, keys = query_positions.shape[-1], key_positions.shape[-1]
-    return windowed.near(np.arange(queries) + keys - queries, np.arange(keys), window)
+def by_index(near: Near) -> Near:
+    """Return what takes the places of tokens in the arrays for their positions, the last query with the last key."""
+
+    def counted(query_positions: Array, key_positions: Array, **rule: int) -> Array:
+        queries, keys = query_positions.shape[-1], key_positions.shape[-1]
+        return near(np.arange(queries) + keys - queries, np.arange(keys), **rule)
+
+    return counted
 
 
-def on_both_sides(query_positions: Array, key_positions: Array, window: int) -> Array:
-    """Count the window on both sides of the query."""
-    return windowed.near(query_positions, key_positions, window) & windowed.near(-query_positions, -key_positions, window)
+def on_both_sides(near: Near) -> Near:
+    """Return what knows no direction: a key that lies as far after the query as a far one before it is far."""
+
+    def mirrored(query_positions: Array, key_positions: Array, **rule: int) -> Array:
+        return near(query_positions, key_positions, **rule) & near(-query_positions, -key_positions, **rule)
+
+    return mirrored
 
 
-NEAR_MISTAKES: tuple[tuple[Mistake, Near], ...] = (
-    Mistake(
-        "window-by-index",
-        does="counts the window in places of the cache",
+def beside(width: int) -> Near:
+    """Return a window that is as much wider."""
+    return lambda m, n, window: windowed.within(m, n, window=window + width)
+
+
+def near_mistakes(near: Near, part: str, edge: str) -> Iterator[tuple[Mistake, Near]]:
+    """Yield what goes wrong with which keys are near: those in a ``part`` of a sequence, up to its ``edge``."""
+    yield Mistake(
+        f"{part}-by-index",
+        does=f"counts the {part} in places of the cache",
         should="compare positions",
         fix="subtract positions, not indices",
         origin="in the style of masks built from indices while positions are given",
-    ).made_by(by_index),
-    Mistake(
+    ).made_by(by_index(near))
+    yield Mistake(
         "later-keys-far",
-        does="takes keys that lie the window or more after the query for keys before it",
+        does=f"takes keys that lie {edge} or more after the query for keys before it",
         should="leave later keys at their distance",
         fix="compare m - n, not its absolute value; behind a causal mask declare causal=True",
         origin="in the style of code that hides later keys",
-    ).made_by(on_both_sides),
-    Mistake(
+    ).made_by(on_both_sides(near))
+    yield Mistake(
         "near-and-far-swapped",
-        does="takes the logits for far keys within the window, and the others beyond it",
-        should="keep the distance within the window",
+        does=f"takes the logits for far keys within the {part}, and the others beyond it",
+        should=f"keep the distance within the {part}",
         fix="exchange the two arguments of where",
         origin="in the style of masks that mean the opposite",
-    ).made_by(lambda m, n, window: ~windowed.near(m, n, window)),
-    Mistake(
+    ).made_by(lambda m, n, **rule: ~near(m, n, **rule))
+    yield Mistake(
         "all-near",
-        does="knows no window: rope",
-        should="turn keys beyond the window otherwise",
+        does=f"knows no {part}: rope",
+        should=f"turn keys beyond the {part} otherwise",
         fix="compute both logits, and choose by the distance",
         origin="in the style of rules that are configured and not read",
-    ).made_by(lambda m, n, _: windowed.near(m, n, 1 << 40)),
-    Mistake(
+    ).made_by(lambda m, n, **_: windowed.within(m, n, window=1 << 40))
+    yield Mistake(
         "all-far",
-        does="turns all keys as those beyond the window",
-        should="keep the distance within the window",
+        does=f"turns all keys as those beyond the {part}",
+        should=f"keep the distance within the {part}",
         fix="compute both logits, and choose by the distance",
         origin="in the style of code that lost one of two branches",
-    ).made_by(lambda m, n, _: windowed.near(m, n, -(1 << 40))),
-    Mistake(
-        "window-halved",
-        does="keeps distances up to half the window",
-        should="keep them within the whole window",
-        fix="count the window on the side of earlier keys",
-        origin="in the style of windows that lie on both sides of a token",
-    ).made_by(lambda m, n, window: windowed.near(m, n, (window + 1) // 2)),
+    ).made_by(lambda m, n, **_: windowed.within(m, n, window=-(1 << 40)))
+
+
+HALVED = Mistake(
+    "window-halved",
+    does="keeps distances up to half the window",
+    should="keep them within the whole window",
+    fix="count the window on the side of earlier keys",
+    origin="in the style of windows that lie on both sides of a token",
 )
 
 #: Where queries and keys of ReRoPE stand beyond the window, by their positions and the window.
@@ -191,41 +209,147 @@ EDGES: tuple[tuple[Mistake, Near], ...] = (
         should="group positions from that distance on",
         fix="compare with <, not <=",
         origin="in the style of off-by-one boundaries",
-    ).made_by(lambda m, n, window: windowed.near(m, n, window + 1)),
+    ).made_by(beside(1)),
     Mistake(
         "window-one-narrower",
         does="groups positions from the window less one on",
         should="keep every distance below the window",
         fix="compare the distance with the window, not with the window less one",
         origin="in the style of off-by-one boundaries",
-    ).made_by(lambda m, n, window: windowed.near(m, n, window - 1)),
+    ).made_by(beside(-1)),
 )
 
-HIDDEN = Mistake(
-    "far-hidden",
-    does="hides the keys beyond the window",
-    should="let a query see them",
-    fix="don't take the window for that of sliding attention",
-    origin="in the style of sliding windows",
+#: Which keys of dual chunks are near, by their positions, what a chunk and its local part hold.
+CHUNK_EDGES: tuple[tuple[Mistake, Near], ...] = (
+    Mistake(
+        "chunk-before-near",
+        does="keeps every distance to the chunk before: distances grow beyond the chunk's size",
+        should="keep distances to the chunk before up to the chunk's size",
+        fix="clamp the positions of queries for the chunk before at chunk_size",
+        origin="in the style of tables without a clamp, which choose keys only",
+    ).made_by(lambda m, n, **sizes: apart(m, n, **sizes) <= 1),
+    Mistake(
+        "chunk-before-far",
+        does="takes the chunk before for one that lies farther back",
+        should="keep distances to the chunk before up to the chunk's size",
+        fix="compute a third matrix for the chunk before",
+        origin="in the style of the paper's inter-chunk attention before its successive-chunk attention",
+    ).made_by(lambda m, n, **sizes: apart(m, n, **sizes) <= 0),
+    Mistake(
+        "local-one-wider",
+        does="keeps distances to the chunk before up to one more than the chunk's size",
+        should="keep them up to the chunk's size",
+        fix="clamp at chunk_size",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(lambda m, n, **sizes: dual_chunk.near(m, n, **sizes) | (local(m, n, **sizes) == sizes["local_size"] + 1)),
+    Mistake(
+        "chunks-towards-zero",
+        does="takes positions below 0 to the chunk that begins at 0",
+        should="round positions down to the beginning of a chunk",
+        fix="use a floor division",
+        origin="in the style of integer division in C",
+    ).made_by(lambda m, n, **sizes: dual_chunk.near(np.where(m < 0, 0, m), np.where(n < 0, 0, n), **sizes)),
+)
+#: Where queries and keys of other chunks stand.
+CHUNK_PLACES: tuple[tuple[Mistake, Callable[..., Places]], ...] = (
+    Mistake(
+        "one-beyond-the-chunk",
+        does="turns queries for far chunks to one more than the chunk's size",
+        should="turn them to the chunk's size",
+        fix="clamp at chunk_size",
+        origin="in the style of off-by-one boundaries",
+    ).made_by(lambda m, n, **sizes: moved(dual_chunk.far(m, n, **sizes), 1)),
+    Mistake(
+        "one-below-the-chunk",
+        does="turns queries for far chunks to the chunk's size less one",
+        should="turn them to the chunk's size",
+        fix="take the paper's c for chunk_size + 1",
+        origin="in the style of the paper, whose c - 1 is the largest position",
+    ).made_by(lambda m, n, **sizes: moved(dual_chunk.far(m, n, **sizes), -1)),
+    Mistake(
+        "queries-within-their-chunk",
+        does="turns queries for far chunks to their place in their own chunk",
+        should="turn them to the chunk's size",
+        fix="compute queries for other chunks, too",
+        origin="in the style of two branches that share the turned queries",
+    ).made_by(lambda m, n, chunk_size, local_size: (m % (chunk_size - local_size), n % (chunk_size - local_size))),
+    Mistake(
+        "queries-not-clamped",
+        does="turns queries for far chunks to their place in the next chunk",
+        should="turn them to the chunk's size",
+        fix="clamp at chunk_size",
+        origin="in the style of tables without a clamp, which choose keys only",
+    ).made_by(lambda m, n, chunk_size, local_size: (m % (c := chunk_size - local_size) + c, n % c)),
+    Mistake(
+        "keys-not-wrapped",
+        does="meets queries for far chunks with keys at their own positions",
+        should="count the positions of keys from the beginning of their chunk",
+        fix="take the positions of keys modulo the length of a chunk",
+        origin="in the style of caches that hold keys turned by plain rope",
+    ).made_by(lambda m, n, **sizes: (dual_chunk.far(m, n, **sizes)[0], n)),
+    Mistake(
+        "keys-wrapped-by-the-size",
+        does="counts the positions of far keys modulo chunk_size",
+        should="count them modulo chunk_size - local_size",
+        fix="subtract local_size",
+        origin="in the style of code that has one length of a chunk",
+    ).made_by(lambda m, n, chunk_size, local_size: (dual_chunk.far(m, n, chunk_size=chunk_size, local_size=local_size)[0], n % chunk_size)),
 )
 
 
-def hiding(window: int) -> Callable[..., Array]:
-    """Return a mask that hides what lies beyond the window, too."""
+def hidden(part: str) -> Mistake:
+    """Return the mistake of code that lets no query see far keys."""
+    return Mistake(
+        "far-hidden",
+        does=f"hides the keys beyond the {part}",
+        should="let a query see them",
+        fix=f"don't take the {part} for that of sliding attention",
+        origin="in the style of sliding windows",
+    )
+
+
+def apart(query_positions: Array, key_positions: Array, *, chunk_size: int, local_size: int) -> Array:
+    """Return how many chunks before the query's a key's lies."""
+    query, key = windowed.pairs(query_positions, key_positions)
+    return query // (chunk_size - local_size) - key // (chunk_size - local_size)
+
+
+def local(query_positions: Array, key_positions: Array, *, chunk_size: int, local_size: int) -> Array:
+    """Return the place of a query in its chunk for keys of the chunk before, and -1 for all others."""
+    query, _ = windowed.pairs(query_positions, key_positions)
+    before = apart(query_positions, key_positions, chunk_size=chunk_size, local_size=local_size) == 1
+    return np.where(before, query % (chunk_size - local_size), -1)
+
+
+def moved(places: Places, by: int) -> Places:
+    """Return where queries and keys stand, the queries moved."""
+    return places[0] + by, places[1]
+
+
+def hiding(near: Near, rule: Mapping[str, Any]) -> Callable[..., Array]:
+    """Return a mask that hides what isn't near, too."""
 
     def visible(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
         seen = attention.visible(query_positions, key_positions, causal=causal)
-        kept = seen & windowed.near(query_positions, key_positions, window)
+        kept = seen & near(query_positions, key_positions, **those_of(near, rule))
         return np.where(kept.any(axis=-1, keepdims=True), kept, seen)
 
     return visible
 
 
+def of_near(operation: str, part: str, edge: str) -> Iterator[Mutant]:
+    """Return what goes wrong with which keys are near, whatever happens to others."""
+    form = form_of(operation)
+    assert isinstance(form, windowed.Windowed)  # noqa: S101  what is asked for
+    for mistake, near in near_mistakes(form.near, part, edge):
+        yield mistake.at(operation, Rotary(near=near).of(operation))
+    yield hidden(part).at(operation, lambda *arrays, **given: Rotary(see=hiding(form.near, given)).of(operation)(*arrays, **given))
+
+
 def of_window(operation: str) -> Iterator[Mutant]:
     """Return what goes wrong with a window, whatever lies beyond it."""
-    for mistake, near in NEAR_MISTAKES:
-        yield mistake.at(operation, Rotary(near=near).of(operation))
-    yield HIDDEN.at(operation, lambda *arrays, **given: Rotary(see=hiding(given["window"])).of(operation)(*arrays, **given))
+    yield from of_near(operation, "window", "the window")
+    yield HALVED.at(operation, Rotary(near=lambda m, n, window: windowed.within(m, n, window=(window + 1) // 2)).of(operation))
     fixed = Mistake(
         "window-fixed",
         does="takes the window for 512 whatever is asked for",
@@ -252,8 +376,40 @@ def of_groups(operation: str) -> Iterator[Mutant]:
     yield fixed.at(operation, forcing(operation, {"group_size": 8}))
 
 
+def of_chunks(operation: str) -> Iterator[Mutant]:
+    """Return what goes wrong with chunks of a sequence."""
+    yield from of_near(operation, "chunk", "a chunk")
+    for mistake, near in CHUNK_EDGES:
+        yield mistake.at(operation, Rotary(near=near).of(operation))
+    for mistake, far in CHUNK_PLACES:
+        yield mistake.at(operation, Rotary(far=far).of(operation))
+    longer = Mistake(
+        "chunks-of-the-whole-size",
+        does="makes chunks as long as chunk_size",
+        should="make them as long as chunk_size - local_size",
+        fix="subtract local_size",
+        origin="in the style of code that has one length of a chunk",
+    )
+    yield longer.at(operation, altered(operation, parameters=whole_chunks))
+    fixed = Mistake(
+        "chunk-sizes-fixed",
+        does="takes chunk_size for 8192 and local_size for 1024 whatever is asked for",
+        should="take the sizes that are asked for",
+        fix="pass chunk_size and local_size through",
+        origin="in the style of vLLM, where these are the defaults",
+    )
+    yield fixed.at(operation, forcing(operation, {"chunk_size": 8_192, "local_size": 1_024}))
+
+
+def whole_chunks(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters whose chunks are as long as the size that is asked for, with as large a local part."""
+    return {**chosen, "chunk_size": chosen["chunk_size"] + chosen["local_size"]}
+
+
 def mutants() -> Iterator[Mutant]:
     """Return all mutants of the window."""
+    for operation in ("dual_chunk.weights", "dual_chunk.attend"):
+        yield from of_chunks(operation)
     for operation in ("self_extend.weights", "self_extend.attend"):
         yield from (*of_window(operation), *of_groups(operation))
     for operation in ("rerope.weights", "rerope.attend"):

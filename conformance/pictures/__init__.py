@@ -41,6 +41,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "kerple": biases.kerple,
     "rerope": weighting.rerope,
     "self_extend": weighting.self_extend,
+    "dual_chunk": weighting.dual_chunk,
     "da_transformer": weighting.da_transformer,
     "temperature": weighting.temperature,
 }

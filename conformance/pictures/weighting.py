@@ -6,7 +6,9 @@ import numpy as np
 
 from conformance.pictures.panels import STROKES, heat, label, title
 from refimpl.forms import windowed
+from refimpl.forms.joining import those_of
 from refimpl.schemes import da_transformer as aware
+from refimpl.schemes import dual_chunk as chunked
 from refimpl.schemes import rerope as clamped
 from refimpl.schemes import self_extend as grouping
 from refimpl.schemes import temperature as growing
@@ -73,12 +75,19 @@ def self_extend(figure: "Figure") -> None:
     distances_of(figure, grouping.FORM, window=8, group_size=4)
 
 
+def dual_chunk(figure: "Figure") -> None:
+    """Draw the distances that queries and keys are turned by in their own chunk, in the one before and farther back."""
+    title(figure, "Dual chunks turn by the distance up to chunk_size; far keys count from the beginning of their chunk")
+    distances_of(figure, chunked.FORM, chunk_size=10, local_size=3)
+
+
 def distances_of(figure: "Figure", form: windowed.Windowed, **rule: int) -> None:
     """Draw by which distance keys are turned to a query, and how much rope has left of equal queries and keys at that distance."""
     left, right = figure.subplots(1, 2)
     places = np.arange(32)
-    beyond = [np.asarray(each) for each in form.far(places, places, **rule)]
-    turned = np.where(windowed.near(places, places, rule["window"]), places[:, None] - places, beyond[0][:, None] - beyond[1])
+    beyond = [np.asarray(each) for each in form.far(places, places, **those_of(form.far, rule))]
+    near = np.asarray(form.near(places, places, **those_of(form.near, rule)))
+    turned = np.where(near, places[:, None] - places, beyond[0][:, None] - beyond[1])
     heat(left, np.where(places[:, None] >= places, turned.astype(float), np.nan), "distance (tokens)")
     label(left, ", ".join(f"{name} {value}" for name, value in rule.items()), "key position (tokens)", "query position (tokens)")
     for stroke, query in zip(STROKES, (16, 24, 31), strict=False):

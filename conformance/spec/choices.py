@@ -19,6 +19,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (4, 8, 3, 21, 40, 62),
     "centre": (0, 9, 512, -3),
+    "chunk_size": (8, 6, 3072, 16),
     "clamp_length": (None, 2, 9, 4096),
     "dim": (2, 4, 6, 7, 8, 16),
     "factor": (1.0, 1.5, 4.0, 16.0, 40.0),
@@ -28,6 +29,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "heights": ((2, 3), (1, 4), (3, 2)),
     "high_freq_factor": (4.0, 8.0, 32.0),
     "length": (4096, 1_048_577, 4097, 131_072, 300),
+    "local_size": (2, 1, 256, 4),
     "low_freq_factor": (1.0, 2.0, 0.5),
     "max_bias": (8.0, 4.0, 16.0),
     "max_distance": (128, 64, 100, 256),
@@ -106,10 +108,12 @@ def agree(drawn: Mapping[str, object]) -> bool:
 
 #: The lower and the upper end of a band.
 ENDS = (("beta_slow", "beta_fast"), ("alpha", "beta"), ("low_freq_factor", "high_freq_factor"))
+#: What is below what.
+ORDERED = (*ENDS, ("local_size", "chunk_size"))
 
 
 def _in_order(drawn: Mapping[str, object]) -> bool:
-    ends = [(_number(drawn, low), _number(drawn, high)) for low, high in ENDS if low in drawn]
+    ends = [(_number(drawn, low), _number(drawn, high)) for low, high in ORDERED if low in drawn]
     return all(low < high or (low == high and drawn.get("truncate") is True) for low, high in ends)
 
 

@@ -88,6 +88,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "beta_slow": (1.0, 2.0, 0.5),
     "bits": (8, 1, 13, 21, 62, 32, 17, 40, 3),
     "centre": (0, 1, 512, 1_000, 300, -1),
+    "chunk_size": (8, 3_072, 6, 262_144, 64, 100, 16, 5, 8_192, 1_000),
     "clamp_length": (None, 1_000, 2, 1, 128, 400, 4_096, 20_000),
     "dim": MODEL_WIDTHS,
     "factor": (4.0, 1.0, 16.0, 2.5, 40.0, 8.0, 128.0, 64.0, 2_048.0, 1.1, 1.05),
@@ -97,6 +98,7 @@ VALUES: Mapping[str, tuple[object, ...]] = {
     "heights": ((2,), (3, 2), (30,), (1, 4), (2, 1, 3), (9, 2), (1, 36, 2), (2, 2), (2, 2, 2), (1, 2, 2, 1, 3)),
     "high_freq_factor": (4.0, 1.25, 8.0, 32.0, 2.25),
     "length": (4_096, 4_097, 131_072, 512, 1_048_576, 8_193),
+    "local_size": (2, 256, 1, 8_192, 4, 3, 33, 1_024),
     "low_freq_factor": (1.0, 2.0, 0.5, 3.5),
     "max_bias": (8.0, 16.0, 4.0, 6.5, 8.1, 32.0, 64.0),
     "max_distance": (128, 2, 16, 64, 800, 512, 5, 256),
@@ -193,7 +195,7 @@ EDGES = (0, 1, 2, 3, 9, *sorted({min((1 << power) + beside, FARTHEST) for power 
 #: Parameters, or bounds, beside whose values a position tells most.
 BESIDE = (
     *("original_length", "length", "max_length", "max_distance", "clamp_length", "start_tokens", "num_buckets", "floor_scale"),
-    *("centre", "window"),
+    *("centre", "window", "chunk_size", "local_size"),
 )
 
 #: Learned saturations: small ones, and those at which ``1 + e^v`` leaves float16, or comes near the end of float32.

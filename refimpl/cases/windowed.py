@@ -93,5 +93,57 @@ def groups(usual: dict[str, Any]) -> Iterator[Case]:
                     key_positions=[0], error="group_size must be at least 1, got 0")
 
 
+CHUNKED: dict[str, Any] = {"head_dim": 8, "chunk_size": 6, "local_size": 2}
+#: Chunks of four tokens: a query in reach of the whole chunk before, one that isn't, and keys of all chunks around.
+CHUNKS_AROUND: dict[str, Any] = {"query_positions": [9, 11], "key_positions": [0, 3, 4, 5, 7, 8, 9, 11, 12, 14], "sizes": SINGLE}
+#: What a case of chunks exposes, and what it asks for besides the usual.
+CHUNKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "around-chunks": ("the chunk before counted to those farther back", CHUNKS_AROUND),
+    "around-chunks-half": ("keys counted from the start of the sequence", {**CHUNKS_AROUND, "layout": "half"}),
+    "around-chunks-of-a-small-base": ("a base that is ignored in far chunks", {**CHUNKS_AROUND, "base": 100.0}),
+    "edges-of-chunks": ("the first token of a chunk in the chunk before", {"query_positions": [4, 7, 8], "key_positions": [0, 3, 4, 7, 8],
+                                                                          "sizes": SINGLE}),
+    "edge-of-the-local-part": ("one token more, or less, at its distance",
+                               {"query_positions": [10, 11], "key_positions": [4, 5, 6, 7], "chunk_size": 7, "sizes": SINGLE}),
+    "chunks-of-one-token": ("chunks without a token", {**CHUNKS_AROUND, "chunk_size": 2, "local_size": 1}),
+    "local-part-as-long-as-a-chunk": ("the size where chunks are too short for it", {**CHUNKS_AROUND, "chunk_size": 8, "local_size": 4}),
+    "local-part-longer-than-a-chunk": ("distances to chunks two before", {**CHUNKS_AROUND, "chunk_size": 9, "local_size": 6}),
+    "authors-sizes": ("sizes that are fixed", {"chunk_size": 3_072, "local_size": 256, "query_positions": [3_072, 5_700, 9_000],
+                                               "key_positions": [0, 2_815, 2_816, 3_000, 5_632, 5_700], "sizes": SINGLE}),
+    "sizes-of-a-million-tokens": ("products of chunks that overflow, positions in half precision",
+                                  {"chunk_size": 262_144, "local_size": 8_192, "query_positions": [1_010_000], "q": "sparse",
+                                   "k": "sparse", "key_positions": [0, 253_951, 253_952, 761_855, 761_856, 1_009_999], "sizes": SINGLE}),
+    "one-chunk": ("chunks that are ignored where one holds everything", {**CHUNKS_AROUND, "chunk_size": 64, "local_size": 32}),
+    "decoding-in-chunks": ("chunks counted in keys of the cache",
+                           {"query_positions": [23], "key_positions": [2, 11, 16, 17, 19, 20, 23], "sizes": SINGLE}),
+    "unsorted-chunks": ("chunks by index instead of position",
+                        {"query_positions": [2, 11], "key_positions": [9, 0, 6, 1, 4], "sizes": SINGLE}),
+    "batched-chunks": ("the first row's chunks for every row",
+                       {"sizes": {"batch": 2, **SINGLE}, "query_positions": [[11], [4]], "key_positions": [[0, 5, 8], [0, 1, 3]]}),
+    "byte-boundary": ("positions in bfloat16, exact to 256 only",
+                      {"query_positions": [259, 263], "key_positions": [253, 255, 257], "sizes": SINGLE}),
+    "half-boundary": ("positions in float16, exact to 2048 only",
+                      {"query_positions": [2_051], "key_positions": [2_040, 2_047, 2_048, 2_049], "sizes": SINGLE}),
+    "end-of-a-table": ("a table that ends at 4096", {"query_positions": [4_099], "key_positions": [4_089, 4_095, 4_096], "sizes": SINGLE}),
+    "million": ("positions that overflow, wrap or end", {"query_positions": [1_048_576], "key_positions": [1_048_571, 1_048_575],
+                                                         "q": "sparse", "k": "sparse", "sizes": SINGLE}),
+    "before-zero": ("positions below 0 in the first chunk",
+                    {"query_positions": [-1, 2], "key_positions": [-9, -6, -5, -4, -1], "sizes": SINGLE}),
+    "grouped-query-heads": ("key heads tiled instead of repeated in far chunks",
+                            {**CHUNKS_AROUND, "sizes": {"query_head": 4, "key_head": 2}}),
+}
+
+
+def chunks(usual: dict[str, Any]) -> Iterator[Case]:
+    """Yield the cases of chunks."""
+    for operation in ("weights", "attend"):
+        build = digits.named(operation)
+        for index, (name, (exposes, own)) in enumerate(CHUNKS.items()):
+            yield build(name, exposes, **{**usual, "causal": index % 2 == 1, "layout": ("interleaved", "half")[index // 2 % 2], **own})
+        yield build("no-chunk", "chunks without a token", **{**usual, "local_size": 6}, sizes=SINGLE, query_positions=[0],
+                    key_positions=[0], error="local_size must be below chunk_size (6), got 6")
+
+
 REROPE = (*attention(USUAL, rotations(USUAL)), *windows(USUAL))
 SELF_EXTEND = (*attention(GROUPED, rotations(GROUPED)), *windows(GROUPED), *groups(GROUPED))
+DUAL_CHUNK = (*attention(CHUNKED, rotations(CHUNKED)), *chunks(CHUNKED))

@@ -1,4 +1,4 @@
-"""The form of rotations that keep relative positions within a window only: beyond it queries and keys are turned to other positions."""
+"""The form of rotations that keep relative positions near a query only: beyond that queries and keys are turned to other positions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,22 +13,32 @@ from refimpl.forms.rotary import Direction, Keys, Layout, Queries, Rotary
 from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Count, EvenCount, Law, Positive
 
 
+def within(query_positions: BatchedQueryPositions, key_positions: BatchedKeyPositions, *, window: Count) -> Array:
+    """Return where a key lies less than the window before the query, or after it."""
+    query, key = pairs(query_positions, key_positions)
+    return query - key < window
+
+
+def pairs(query_positions: Array, key_positions: Array) -> tuple[Array, Array]:
+    """Return positions of queries in rows and of keys in columns, for all heads of a batch alike."""
+    query, key = query_positions[..., :, None], key_positions[..., None, :]
+    return query if query.ndim == 2 else query[:, None, :, :], key if key.ndim == 2 else key[:, None, :, :]
+
+
 @dataclass(frozen=True)
 class Windowed(Rotary):
-    """The slots of a rotation, and ``far(query_positions, key_positions, ...)``: where queries and keys are turned to beyond the window."""
+    """The slots of a rotation, and ``near(query_positions, key_positions, ...)``: which keys keep their distance, those within a window.
+
+    ``far(query_positions, key_positions, ...)`` says where queries and keys are turned to for others.
+    """
 
     far: Callable[..., tuple[Array, Array]] = field(kw_only=True)
+    near: Callable[..., Array] = field(default=within, kw_only=True)
 
     @property
     def attention(self) -> Attention:
-        """Attention whose logits are those of one rotation within the window, and of another beyond it."""
+        """Attention whose logits are those of one rotation near the query, and of another elsewhere."""
         return Attention(self.operation(logits))
-
-
-def near(query_positions: Array, key_positions: Array, window: int) -> Array:
-    """Return where a key lies less than the window before the query, or after it: for all heads of a batch alike."""
-    inside = query_positions[..., :, None] - key_positions[..., None, :] < window
-    return inside if inside.ndim == 2 else inside[:, None, :, :]
 
 
 def logits(
@@ -42,14 +52,14 @@ def logits(
     base: Positive = 10_000.0,
     layout: Layout = "interleaved",
     direction: Direction = "positive",
-    window: Count,
     **rule: Any,
 ) -> Annotated[Array, "batch query_head query key"]:
-    """Return ``(R_m q) (R_n k)^T / sqrt(head_dim)`` within the window, and the same at other positions beyond it, in the dtype of ``q``."""
+    """Return ``(R_m q) (R_n k)^T / sqrt(head_dim)`` for near keys, and the same at other positions for others, in the dtype of ``q``."""
     rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
-    beyond = form.far(query_positions, key_positions, **those_of(form.far, {"window": window, **rule}))
+    near = form.near(query_positions, key_positions, **those_of(form.near, rule))
+    beyond = form.far(query_positions, key_positions, **those_of(form.far, rule))
     inside, outside = (rotary.logits(form, q, k, *places, **rotation) for places in ((query_positions, key_positions), beyond))
-    return array_namespace(q, k).where(near(query_positions, key_positions, window), inside, outside)
+    return array_namespace(q, k).where(near, inside, outside)
 
 
 def layer(form: Windowed, **rule: Any) -> Callable[..., Layer]:

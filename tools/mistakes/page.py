@@ -38,6 +38,7 @@ CALLED = {
     "resonance_yarn": "Resonance YaRN",
     "rerope": "ReRoPE (rectified rotary position embeddings)",
     "self_extend": "SelfExtend",
+    "dual_chunk": "Dual chunk attention (DCA, ChunkLlama)",
     "shaw": "Shaw's relative position representations",
     "transformer_xl": "Transformer-XL relative position encoding",
     "binary": "binary positional encoding",
