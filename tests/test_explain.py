@@ -56,6 +56,31 @@ def test_the_kinds_of_layers_are_told_apart(tmp_path: Path, capsys: pytest.Captu
     assert "linear: all pairs are divided by 8" in out
 
 
+QWEN_1M = {
+    "model_type": "qwen2", "hidden_size": 3584, "num_attention_heads": 28, "num_hidden_layers": 28, "rope_theta": 10000000.0,
+    "dual_chunk_attention_config": {"chunk_size": 262144, "local_size": 8192, "original_max_position_embeddings": 262144},
+}
+
+
+def test_chunks_in_which_positions_begin_anew_are_told_with_who_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["explain", written(tmp_path, QWEN_1M)])
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert status == 0
+    assert "dual_chunk_attention_config: beyond position 262144 positions begin anew in every chunk" in out
+    assert "dual_chunk.weights(chunk_size=262144, local_size=8192)" in out
+    assert "differs dual_chunk_attention_config: vLLM reads it, transformers doesn't" in out
+
+
+@pytest.mark.parametrize("sizes", [True, {"chunk_size": 8, "local_size": 8}, {"local_size": "9"}, {"chunk_size": 1024}])
+def test_chunks_without_sizes_are_refused(sizes: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = cli.main(["explain", written(tmp_path, {**QWEN_1M, "dual_chunk_attention_config": sizes})])
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert status == 1
+    assert "bad-chunks: dual_chunk_attention_config must have a chunk_size and a local_size below it, in tokens, got" in out
+
+
 def test_one_layer_is_explained_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = model(tmp_path, "google/gemma-3-27b")
 

@@ -56,6 +56,7 @@ DIFFERENCES = (
     Difference("type", "code that reads rope_type alone finds no scaling", "https://github.com/lablup/mlxcel/issues/1355"),
     Difference("low_freq_factor", "mlx-vlm ignored the scaling in ten models", "https://github.com/Blaizzy/mlx-vlm/pull/1710"),
     Difference("attn_temperature_tuning", "TensorRT-LLM left it out", "https://github.com/NVIDIA/TensorRT-LLM/pull/3491", bool),
+    Difference("dual_chunk_attention_config", "vLLM reads it, transformers doesn't", "https://github.com/vllm-project/vllm/pull/11844"),
     Difference("mrope_section", "MaxText turned the whole head by it", "https://github.com/AI-Hypercomputer/maxtext/pull/4615"),
 )
 

@@ -40,6 +40,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     rope = mapping(section, notes)
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
+    tell_chunks(section, notes)
     found = listed(read_by(section, model_type, own, notes), count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
@@ -117,6 +118,20 @@ def verify_bases(section: Section, notes: Notes) -> None:
     local, rest = section.get("rope_local_base_freq"), section.get("rope_theta")
     if local is not None and local == rest:
         notes.find("warning", "equal-bases", section.name("rope_theta"), rest, "be another base than rope_local_base_freq", ONE_BASE)
+
+
+def tell_chunks(section: Section, notes: Notes) -> None:
+    """Note that positions are to begin anew in every chunk of a long sequence, which no frequency shows."""
+    key, given = section.name(spellings.DUAL_CHUNKS), section.get(spellings.DUAL_CHUNKS)
+    if given is None:
+        return
+    sizes = {name: given.get(name, usual) for name, usual in spellings.CHUNK_SIZES.items()} if isinstance(given, Mapping) else {}
+    if not sizes or any(type(size) is not int for size in sizes.values()) or not 0 < sizes["local_size"] < sizes["chunk_size"]:
+        notes.find("error", "bad-chunks", key, given, "have a chunk_size and a local_size below it, in tokens")
+        return
+    chosen = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    says = f"beyond position {sizes['chunk_size']} positions begin anew in every chunk, where code reads it: dual_chunk.weights({chosen})"
+    notes.decide(key, given, says)
 
 
 def mapping(section: Section, notes: Notes) -> Section | None:

@@ -45,6 +45,10 @@ SECTION_KEYS = ("mrope_section", "xdrope_section")
 OF_VLLM = frozenset({"attn_factor", "extrapolation_factor"})
 POSITION_AXES = frozenset({*SECTION_KEYS, "mrope_interleaved", "interleaved"})
 
+#: The sizes of chunks in which positions begin anew, and what vLLM takes where one is missing.
+DUAL_CHUNKS = "dual_chunk_attention_config"
+CHUNK_SIZES = {"chunk_size": 8_192, "local_size": 1_024}
+
 #: Keys of a configuration that this reader reads, or that change nothing that it says.
 READ = frozenset(
     {
@@ -55,7 +59,7 @@ READ = frozenset(
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk"),
-        *("use_logn_attn", "yarn_only_types", "training_seqlen", "base_seqlen"),
+        *("use_logn_attn", "yarn_only_types", "training_seqlen", "base_seqlen", DUAL_CHUNKS),
     }
 )
 BESIDE = frozenset(
