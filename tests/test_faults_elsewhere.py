@@ -19,6 +19,7 @@ from test_nothing_lost import ONCE
 from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
 from conformance.cli import main
+from conformance.identify.asking import LOST, Strangers
 from conformance.isolate.session import Session
 from conformance.isolate.tree import runs
 from conformance.precision import survey
@@ -256,7 +257,7 @@ def test_identify_takes_no_call_that_ended_its_process_once_for_a_refusal(tmp_pa
     source = (
         "def f(x, positions, base=10_000.0):\n"
         "    CALLS.append(1)\n"
-        "    if len(CALLS) == 6: os._exit(9)\n"
+        "    if len(CALLS) == 6 and not os.path.exists(__file__ + '.once'): open(__file__ + '.once', 'w'); os._exit(9)\n"
         "    angles = positions[:, None] * base ** (-2 * np.arange(x.shape[-1] // 2) / x.shape[-1])\n"
         "    turned = (x[..., ::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)\n"
         "    return np.stack([turned.real, turned.imag], axis=-1).reshape(x.shape)"
@@ -352,8 +353,50 @@ def test_identify_asks_no_more_of_what_ends_its_process_after_its_answers(tmp_pa
     told = identified(tmp_path, capsys, f"from pathlib import Path\nHERE = Path(__file__).parent\n{again}\n{slopes}", status=1)
 
     assert "ends after its answer: sent an answer that nobody asked for" in told
-    assert f"not tried, its process ended {FUTILE} times: " in told
+    assert f"not tried, {LOST}: " in told
     assert len((tmp_path / "told").read_text()) < 5 * FUTILE
+
+
+#: Ends its process as the second call comes, as a thread may that was left running.
+SHORT = "if CALLS: os._exit(7)\n    CALLS.append(1); open(__file__ + '.calls', 'a').write('x')"
+
+
+#: Writes into the channel, which is the one socket that the process has.
+GARBAGE = "[os.write(n, b'garbage' * 9) for n in range(3, 64) if 'socket' in os.path.realpath(f'/proc/self/fd/{n}')]"
+
+
+def test_identify_stops_where_every_process_ends_after_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = identified(tmp_path, capsys, f"def f(x, positions):\n    {SHORT}\n    return x * np.cos(positions)[:, None]", status=1)
+
+    assert "a call had no answer: the process ended with exit status 7" in told
+    assert f"unknown, {LOST}" in told
+    assert "differ" not in told
+    assert "depend" not in told
+    assert len((tmp_path / "strange.py.calls").read_text()) == FUTILE + 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("os._exit(9)", "gives no result: no call that was tried was answered"),
+        (GARBAGE, "gives no result: no call that was tried was answered"),
+        ("len(CALLS) > 1 and os._exit(9)", "unknown: too few of the calls that were tried were answered"),
+    ],
+    ids=["ends", "garbage", "ends at all but the first"],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux names what is open so")
+def test_identify_says_of_code_that_gives_no_result_whether_any_call_was_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: str, words: str
+) -> None:
+    counted = "CALLS = [0] * os.path.exists(__file__ + '.called'); open(__file__ + '.called', 'w')"
+    told = identified(tmp_path, capsys, f"{counted}\ndef f(x, positions):\n    CALLS.append(1); {fault}\n    return x", status=1)
+
+    assert words in told
+
+
+def test_the_time_that_is_given_is_that_of_fresh_workers_too() -> None:
+    with Strangers("strange.py:f", seconds=0) as strangers:
+        assert strangers.fresh().over
 
 
 @pytest.mark.parametrize("arguments", [["identify", "kept.py"], ["precision", "kept.py"]], ids=lambda arguments: arguments[0])

@@ -10,6 +10,7 @@ from conformance import run
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import (
     FUTILE,
+    NOT_RUN,
     Advisory,
     Crashed,
     Errored,
@@ -25,6 +26,7 @@ from conformance.calls.outcomes import (
 )
 from conformance.calls.status import Status
 from conformance.isolate.targets import TargetError
+from conformance.reports import files as reports
 from conformance.show import report as screen
 
 HALF_WRITTEN = """\
@@ -278,6 +280,20 @@ def test_the_same_seed_gives_the_same_report() -> None:
     first, second = judged("off_by_one"), run.check("miniatures:off_by_one", level="smoke")
 
     assert [(r.check, r.outcome, r.ratio) for r in first.results] == [(r.check, r.outcome, r.ratio) for r in second.results]
+
+
+def test_what_is_not_run_any_more_is_counted_and_told_in_every_report(tmp_path: Path) -> None:
+    report = run.check("miniatures:crash_by_signal", operations=["rope.rotate"])
+    reports.write([report], tmp_path)
+
+    left = [result for result in report.results if result.outcome == NotJudged(NOT_RUN)]
+    assert {result.kind for result in left} == {"vector", "drawn", "law"}
+    assert len({(result.check, result.kind) for result in report.results}) == len(report.results)
+    said = f"rope.rotate: {len(left)} checks were {NOT_RUN}"
+    assert said in " ".join(words for _, words in screen.lines(report, width=200))
+    assert said in (tmp_path / "summary.md").read_text(encoding="utf-8").replace("\\", "")
+    assert said in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count(NOT_RUN) >= len(left)
 
 
 def test_a_hang_at_drawn_calls_is_not_waited_for_again_and_again() -> None:

@@ -1,13 +1,16 @@
 """An equation says itself what its sides may differ by, and what a reply may be off by is what the oracle allows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from law_subjects import reference
 
+from conformance.calls.outcomes import Reason
+from conformance.laws import running
 from conformance.laws.inexact import Inexact, exact
-from conformance.laws.trial import Example, Trial, same
+from conformance.laws.judging import Check
+from conformance.laws.trial import Checker, Example, Sides, Trial, same
 from conformance.oracle import Tensor, answer
 from conformance.spec.arguments import Arguments
 
@@ -60,3 +63,18 @@ def test_a_reply_may_be_off_by_what_the_oracle_allows_and_the_rounding_of_its_dt
 
     assert np.all(final > 0.0)
     assert np.all(final <= 2.0**-24)
+
+
+def _called(trial: Trial) -> Iterator[Sides]:
+    trial.reply(trial.arguments)
+    yield from ()
+
+
+@pytest.mark.parametrize(("law", "examples"), [(lambda _: iter(()), 0), (lambda _: iter([same(exact(np.ones(2)), 1.0)]), 0), (_called, 1)])
+def test_a_law_that_makes_no_call_passes_no_example(law: Checker, examples: int) -> None:
+    parameters = {"head_dim": 2, "base": 10_000.0}
+    example = Example(Arguments({"positions": np.array([1, 257])}, parameters), {}, 1, (1, 1), parameters)
+
+    finding = running.once(reference("rope.tables", "float32", "float32"), Check("a law", law, Reason.LAW), example)
+
+    assert (finding.examples, finding.refused, finding.failure) == (examples, 1 - examples, None)

@@ -277,3 +277,12 @@ def test_a_record_holds_finite_numbers_only(tmp_path: Path, number: str) -> None
 
     with pytest.raises(records.RecordError, match=r":3 must be a JSON object"):
         records.read(recorded(tmp_path, *RECORD[:2], line, *RECORD[3:]))
+
+
+def test_the_record_tells_of_two_hundred_kills_fifty_of_them_by_sigterm_and_of_no_failure() -> None:
+    rows = re.findall(r"^\| (.+?) \| (.+) \|$", (ROOT / "docs" / "soak.md").read_text(encoding="utf-8"), re.MULTILINE)
+    killed = [list(map(int, cells.split(" | "))) for name, cells in rows if "posenc" in name or "python -m" in name]
+
+    assert len(killed) == len(COMMANDS)
+    assert [sum(column) for column in zip(*killed, strict=True)][:2] == [200, 50]
+    assert not any(row[-1] for row in killed)

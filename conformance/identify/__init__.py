@@ -26,6 +26,7 @@ from conformance.spec import words
 
 FEW = 3
 UNNAMED = "its file's name is no name of a module, or one of Python's own: rename the file for an adapter that imports it"
+MORE = "whether its answers depend on more than the call"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What an exception names where arrays of NumPy, or of another library, came to code for others.
 OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object", "Tensor' and '", "ArrayImpl")}
@@ -102,7 +103,11 @@ def _told(strangers: Strangers, found: Found) -> Told:
 def _steadied(strangers: Strangers, told: Told) -> Told:
     """Return it with what changes the answers besides the calls."""
     found, checked = told.found, told.checked is not None and told.checked.conforms
-    changing = unsteady(strangers, found.asked, found.before, checked=checked)
+    try:
+        changing = unsteady(strangers, found.asked, found.before, checked=checked)
+    except OutOfTimeError:
+        changing, told = None, replace(told, undone="; ".join(filter(None, (told.undone, MORE))) if found.identity else "")
+    told = replace(told, faults=strangers.faults(found.signature.index), spent=strangers.spent(found.signature.index))
     if changing is None and told.checked is not None and told.checked.remembers:
         changing = Unsteady(HISTORY, "see what the check found")
     if changing is None:

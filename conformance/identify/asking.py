@@ -20,6 +20,7 @@ from conformance.isolate.session import ANY, Session
 ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")
 MODULE = "conformance.identify.inside"
 OVER = "the time is over (--seconds)"
+LOST = f"its process was lost {FUTILE} times after an answer"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Strangers(Session):
 
     def spent(self, index: int) -> str:
         """Why a function is asked no more, in words; nothing where it is."""
-        return OVER if self.over else f"its process ended {FUTILE} times" if self._ended[index, ANY] >= FUTILE else ""
+        return OVER if self.over else LOST if self._ended[index, ANY] >= FUTILE else ""
 
     @property
     def functions(self) -> tuple[Signature, ...]:
@@ -101,7 +102,7 @@ class Strangers(Session):
         return bool(self.about["alone"])
 
     def _twice(self, index: int, header: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Return an answer, the second time where a call ended its worker: what calls before it had left may be why."""
+        """Return an answer, the second time where a call ended its worker: what calls before it had left is why if it comes then."""
         try:
             return self._answered(index, ANY, header, arrays, replies.ANSWERED)
         except CallFailedError as error:
@@ -110,15 +111,19 @@ class Strangers(Session):
             self.unanswered.setdefault(index, {})[f"a call had no answer: {_words(error.outcome)}"] = None
             if isinstance(error.outcome, TimedOut):
                 raise
-        return self._answered(index, ANY, header, arrays, replies.ANSWERED)
+        answered = self._answered(index, ANY, header, arrays, replies.ANSWERED)
+        self._ended[index, ANY] += 1
+        return answered
 
     def faults(self, index: int) -> tuple[str, ...]:
         """Return in words which calls of a function had no answer, and how its process ended after an answer."""
         return (*self.unanswered.get(index, ()), *self.endings(index, ANY))
 
     def _another(self) -> Self:
-        """Return a session like this one, of which nothing is known yet."""
-        return type(self)(self.target, self.framework, self.limits)
+        """Return a session that has nothing called yet, with the time and the patience that are left to this one."""
+        other = type(self)(self.target, self.framework, self.limits)
+        other.until, other.unanswered, other.late, other._ended = self.until, self.unanswered, self.late, self._ended  # noqa: SLF001  its own
+        return other
 
     def _started(self) -> Process:
         """Return a worker that answers undeclared calls."""

@@ -42,6 +42,11 @@ class Found:
     before: tuple[Exchange, ...] = ()
     broken: Exception | None = None
 
+    @property
+    def answered(self) -> bool:
+        """Whether any call was answered."""
+        return _any_answered((*self.before, *self.asked))
+
 
 def recognise(strangers: Strangers, signature: Signature, said: Plan | None, given: Mapping[str, Any]) -> Found:
     """Return the first way to call a function that shows a known scheme, else the first that shows anything."""

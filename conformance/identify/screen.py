@@ -18,7 +18,8 @@ from conformance.spec.declarations import operations
 FEW = 4
 INDENT = "    "
 #: What is said of a function that gave nothing.
-ENDED = "gives no result: no process of it lasted until an answer"
+UNANSWERED = "gives no result: no call that was tried was answered"
+HALF = "unknown: too few of the calls that were tried were answered"
 REFUSED = "can't be called"
 
 
@@ -111,7 +112,7 @@ def lines(told: Told) -> Iterator[Line]:
     yield from (("warn", f"  {trace}") for trace in told.left)
     identity, probe = told.identity, told.found.probe
     if identity is None or probe is None:
-        nothing = f"unknown, {told.spent}" if told.found.untried else ENDED if told.found.ended else REFUSED
+        nothing = f"unknown, {told.spent}" if told.found.untried else _nothing(told.found)
         yield "bad", f"  {identity.what if identity is not None else nothing}"
         yield from (("quiet", f"{INDENT}not seen: {line}") for line in (identity.unseen if identity else ()))
         yield from (("", f"{INDENT}tried {call}: {reason}") for call, reason in told.found.tried[:FEW])
@@ -127,6 +128,11 @@ def lines(told: Told) -> Iterator[Line]:
     if told.checked is not None:
         yield "good" if told.checked.conforms else "bad", f"{INDENT}{told.checked.words}"
     yield from _pasted(told.declaration(), whole=told.place is not None)
+
+
+def _nothing(found: Found) -> str:
+    """Return what is said of a function of which no call showed anything."""
+    return REFUSED if not found.ended else HALF if found.answered else UNANSWERED
 
 
 def _untried(told: Told) -> Iterator[Line]:

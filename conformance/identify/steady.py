@@ -9,7 +9,7 @@ import numpy as np
 
 from conformance.checks.evidence import known
 from conformance.checks.neighbour_checks import SHOWS
-from conformance.identify.asking import OutOfTimeError, Refused, Strangers
+from conformance.identify.asking import Refused, Strangers
 from conformance.identify.memory import Neighbour, before_zero, neighbours
 from conformance.identify.probe import Exchange
 from conformance.isolate import traces
@@ -46,16 +46,15 @@ def unsteady(
     """Return what changes the answers besides the calls: nothing that can be seen, calls before, a process, or the order of sets.
 
     ``before`` are calls that were made before those seen. Code that is ``checked`` gave the same in other workers just now: it is only
-    called again, and beside other calls, since what changes in few calls may not have changed in those of its check.
+    called again, and beside other calls, since what changes in few calls may not have changed in those of its check. Raises
+    ``OutOfTimeError`` where it is asked no more.
     """
     seen, before = (seen, before) if seen else (before, ())
+    seen = [each for each in seen if not _ended(each.answer)]
     answered = [each for each in seen if each.answered and not before_zero(each)]
     after = itertools.dropwhile(lambda each: not each.answered, seen)
     asked = [*itertools.islice(itertools.filterfalse(lambda each: each.answered, after), 1), *answered[-FEW:]] or list(seen[:1])
-    try:
-        return _unsteady(strangers, (*before, *seen), asked, checked=checked) if asked else None
-    except OutOfTimeError:
-        return None
+    return _unsteady(strangers, (*before, *seen), asked, checked=checked) if asked else None
 
 
 def _unsteady(strangers: Strangers, made: Sequence[Exchange], asked: Sequence[Exchange], *, checked: bool) -> Unsteady | None:
@@ -177,8 +176,8 @@ def _changes(session: Strangers, asked: Sequence[Exchange], first: Sequence[Answ
 
 
 def _unlike(asked: Sequence[Exchange], first: Sequence[Answer], other: Sequence[Answer]) -> str | None:
-    """Return in words the first call with two answers in two sessions; one that ended shows nothing."""
-    found = ((each, _change(one, two)) for each, one, two in zip(asked, first, other, strict=True) if not (_ended(one) or _ended(two)))
+    """Return in words the first call with two answers in two sessions."""
+    found = ((each, _change(one, two)) for each, one, two in zip(asked, first, other, strict=True))
     return next((f"{_called(each)} gave {words}" for each, words in found if words), None)
 
 
@@ -187,7 +186,9 @@ def _ended(answer: Answer) -> bool:
 
 
 def _change(one: Answer, other: Answer, then: str = "and then") -> str:
-    """Return in words how two answers differ, nothing where they don't; why there is none may be said differently each time."""
+    """Return in words how two answers differ, nothing where they don't; one that ended shows nothing, an exception has any words."""
+    if _ended(one) or _ended(other):
+        return ""
     if isinstance(one, Refused) or isinstance(other, Refused):
         return "" if type(one) is type(other) else f"{_kind(one)} {then} {_kind(other)}"
     if len(one) != len(other):

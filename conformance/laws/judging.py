@@ -29,7 +29,7 @@ class Verdict:
 
 
 def judge(trial: Trial, check: Check) -> Verdict | None:
-    """Return what an example says about a law, or ``None`` where the subject refuses a call that it needs."""
+    """Return what an example says about a law, or ``None`` where it needs none of the subject's calls, or one that is refused."""
     trial.calls.clear()
     try:
         with np.errstate(all="ignore"):
@@ -40,6 +40,8 @@ def judge(trial: Trial, check: Check) -> Verdict | None:
         return Verdict(np.inf, str(error.outcome), None, error.outcome)
     except Violation as violation:
         return Verdict(np.inf, str(violation), violation.reason)
+    if not trial.calls:
+        return None
     return Verdict(worst.ratio, worst.message, check.reason) if worst.message else worst
 
 

@@ -7,7 +7,7 @@ from conformance.calls.outcomes import Report
 from conformance.calls.status import Status
 from conformance.checks.evidence.told import told
 from conformance.show.report import COMMANDS, message
-from conformance.show.summary import Conviction, advisories, at_hand, convictions, counts, precision, verdict
+from conformance.show.summary import Conviction, advisories, convictions, counts, notes, precision, verdict
 from conformance.show.terminal import clean
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&])")
@@ -31,7 +31,7 @@ def _document(report: Report) -> Iterator[str]:
     if len(found) > WRONG_SHOWN:
         yield f"… and {len(found) - WRONG_SHOWN} more operations that are wrong.\n"
     yield from _precision(report)
-    noted = [*at_hand(report), *(f"{words} ({count} times)" if count > 1 else words for words, count in advisories(report))]
+    noted = [*notes(report), *(f"{words} ({count} times)" if count > 1 else words for words, count in advisories(report))]
     yield from (*(f"- note: {plain(words)}" for words in noted), "") if noted else ()
     yield from _counts(report)
 

@@ -9,7 +9,7 @@ from conformance.calls.outcomes import Failed, HarnessError, NotJudged, Passed, 
 from conformance.checks.evidence.told import told
 from conformance.reports import curve
 from conformance.show.report import message
-from conformance.show.summary import Conviction, at_hand, convictions, counts, precision, verdict
+from conformance.show.summary import Conviction, convictions, counts, notes, precision, verdict
 from conformance.show.terminal import clean
 
 MARKS = {"passed": "✓", "failed": "✗", "unsupported": "-", "not judged": "?", "waived": "~", "note": "i", "harness": "!"}
@@ -40,7 +40,7 @@ def _report(report: Report, index: int) -> Iterator[str]:
     yield f'<h1 id="report-{index}" class="verdict status-{int(report.status)}">{_plain(report.target)} {_plain(verdict(report))}</h1>'
     yield f"<p class=counts>{_counted(report)}</p>"
     yield from _evidence(report)
-    yield from (f'<p class="note">{_plain(words)}</p>' for words in at_hand(report))
+    yield from (f'<p class="note">{_plain(words)}</p>' for words in notes(report))
     for number, conviction in enumerate(convictions(report)):
         yield from _conviction(conviction, f"wrong-{index}-{number}")
     yield from _precision(report)

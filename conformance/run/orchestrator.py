@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from hypothesis.errors import HypothesisException
 
+from conformance import laws
 from conformance.adapt.selection import SelectionError, chooses, is_drawn
-from conformance.calls.outcomes import INTERRUPTED, NOT_RUN, Diagnosis, Report, Result, Unsupported
+from conformance.calls.outcomes import INTERRUPTED, NOT_RUN, Diagnosis, NotJudged, Report, Result, Unsupported
 from conformance.checks import golden_checks, law_checks, manner_checks, vector_checks
 from conformance.checks.evidence.gathered import Gathered
 from conformance.isolate.described import Descriptor
@@ -257,6 +258,7 @@ class _Run:
             yield from vector_checks.memory(case.task, self.session.piled(case.task.descriptor.index, case.task.dtype))
             yield from manner_checks.aliases(case.task, case.checked)
             yield from self._afterwards(case)
+            yield from self._not_run(case)
             if case.broken is not None:
                 yield law_checks.broken(case.task, case.broken)
         for left in self.selection.left_out(self.session.implementations):
@@ -284,6 +286,20 @@ class _Run:
             if ending is not None:
                 yield Result(task.descriptor.label, task.operation, AFTERWARDS, "law", task.dtype, task.profile, ending)
                 return
+
+    def _not_run(self, case: Case) -> Iterator[Result]:
+        """Yield the drawn cases and laws that a case wasn't asked any more, after it had ended its worker too often."""
+        task, operation = case.task, operations()[case.task.operation]
+        if self.selection.cases is not None or not vector_checks.futile(case.checked):
+            return
+        drawn = [golden_checks.name(task, number + 1) for number in range(golden_checks.enough(task, self.selection.level))]
+        claimed = [check.name for check in laws.checks(operation, law_checks.declared(task.operation))]
+        told = {*(checked.vector.id for checked in case.checked), *(found.finding.law for found in case.found)}
+        told |= set() if case.blamed is None else {case.blamed.check}
+        for kind, names in (("drawn", drawn), ("law", claimed)):
+            for name in (each for each in names if each not in told):
+                named = task.descriptor.label, task.operation, name, kind, task.dtype, task.profile
+                yield Result(*named, NotJudged(NOT_RUN), examples=0)
 
     def _header(self) -> dict[str, object]:
         about = self.session.about

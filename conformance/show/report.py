@@ -34,10 +34,10 @@ from conformance.show.summary import (
     Precision,
     Rotation,
     advisories,
-    at_hand,
     convictions,
     counts,
     not_judged,
+    notes,
     precision,
     rotations,
     unsupported,
@@ -394,7 +394,7 @@ def _errors_by_position(row: Precision, width: int) -> Iterator[Line]:
 
 
 def _advisories(report: Report, width: int, *, verbose: bool) -> Iterator[Line]:
-    for words in at_hand(report) if verbose else at_hand(report)[:REASONS]:
+    for words in notes(report) if verbose else notes(report)[:REASONS]:
         yield from _wrapped(f"note: {words}", width)
     found = advisories(report)
     for message, count in found if verbose else found[:REASONS]:

@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
-from conformance.calls.outcomes import Advisory, Crashed, Diagnosis, Failed, NotJudged, Passed, Reason, Report, Result, Unsupported, Waived
+from conformance.calls.outcomes import (
+    NOT_RUN,
+    Advisory,
+    Crashed,
+    Diagnosis,
+    Failed,
+    NotJudged,
+    Passed,
+    Reason,
+    Report,
+    Result,
+    Unsupported,
+    Waived,
+)
 from conformance.calls.status import Status
 from conformance.judge.logits import ROTATIONS, family
 from conformance.spec.profiles import PROFILES, REQUIRED
@@ -273,7 +286,7 @@ def not_judged(report: Report) -> list[tuple[str, int]]:
     """Return why checks were not judged, the most frequent reason first; a law is named."""
     found = ((result, result.outcome) for result in report.results)
     reasons = (
-        f"{result.check}: {outcome.reason}" if result.kind == "law" else outcome.reason
+        f"{result.check}: {outcome.reason}" if result.kind == "law" and outcome.reason != NOT_RUN else outcome.reason
         for result, outcome in found
         if isinstance(outcome, NotJudged)
     )
@@ -289,6 +302,17 @@ def waived(report: Report) -> list[tuple[str, int]]:
 def at_hand(report: Report) -> list[str]:
     """Return in words what of right answers the code could see, which convicts nobody."""
     return [f"right answers are at hand: {words}" for words in report.reached]
+
+
+def left_out(report: Report) -> list[str]:
+    """Return in words how many checks of whom were left out, since each crashed, came late or was followed by a crash."""
+    found = Counter((each.implementation, each.operation) for each in report.results if each.outcome == NotJudged(NOT_RUN))
+    return [f"{label}, {operation}: {count} checks were {NOT_RUN}" for (label, operation), count in found.items()]
+
+
+def notes(report: Report) -> list[str]:
+    """Return in words what a person must know beside the verdict: what could be seen, and what wasn't looked at."""
+    return [*left_out(report), *at_hand(report)]
 
 
 def advisories(report: Report) -> list[tuple[str, int]]:
