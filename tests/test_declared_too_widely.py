@@ -22,6 +22,7 @@ WIDE = {
     "of_a_model": ("rope.rotate", {"head_dim": 128, "base": 5e5, "layout": "half", "direction": "positive"}, ""),
     "one_offset": ("rope.rotate", {"positions": "consecutive"}, ""),
     "first_row": ("rope.rotate", {"rows": "shared"}, ""),
+    "tables_of_one_row": ("rope.apply", {"layout": "half", "direction": "positive", "rows": "shared"}, ""),
     "a_row_or_squares": ("rope.rotate", {"rows": "shared"}, ""),
     "table": (
         "sinusoidal.encode",

@@ -1,5 +1,6 @@
 """Bad input gets one clear line on standard error and a status that isn't a verdict, never a traceback."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,119 @@ from conformance.spec import vectors
 from conformance.spec.declarations import operations
 from refimpl.errors import SpecificationError
 
-HEADER = "from conformance import Adapter\n"
-MINE = (
-    HEADER + "adapter = Adapter('mine'{settings})\n@adapter.implements({operation})\ndef f(*arrays, **parameters):\n    return arrays[0]\n"
-)
+HEADER = "from conformance import Adapter\nadapter = Adapter('mine'{settings})\n"
+NAMED = HEADER.format(settings="")
+IMPLEMENTS = "@adapter.implements('OPERATION', ...) says what a function offers"
+
+
+def offering(declared: str = "'rope.rotate'", settings: str = "") -> str:
+    """Return an adapter's source with one thing declared."""
+    return HEADER.format(settings=settings) + f"@adapter.implements({declared})\ndef f(*arrays, **parameters):\n    return arrays[0]\n"
+
+
+def of(arguments: str, body: str, declared: str = "'rope.rotate', f, layout='half', direction='positive'") -> str:
+    """Return an adapter's source with a function of its own."""
+    return f"{NAMED}import numpy as np\ndef f({arguments}):\n    {body}\nadapter.implements({declared})\n"
+
+
+#: First errors of a command line, and the words of its one line that name the fix.
+COMMANDS = {
+    "check missing.py": "must be a file that exists, got missing.py",
+    "check transformer": "(did you mean transformers?)",
+    "check .": "must be a file, got the directory ., which has mine.py",
+    "check numpy --scheme rop": "(did you mean rope?)",
+    "check numpy --operation rope.rotat": "(did you mean rope.rotate?)",
+    "check numpy --case rope.rotate/nowhere": "must be one that `posenc show rope.rotate` names",
+    "check numpy --case nowhere": "must be one that `posenc show OPERATION` names",
+    "check numpy --case rope.rotate/hal": "(did you mean rope.rotate/half",
+    "check numpy --profile float23": "(did you mean float32?)",
+    "check numpy --profile fp32": "(did you mean float32?)",
+    "check numpy --level huge": "is not one of 'smoke', 'core', 'full'",
+    "check numpy --seed many": "is not a valid integer",
+    "check numpy --baseline nowhere.yaml": "(--update-baseline writes one)",
+    "check numpy --profil float32": "(did you mean --profile?)",
+    "check numpy --levl smoke": "`posenc check --help` names, got '--levl' (did you mean --level?)",
+    "check numpy --dtype float32": "an adapter declares it, as implements(..., dtypes='bfloat16')",
+    "check numpy --framework torch": "an adapter declares it, as Adapter(..., framework='torch')",
+    "check numpy --layout half": "an adapter declares it, as implements(..., layout=...)",
+    "check": "must get a TARGET or a --command",
+    "chek numpy": "(did you mean check?)",
+    "my_rope.py": "(did you mean check my_rope.py?)",
+    "show rope.rotte": "(did you mean rope.rotate?)",
+    "show model Llama-3.1": "(did you mean Llama-3.",
+    "init not-a-name": "must be a Python name",
+    "init numpy": "must not be that of a module which is imported",
+    "init mine --operation t5.bukket": "(did you mean t5.bucket?)",
+    "init mine --operation t5": "(did you mean t5.bucket, t5.bias, t5.weights or t5.attend?)",
+    "init mine --framework torhc": "(did you mean torch?)",
+    "init mine --framework onnx": "must be one of numpy, torch, ",
+    "identify textwrap:re": "got the module re: name a function of it, as in re:NAME",
+    "identify textwrap:wrp": "(did you mean wrap?)",
+}
+#: First errors of an adapter's file, and the words that name the fix, or the line where it stands.
+SOURCES = {
+    "no adapter": ("x = 1\n", "`posenc identify mine.py:FUNCTION` writes one for a function, `posenc init NAME` one to fill in"),
+    "an adapter of the main program": (f"if __name__ == '__main__':\n    {NAMED.splitlines()[1]}\n", "below `if __name__ == ...`"),
+    "several adapters": (f"{NAMED}b = adapter\nc = Adapter('c')\ndel adapter\n", "got b, c: take one as mine.py:b"),
+    "nothing offered": (NAMED, IMPLEMENTS),
+    "an adapter that is called": (f"{NAMED}adapter('rope.rotate')\n", IMPLEMENTS),
+    "the class as a decorator": (offering().replace("@adapter", "@Adapter"), "make one first, adapter = Adapter('NAME')"),
+    "a misspelt method": (offering().replace("implements", "implement"), "(did you mean implements?)"),
+    "a decorator without an operation": (offering().replace("('rope.rotate')", ""), "@adapter.implements(OPERATION) is written with one"),
+    "the result of a call": (f"{NAMED}adapter.implements('rope.rotate', abs(-1))\n", "pass the function itself, not what a call of it"),
+    "a class": (
+        f"{NAMED}class F:\n    def __call__(self, x): pass\nadapter.implements('rope.rotate', F)\n",
+        "given as an object that is called, F(...)",
+    ),
+    "an operation": (offering("'rope.rotat'"), "(did you mean rope.rotate?)"),
+    "a scheme": (offering("'binary'"), "(it has binary.encode, binary.add)"),
+    "a parameter": (offering("'rope.rotate', layot='half'"), "(did you mean layout?)"),
+    "a value": (offering("'rope.rotate', layout='halves'"), "must be one of interleaved, half"),
+    "a value by its model": (offering("'rope.rotate', layout='neox'"), "(half is GPT-NeoX's: `posenc show rope.rotate`)"),
+    "an odd width": (offering("'rope.rotate', head_dim=7"), "head_dim must be even"),
+    "no heads": (offering("'alibi.slopes', num_heads=0"), "num_heads must be at least 1"),
+    "a negative base": (offering("'rope.rotate', base=-1.0"), "base must be greater than 0"),
+    "no base": (offering("'rope.rotate', base=float('nan')"), "base must be finite"),
+    "a dtype": (offering("'rope.rotate', dtypes='fp16'"), "(did you mean float16?)"),
+    "a profile": (offering(settings=", profile='float3'"), "profile must be one of"),
+    "a framework": (offering(settings=", framework='pytorch'"), "(did you mean torch?)"),
+    "a module for a framework": (f"import numpy\n{offering(settings=', framework=numpy')}", "write its name as text"),
+    "a framework that isn't here": (offering(settings=", framework='cupy'"), "needs cupy: pip install cupy"),
+    "two without labels": (offering() + "adapter.implements('rope.rotate', f)\n", "give one of them a label=... of its own"),
+    "complex tables": (offering("'rope.apply', call='f(x, freqs_cis)'"), "(did you mean waves?)"),
+    "a length": (offering("'sinusoidal.encode', call='f(length, d_model)'"), "(did you mean tokens?)"),
+    "no call": (offering("'rope.rotate', call='x'"), "call must be like 'f(x, positions, theta=base)'"),
+    "an offset alone": (offering("'rope.rotate', call='f(x, offset)'"), "must come with positions='consecutive' or 'from_zero'"),
+    "no positions": (offering("'rope.rotate', call='f(x, base)'"), "must name positions unless positions='from_zero' is declared"),
+    "axes as a tuple": (offering("'rope.rotate', axes=('token', 'head')"), "must be text, as 'batch token head head_dim'"),
+    "too few axes": (offering("'rope.rotate', axes='batch head token'"), "in another order (batch head token head_dim; "),
+    "tables of none": (offering("'rope.rotate', tables='tiled'"), "must be declared of an operation with cosines and sines"),
+    "bounds": (offering("'rope.rotate', lowest=5, highest=2"), "highest must be at least lowest"),
+    "a mask of none": (offering("'rope.rotate', masked=True"), "must be declared of a bias or of logits"),
+    "a value twice": (offering("'rope.rotate', layout='half', parameters={'layout': 'half'}"), "layout must be declared once"),
+    "other names": (of("x, positions, rope_theta, *, d", "pass"), "such as implements('rope.rotate', call='f(x, positions, base, d=h"),
+    "a base that it isn't told": (of("x, positions", "pass"), "declare what it uses, such as implements('rope.rotate', base=10000.0)"),
+    "tables in place of positions": (of("x, cos, sin", "pass"), "such as implements('rope.apply', call='f(x, cos, sin)')"),
+    "queries and keys": (of("q, k, positions, base", "pass"), "such as implements('rope.rotate', call='f(q, k, positions, base)')"),
+    "nothing comes back": (of("x, positions, base", "x + 1"), "must return one array, got None: is there a return?"),
+    "two come back": (of("x, positions, base", "return x, x"), "must return one array, got tuple of 2"),
+    "a list comes back": (of("x, positions, base", "return x.tolist()"), "must be an array of numpy or a number, got list"),
+    "a keyword within": (of("x, positions, base", "return f(x, theta=base)"), "must take x, positions, base=..., got TypeError"),
+    "a misspelt name": (of("x, positions, base", "return xs"), "name 'xs' is not defined (mine.py:5 in f)"),
+    "code of torch": (of("x, positions, base", "return x.chunk(2)"), "others are declared as Adapter(..., framework=...)"),
+    "positions as their number": (of("x, positions, base", "return range(positions)"), "positions='from_zero', and call= with tokens"),
+    "one column": (
+        of("positions, head_dim, base", "return [np.ones((*positions.shape, head_dim // 2))] * 2", "'rope.tables', f, tables='tiled'"),
+        "got one: declare no tables",
+    ),
+    "a relative import": ("from .model import f\n", "write the module's name without a dot"),
+    "a misspelt module": ("import minne\n", "needs minne (did you mean mine?)"),
+    "a library that isn't here": ("import no_such_library\n", "needs the module no_such_library, which isn't installed"),
+    "Python's own modules": ("import sys\nsys.path.clear()\nimport colorsys\n", "must leave Python's own modules where they are"),
+    "an import that raises": ("raise RuntimeError('first line\\nsecond line')\n", "RuntimeError: first line second line (line 1)"),
+    "broken code": ("def broken(:\n", "SyntaxError: invalid syntax (mine.py, line 1)"),
+    "code that exits": ("import sys\nsys.exit(0)\n", "SystemExit: 0 (line 2)"),
+}
 
 
 @pytest.fixture
@@ -38,47 +148,32 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return run
 
 
-def mine(operation: str = "'rope.rotate'", settings: str = "") -> str:
-    """Return an adapter's source with one thing changed."""
-    return MINE.format(operation=operation, settings=settings)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("check", "missing.py"), "missing.py"),
-        (("check", "transformer"), "did you mean transformers?"),
-        (("check", "numpy", "--scheme", "rop"), "did you mean rope?"),
-        (("check", "numpy", "--operation", "rope.rotat"), "did you mean rope.rotate?"),
-        (("check", "numpy", "--case", "rope.rotate/nowhere"), "case must be one that `posenc show rope.rotate` names"),
-        (("check", "numpy", "--case", "nowhere"), "case must be one that `posenc show OPERATION` names"),
-        (("check", "numpy", "--profile", "float23"), "did you mean float32?"),
-        (("check", "numpy", "--profile", "fp32"), "did you mean float32?"),
-        (("init", "mine", "--framework", "onnx"), "framework must be one of numpy, torch, "),
-        (("check", "numpy", "--level", "huge"), "'huge'"),
-        (("check", "numpy", "--seed", "many"), "'many'"),
-        (("check", "numpy", "--profil", "float32"), "--profil"),
-        (("check",), "TARGET"),
-        (("chek", "numpy"), "did you mean check?"),
-        (("my_rope.py",), "did you mean check my_rope.py?"),
-        (("show", "rope.rotte"), "did you mean rope.rotate?"),
-        (("init", "not-a-name"), "name must be a Python name"),
-        (("init", "mine", "--operation", "t5.bukket"), "did you mean t5.bucket?"),
-        (("init", "mine", "--framework", "torhc"), "did you mean torch?"),
-        (("init", "mine", "--operation", "t5"), "did you mean t5.bucket, t5.bias, t5.weights or t5.attend?"),
-        (("check", "numpy", "--case", "rope.rotate/hal"), "did you mean rope.rotate/half"),
-        (("check", "numpy", "--levl", "smoke"), "`posenc check --help` names, got '--levl' (did you mean --level?)"),
-        (("check", "numpy", "--dtype", "float32"), "got '--dtype': an adapter declares it, as implements(..., dtypes='bfloat16')"),
-        (("check", "numpy", "--framework", "torch"), "got '--framework': an adapter declares it, as Adapter(..., framework='torch')"),
-        (("check", "numpy", "--layout", "half"), "got '--layout': an adapter declares it, as implements(..., layout=...)"),
-        (("identify", "textwrap:re"), "textwrap:re must be a function, got the module re: name a function of it, as in re:NAME"),
-    ],
-)
-def test_wrong_names_are_refused_with_the_near_miss(refused: object, arguments: tuple[str, ...], words: str) -> None:
-    status, line = refused(*arguments)  # type: ignore[operator]  # the fixture's function
+@pytest.mark.parametrize(("command", "fix"), COMMANDS.items())
+def test_a_first_error_of_a_command_is_one_line_that_names_the_fix(refused: object, command: str, fix: str) -> None:
+    status, line = refused(*shlex.split(command), mine="")  # type: ignore[operator]  # the fixture's function
 
     assert status == 2
-    assert words in line
+    assert fix in line
+
+
+@pytest.mark.parametrize(("source", "fix"), SOURCES.values(), ids=SOURCES)
+def test_a_first_error_of_an_adapter_is_one_line_that_names_the_fix(refused: object, source: str, fix: str) -> None:
+    status, line = refused("check", "mine.py", "--level", "smoke", mine=source)  # type: ignore[operator]  # the fixture's function
+
+    assert status == 2
+    assert fix in line
+
+
+def test_first_errors_are_of_at_least_forty_kinds() -> None:
+    assert len(COMMANDS) >= 30
+    assert len(SOURCES) >= 50
+
+
+def test_an_adapter_that_closes_the_channel_is_told_so(refused: object) -> None:
+    status, line = refused("check", "mine.py", mine=f"import os\nos.closerange(3, 99)\n{offering()}")  # type: ignore[operator]  # the fixture's
+
+    assert status == 2
+    assert "the channel to the harness was closed" in line
 
 
 def parameters(command: click.Command) -> Iterator[click.Parameter]:
@@ -112,40 +207,6 @@ def test_a_file_or_folder_without_a_name_is_refused_wherever_one_is_given() -> N
 )
 def test_an_empty_name_is_refused_in_one_line(refused: object, arguments: tuple[str, ...], words: str) -> None:
     status, line = refused(*arguments)  # type: ignore[operator]  # the fixture's function
-
-    assert status == 2
-    assert words in line
-
-
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("x = 1\n", "must define adapter"),
-        (HEADER + "adapter = Adapter('mine')\n", "at least one operation"),
-        (mine("'rope.rotat'"), "did you mean rope.rotate?"),
-        (mine("'rope.rotate', layot='half'"), "did you mean layout?"),
-        (mine("'rope.rotate', layout='halves'"), "must be one of interleaved, half"),
-        (mine("'rope.rotate', head_dim=7"), "head_dim must be even"),
-        (mine("'rope.apply', call='f(x, freqs_cis)'"), "got 'freqs_cis' for rope.apply (did you mean waves?)"),
-        (mine("'sinusoidal.encode', call='f(length, d_model)'"), "got 'length' for sinusoidal.encode (did you mean tokens?)"),
-        (mine("'alibi.slopes', num_heads=0"), "num_heads must be at least 1"),
-        (mine("'rope.rotate', base=-1.0"), "base must be greater than 0"),
-        (mine("'rope.rotate', base=float('nan')"), "base must be finite"),
-        (mine(settings=", framework='pytorch'"), "framework must be one of"),
-        (mine(settings=", framework='torhc'"), "did you mean torch?"),
-        (mine(settings=", framework='cupy'"), "needs cupy"),
-        (mine(settings=", dtypes=('float31',)"), "did you mean float32?"),
-        (mine(settings=", profile='float3'"), "profile must be one of"),
-        ("import no_such_library\n", "needs the module no_such_library, which isn't installed"),
-        ("import sys\nsys.path.clear()\nimport colorsys\n", "must leave Python's own modules where they are searched (sys.path), "),
-        ("import os\nos.closerange(3, 99)\n" + mine("'rope.rotate'"), "the channel to the harness was closed"),
-        ("def broken(:\n", "SyntaxError"),
-        ("raise RuntimeError('first line\\nsecond line')\n", "RuntimeError: first line second line"),
-        ("import sys\nsys.exit(0)\n", "SystemExit"),
-    ],
-)
-def test_a_wrong_adapter_is_refused_with_what_is_wrong(refused: object, source: str, words: str) -> None:
-    status, line = refused("check", "mine.py", mine=source)  # type: ignore[operator]  # the fixture's function
 
     assert status == 2
     assert words in line
@@ -187,7 +248,7 @@ def test_changed_vectors_give_no_verdict(
 ) -> None:
     monkeypatch.setattr(vectors, "vectors_directory", lambda: copied)
     damage(copied / "rope.rotate.yaml")
-    status, line = refused("check", "mine.py", mine=mine())  # type: ignore[operator]  # the fixture's function
+    status, line = refused("check", "mine.py", mine=offering())  # type: ignore[operator]  # the fixture's function
 
     assert status == 3
     assert "rope.rotate.yaml" in line

@@ -50,6 +50,7 @@ RUN = {
     ("docs/tutorial.md", "# my_kernel.py"): TUTORIAL_FILE,
     ("docs/tutorial.md", "# my_decoder.py"): TUTORIAL_FILE,
     ("docs/tutorial.md", "# my_bias.py"): TUTORIAL_FILE,
+    ("docs/tutorial.md", "$ git clone ADDRESS posenc"): "test_tutorial.py::test_a_verdict_comes_of_a_fresh_clone_by_the_commands_of_the_page",
     ("docs/tutorial.md", "$ posenc check my_rope.py --seed 1"): TUTORIAL_COMMAND,
     ("docs/tutorial.md", "$ posenc check my_mended.py --seed 1"): TUTORIAL_COMMAND,
     ("docs/tutorial.md", "$ posenc check my_kernel.py my_decoder.py my_bias.py --level smoke --seed 1"): TUTORIAL_COMMAND,

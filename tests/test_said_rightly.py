@@ -126,6 +126,14 @@ def test_exceptions_that_have_nothing_to_do_with_parameters_name_nothing(words: 
     assert explain("rope.rotate", [], "float32", raised) is None
 
 
+def test_a_parameter_that_is_not_taken_is_named_before_a_mistake_that_gives_the_same() -> None:
+    function = MUTANTS["alibi.slopes/halving-slopes"].function
+    found = of("alibi.slopes", function, num_heads=8, max_bias=16.0)
+
+    assert found.name == "alibi.slopes/max-bias-ignored"
+    assert "alibi.slopes/halving-slopes" in found.also_fits
+
+
 def test_a_name_is_not_given_where_many_known_mistakes_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = only(observe("rope.rotate", MUTANTS["rope.rotate/not-turned"].function), layout="interleaved")[:1]
     monkeypatch.setattr("conformance.diagnosis.diagnose.HANDFUL", 1)

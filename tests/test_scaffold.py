@@ -49,20 +49,6 @@ def rotate(x, positions, base):
     a, b = x[..., ::2], x[..., 1::2]
     return jnp.stack([a * cos - b * sin, a * sin + b * cos], axis=-1).reshape(x.shape).astype(x.dtype)
 """
-C = """
-#include <math.h>
-#include <stdint.h>
-
-void rotate(float *x, const int64_t *positions, int batch, int heads, int tokens, int width, float base) {
-    for (long row = 0; row < (long)batch * heads * tokens; row++)
-        for (int pair = 0; pair < width / 2; pair++) {
-            double angle = positions[row % tokens] * pow(base, -2.0 * pair / width);
-            float *at = x + row * width + 2 * pair, a = at[0], b = at[1];
-            at[0] = (float)(a * cos(angle) - b * sin(angle));
-            at[1] = (float)(a * sin(angle) + b * cos(angle));
-        }
-}
-"""
 
 
 @pytest.mark.parametrize("operation", operations())
@@ -110,8 +96,8 @@ def test_jitted_code_is_connected_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_a_library_of_c_is_connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "mine.c").write_text(C, encoding="utf-8")
+    source = Path(__file__).with_name("brought.c")
     monkeypatch.chdir(tmp_path)
-    subprocess.run([str(shutil.which("cc")), "-O1", "-shared", "-fPIC", "-o", "libmine.so", "mine.c", "-lm"], check=True)
+    subprocess.run([str(shutil.which("cc")), "-O1", "-shared", "-fPIC", "-o", "libmine.so", source, "-lm"], check=True)
 
     assert freed("rope.rotate", "C library", tmp_path).status is Status.CONFORMS

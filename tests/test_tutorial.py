@@ -1,7 +1,9 @@
 """The tutorial's files and commands do what its page says, in their order and in one folder."""
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = [block.split("\n", 1) for block in re.findall(r"```console\n\$ posenc (.*?)```", PAGE, re.DOTALL)]
+CLONED = "$ git clone ADDRESS posenc\n$ pip install ./posenc\n"
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +34,8 @@ def rounded(line: str) -> str:
 
 def test_every_block_of_the_page_is_a_file_or_a_command() -> None:
     assert len(FILES) == PAGE.count("```python")
-    assert len(COMMANDS) == PAGE.count("```console")
+    assert len(COMMANDS) + 1 == PAGE.count("```console")
+    assert PAGE.count(f"```console\n{CLONED}") == 1
     assert len(FILES) == 6
     assert len(COMMANDS) == 3
 
@@ -46,6 +50,23 @@ def test_a_command_prints_what_the_page_shows(folder: Path, command: str, shown:
 
     assert missing == [], done.stdout + done.stderr
     assert done.returncode == ("does not conform" in shown)
+
+
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="nothing to clone")
+def test_a_verdict_comes_of_a_fresh_clone_by_the_commands_of_the_page(folder: Path, tmp_path: Path) -> None:
+    """What stands on the path is the clone, in the place of an installation, which needs a network."""
+    command, shown = PAGE.partition(CLONED)[2].partition("```")[0].splitlines()
+    for name in ("my_model.py", "my_rope.py"):
+        shutil.copy(folder / name, tmp_path)
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), "posenc"], cwd=tmp_path, check=True)  # noqa: S607  as on the page
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "posenc")}
+
+    def printed(*words: str) -> str:
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return done.stdout.splitlines()[0]
+
+    assert printed("-c", "import conformance; print(conformance.__file__)") == str(tmp_path / "posenc" / "conformance" / "__init__.py")
+    assert printed("-m", "conformance", *shlex.split(command.removeprefix("$ posenc "))) == shown
 
 
 def test_every_file_but_the_model_is_judged() -> None:

@@ -40,6 +40,12 @@ def halves(x: Array, cos: Array, sin: Array, **_: Any) -> Array:
     return x * cos + np.concatenate([-two, one], axis=-1) * sin
 
 
+def tables_of_one_row(x: Array, cos: Array, sin: Array, **_: Any) -> Array:
+    """Turn halves by tables that get axes of sequences and heads: a batch of tables gives another shape."""
+    (one, two), cos, sin = np.split(x, 2, axis=-1), cos[None, None], sin[None, None]
+    return np.concatenate([one * cos - two * sin, one * sin + two * cos], axis=-1)
+
+
 def one_offset(x: Array, positions: Array, **given: Any) -> Array:
     first = int(positions.flat[0])
     return plain.rotate(x, np.arange(first, first + x.shape[2]), **given)

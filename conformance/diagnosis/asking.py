@@ -158,9 +158,10 @@ def inside(operation: Operation, call: Arguments, declaration: Declaration) -> A
     """Return the call inside a declaration that code which doesn't look at what lies outside takes it for."""
     takes, arrays = declaration.takes, dict(call.arrays)
     places = [name for name in PLACES.values() if name in arrays]
-    for name in places if takes.one_row else ():
+    rows = [name for name, axes in operation.arrays.items() if "[batch]" in axes]
+    for name in rows if takes.one_row else ():
         batched = "batch" in (axis_names(operation.arrays[name], arrays[name].ndim) or ())
-        arrays[name] = np.broadcast_to(arrays[name][0] if batched else arrays[name], arrays[name].shape)
+        arrays[name] = arrays[name][0] if batched else arrays[name]
     start = 0 if takes.positions == "from_zero" or not places else arrays[places[0]].flat[0]
     for name in places if takes.counted else ():
         arrays[name] = np.broadcast_to(start + np.arange(arrays[name].shape[-1]), arrays[name].shape)

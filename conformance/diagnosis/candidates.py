@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.mutants import for_operation
-from conformance.mutants.building import Function, declaring
+from conformance.mutants.building import Altered, Function, declaring
 from conformance.mutants.composing import composed
 from conformance.spec.declarations import operations
 from conformance.spec.mutant import Kind, Mutant
@@ -48,6 +48,11 @@ class Candidate:
     def precision(self) -> bool:
         """Whether it rounds intermediates, which never repeats to the bit."""
         return self.kind == "precision"
+
+    @property
+    def of_parameters(self) -> bool:
+        """Whether it is the operation itself, with other parameters."""
+        return isinstance(self.function, Altered) and self.function.by_parameters
 
     def answer(self, vector: Vector) -> dict[str, np.ndarray] | None:
         """Return its results for one vector, or nothing where it can't answer."""

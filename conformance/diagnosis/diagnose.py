@@ -226,10 +226,13 @@ def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Can
 
 
 def _fitting(candidates: Iterable[Candidate], everything: Sequence[Seen]) -> list[Fit]:
-    """Return what fits, best first; of what fits equally well a mistake goes before a convention that would silence it."""
+    """Return what fits, best first; of what fits equally well a mistake goes before a convention that would silence it.
+
+    A parameter that isn't taken goes before other mistakes.
+    """
     graded = ((_grade(candidate, everything), candidate) for candidate in candidates)
     fits = [(found, candidate) for found, candidate in graded if found is not None]
-    return sorted(fits, key=lambda fit: (fit[0], fit[1].precision, _silences(fit[1], everything)))
+    return sorted(fits, key=lambda fit: (fit[0], fit[1].precision, _silences(fit[1], everything), not fit[1].of_parameters))
 
 
 def _silences(candidate: Candidate, everything: Sequence[Seen]) -> bool:

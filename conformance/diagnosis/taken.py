@@ -113,10 +113,10 @@ def _values(asking: Asking, parameter: Parameter, checked: Sequence[Checked]) ->
 def _fewest(asking: Asking, checked: Sequence[Checked]) -> list[Takes]:
     """Return the fewest calls that code may take, with queries at the end or not, masked or not."""
     operation, takes = asking.operation, asking.task.descriptor.takes
-    placed = {"positions": "from_zero", "rows": "shared"} if set(PLACES.values()) & set(operation.arrays) else {}
+    placed = {"positions": "from_zero"} if set(PLACES.values()) & set(operation.arrays) else {}
     bounds = {"lowest": 0, "highest": _last(checked)}
     open_ended = {name: bound for name, bound in bounds.items() if bound is not None and getattr(takes, name) is None}
-    for name, value in {**placed, **open_ended}.items():
+    for name, value in {**placed, "rows": "shared", **open_ended}.items():
         takes = _narrowed(operation, takes, {name: value}) or takes
     further: tuple[dict[str, Any], ...] = ({}, {"queries": "at_end"}, {"masked": True}, {"queries": "at_end", "masked": True})
     return list(dict.fromkeys(filter(None, (_narrowed(operation, takes, sayings) for sayings in further))))

@@ -23,9 +23,10 @@ from conformance.spec.declarations import operations, schemes
 from conformance.spec.shown import shown
 from refimpl.spec import Operation, Parameter
 
+IMPLEMENTS = "@adapter.implements('OPERATION', ...) says what a function offers"
 #: What to write instead, by what an exception says.
 MEANT = {
-    "'Adapter' object is not callable": "@adapter.implements('OPERATION', ...) says what a function offers",
+    "'Adapter' object is not callable": IMPLEMENTS,
     "Adapter.implements() missing": "make one first, adapter = Adapter('NAME'), and write @adapter.implements('OPERATION', ...)",
     "attempted relative import with no known parent": "the file belongs to no package here: write the module's name without a dot",
 }
@@ -66,7 +67,7 @@ def load(target: str) -> Adapter:
     path, plain = configured(target)
     adapter = _adapter(plain)
     if not adapter.implementations:
-        message = f"{target} must offer at least one operation, got an adapter without implementations"
+        message = f"{target} must offer at least one operation, got an adapter without implementations: {IMPLEMENTS}"
         raise TargetError(message)
     adapter = _without_configuration(adapter, plain) if path is None else _by_configuration(adapter, path)
     verify(adapter)

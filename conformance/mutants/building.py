@@ -65,6 +65,11 @@ class Altered:
     parameters: Callable[[Parameters], Parameters]
     result: Callable[[Any], Any]
 
+    @property
+    def by_parameters(self) -> bool:
+        """Whether it is called with other parameters, and with the arrays that are given."""
+        return self.arrays is same_arrays and self.parameters is not dict
+
     def __call__(self, *given: Array, **chosen: Any) -> Any:
         """Return what the operation does then."""
         return self.around(right(self.operation))(*given, **chosen)
