@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from few_vectors import few_vectors
 
@@ -28,7 +29,9 @@ from conformance.calls.outcomes import (
 from conformance.calls.status import Status
 from conformance.commands import exits
 from conformance.commands.posenc import posenc
+from conformance.isolate.targets import BUNDLED
 from conformance.run.sharding import Shard
+from conformance.show import record
 from conformance.spec import vectors
 from conformance.spec.vectors import load
 
@@ -200,6 +203,21 @@ def test_the_help_of_a_command_and_the_page_have_its_exit_statuses(name: str, ca
     assert cli.main([*name.split(), "--help"]) == 0
     assert f"Exit status: {exits.told(every)}." in " ".join(capsys.readouterr().out.split())
     assert [row for row in rows if f"\n{row}" not in page] == []
+
+
+def test_the_page_names_every_bundled_adapter_and_every_key_of_the_document() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    names = [*BUNDLED, *record.document(Report("mine", {}, ()))]
+
+    assert [name for name in names if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("command", dict(exits.commands(posenc)).values(), ids=dict(exits.commands(posenc)))
+def test_every_option_of_a_command_stands_on_a_page(command: click.Command) -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("docs/*.md"))
+    options = [word for option in command.params for word in option.opts if word.startswith("--")]
+
+    assert [word for word in options if word not in pages] == []
 
 
 @pytest.mark.parametrize("name", dict(exits.commands(posenc)))

@@ -268,6 +268,14 @@ def test_a_picture_shows_ratios_with_their_range() -> None:
     assert (low, high) == (2.0, 2.5)
 
 
+def test_a_picture_of_ratios_that_are_nearly_one_has_room_above_them() -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed").Figure()
+    both = Table((measured(1.0, 1.0, 1.0, 1.0, 1.0), Measurement("alibi", "forward", 8, (1.0, 1.0, 1.0, 1.0, 1.01), 1)))
+    costs.fill(figure, Comparison(Backend("numpy", "here", np.asarray, len), (both,)))
+
+    assert figure.axes[0].get_ylim()[1] > 1.05
+
+
 def test_a_picture_says_where_a_busy_machine_left_no_ratios() -> None:
     figure = pytest.importorskip("matplotlib.figure", reason="matplotlib is not installed").Figure()
     quiet, busy = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)

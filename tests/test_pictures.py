@@ -67,7 +67,9 @@ def test_no_words_leave_the_picture_or_cover_each_other(drawn: dict[str, Figure]
     page = figure.bbox
     titles = [text.get_window_extent() for text in (*figure.texts, *(axes.title for axes in figure.axes if axes.get_title()))]
 
-    assert all(page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1 for box in titles)
+    legends = [legend.get_window_extent() for legend in (*figure.legends, *(axes.get_legend() for axes in figure.axes)) if legend]
+
+    assert all(page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1 for box in (*titles, *legends))
     assert not any(one.overlaps(other) for i, one in enumerate(titles) for other in titles[:i])
 
 

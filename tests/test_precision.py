@@ -249,6 +249,17 @@ def test_the_picture_labels_its_axes_and_marks_what_is_wrong() -> None:
     assert {"allowed by the required profile", "allowed by float64", "allowed by bfloat16-table"} <= set(lines)
 
 
+@pytest.mark.parametrize("panels", [1, 2, 4])
+def test_the_legend_stays_inside_the_picture(panels: int) -> None:
+    pytest.importorskip("matplotlib")
+    figure = picture.draw("made", [measured(rotation(positions=BFLOAT16))] * panels)
+    figure.draw_without_rendering()
+    box = figure.legends[0].get_window_extent()
+
+    assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
+
+
 @pytest.mark.parametrize(("tables", "profile"), [(BFLOAT16, "bfloat16-table"), (FLOAT16, "float16-table"), (kept, "float64")])
 def test_code_within_a_profile_stays_below_its_line(tables: Round, profile: str) -> None:
     points = measured(rotation(tables=tables)).points

@@ -30,6 +30,13 @@ def test_a_configuration_is_judged_for_its_kinds_of_layers(tmp_path: Path) -> No
     assert released.judged(ENTRY, READER, tmp_path) == ("somebody/small", "every layer: `llama3.rotate`", "conforms")
 
 
+def test_layers_that_turn_are_told_from_those_that_do_not(tmp_path: Path) -> None:
+    entry = {**ENTRY, "configuration": {**ENTRY["configuration"], "model_type": "llama4_text", "no_rope_layers": [1, 0]}}
+    told = released.judged(entry, READER, tmp_path)[1]
+
+    assert told == "layers with rotation: `llama3.rotate`; layers without rotation: `none.rotate`"
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

@@ -18,7 +18,8 @@ def table() -> str:
     rows = ["| scheme | what it does | operations | cases | laws |", "|---|---|---|---|---|", *map(_row, SCHEMES.values())]
     cases = sum(len(scheme.cases) for scheme in SCHEMES.values())
     total = f"{len(SCHEMES)} schemes, {len(operations())} operations, {cases} cases; {len(UNIVERSAL)} more laws hold for every operation."
-    return "\n".join(rows) + f"\n\n{total} [docs/schemes](docs/schemes/README.md) has a page about each.\n"
+    law = "A law is an equation that correct code satisfies."
+    return "\n".join(rows) + f"\n\n{total} {law} [docs/schemes](docs/schemes/README.md) has a page about each scheme.\n"
 
 
 def _row(scheme: Scheme) -> str:

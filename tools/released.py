@@ -21,14 +21,16 @@ ROOT = Path(__file__).parents[1]
 RELEASED = facts()
 DOCUMENT = ROOT / "docs" / "released.md"
 LEVEL, SEED = "smoke", 0
+#: What kinds are called that aren't all of a model's layers, though its configuration names none.
+SEVERAL = {"every layer": "layers with rotation", "every layer without rotation": "layers without rotation"}
 HEAD = f"""# Released models, from configuration to rotation
 
-Each configuration of `tests/configurations/released.yaml` is handed to a library as it was published, and what the library makes of it is
-judged for every kind of layers that turns: frequencies, attention factor and rotated vectors
-([how](configurations.md#judging-code-that-reads-a-configuration)). Golden values are proven for the parameters that posenc reads off the
-configuration; that it reads them rightly is tested by facts that were written down by hand (`tests/test_configuration.py`).
-*Not judged* gives the reason: the library has no such model, or posenc no such operation. Vectors must stay as they are in
-layers that attend without a rotation.
+Each configuration of `tests/configurations/released.yaml` is given to a library as it was published. What the library computes from it is
+judged for each kind of layer, such as full or sliding attention: frequencies, attention factor and rotated vectors
+([how](configurations.md#judging-code-that-reads-a-configuration)). Layers without a rotation must return vectors unchanged. A model of
+text and images is judged twice: as `mrope.rotate` at positions on three axes, and as `rope.rotate` at positions of text. Golden values are
+proven for the parameters that posenc reads from the configuration; `tests/test_configuration.py` compares these with facts that were
+written down by hand. *Not judged* gives the reason.
 
 Written by `python -m tools.released TARGET`, at level {LEVEL} with seed {SEED}.
 """
@@ -42,8 +44,10 @@ def judged(entry: Mapping[str, Any], target: str, folder: Path) -> tuple[str, st
         report = run.check(f"{CONFIGURATION}{path}:{target}", level=LEVEL, seed=SEED)
     except TargetError as error:
         return entry["id"], "", f"not judged: {str(error).replace(path.name, 'the configuration')}"
-    kinds = sorted({(result.implementation.partition(", ")[2], result.operation) for result in report.results})
-    rotations = [f"{kind}: `{operation}`" for kind, operation in kinds if operation.endswith(".rotate")]
+    turned = [result for result in report.results if result.operation.endswith(".rotate")]
+    found = {(result.implementation.partition(", ")[2], result.operation) for result in turned}
+    names = SEVERAL if len({kind for kind, _ in found}) > 1 else {}
+    rotations = [f"{names.get(kind, kind)}: `{operation}`" for kind, operation in sorted(found)]
     return entry["id"], "; ".join(rotations), _words(report)
 
 

@@ -86,9 +86,9 @@ def is_bias(operation: Operation) -> bool:
 
 #: Declarations as they are written, what they say, and an example of what they are for.
 SAYINGS: Mapping[str, tuple[Takes, str]] = {
-    'positions="from_zero"': (Takes("from_zero"), "positions count from 0: code that is only told how many"),
-    'positions="consecutive"': (Takes("consecutive"), "positions count up from one start: one offset"),
-    'positions="grid"': (Takes("grid"), "tokens fill a grid row by row: code that is told height and width"),
+    'positions="from_zero"': (Takes("from_zero"), "positions count from 0: code that only gets the number of tokens"),
+    'positions="consecutive"': (Takes("consecutive"), "positions count up from one offset"),
+    'positions="grid"': (Takes("grid"), "tokens fill a grid row by row: code that gets height and width"),
     'positions="grid_xy"': (Takes("grid_xy"), "the same, where the column comes before the row"),
     'queries="at_end"': (Takes(queries="at_end"), "queries are the last of the keys: decoding"),
     'positions="whole"': (Takes("whole"), "positions are whole numbers: code that looks rows up"),

@@ -245,7 +245,7 @@ PHASE = click.Choice(["forward", "backward", "decoding"])
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
 @click.option("--plot", type=Place(), metavar="FILE", help="Draw the ratios into FILE, a .png or an .svg.")
 def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], backend: str, plot: Path | None) -> None:
-    """Measure what SCHEMES cost in attention, as ratios to no encoding; of the first that differ unless named."""
+    """Measure what SCHEMES cost in attention, as ratios to no encoding; without names, four that act differently."""
     from conformance.show import backends, compare, terminal
 
     chosen, counts, library = compare.verified(schemes), compare.lengths(tokens), backends.backend(backend)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("target")
 @click.option("--operation", "operations", multiple=True, help="Only this operation, with a table; may be repeated.")
-@click.option("--head-dim", type=int, default=128, show_default=True, help="Say what the error means in logits of heads so wide.")
+@click.option("--head-dim", type=int, default=128, show_default=True, help="How wide the heads are whose logits are told.")
 @click.option("--plot", type=Place(), metavar="FILE", help="Draw the curves into FILE, a .png or an .svg.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on a line.")
 @limited

@@ -67,7 +67,7 @@ def _lines(axes: "Axes", tables: Sequence[Table], ratios: Callable[[Table, Measu
     axes.set_xscale("log", base=2)
     axes.set_xlim(tables[0].rows[0].length / 2**0.5, tables[-1].rows[0].length * 2**0.5)
     axes.set_xticks([table.rows[0].length for table in tables], [str(table.rows[0].length) for table in tables])
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.05 * max(1.0, axes.dataLim.y1))
     if any(table.noisy for table in tables) and ratios is _times:
         busy = ", ".join(str(table.rows[0].length) for table in tables if table.noisy)
         axes.text(0.5, 0.02, f"no ratios at {busy} tokens: the machine was too busy", transform=axes.transAxes, ha="center")

@@ -49,7 +49,7 @@ def _fill(figure: "Figure", target: str, curves: Sequence[Curve]) -> None:
     for axes in grid[len(curves) :]:
         axes.set_visible(False)
     words = _once(list(grid[: len(curves)]))
-    figure.legend(words.values(), words.keys(), loc="outside lower center", ncols=COLUMNS)
+    figure.legend(words.values(), words.keys(), loc="outside lower center", ncols=max(columns, NARROWEST))
 
 
 def _panel(axes: "Axes", curve: Curve) -> None:

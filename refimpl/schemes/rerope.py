@@ -27,7 +27,7 @@ SCHEME = Scheme(
     source=Source("Su 2023, ReRoPE, and its code", "https://kexue.fm/archives/9708", equations="the second matrix of relative positions"),
     laws={name: (*laws, Law.TRANSLATION, Law.SATURATION, Law.WITHIN_WINDOW) for name, laws in windowed.LAWS.items()},
     cases=CASES,
-    summary="RoPE in attention with every distance of the window's length or more taken for that length.",
+    summary="RoPE in attention with distances clamped at a window.",
     meanings={**windowed.MEANINGS, "window": "the distance, in tokens, from which on all keys lie equally far from a query"},
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): the paper's rope; no code with it is known here",
