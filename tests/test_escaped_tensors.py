@@ -168,10 +168,16 @@ def by_blocks_of_heads(cotangent: Any) -> Any:
     return cotangent[:, torch.arange(cotangent.shape[1]) % 16]
 
 
+def by_blocks_of_tokens(cotangent: Any) -> Any:
+    """Return a cotangent whose tokens beyond the first 2,048 are those of the first block."""
+    return cotangent[:, :, torch.arange(cotangent.shape[2]) % 2_048]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("declared", [{}, NARROW], ids=["any", "narrow"])
-def test_a_gradient_that_is_wrong_in_later_blocks_of_heads_is_convicted(declared: dict[str, Any], seed: int) -> None:
-    assert [each for each in of_large_calls(with_backward(by_blocks_of_heads), seed, **declared) if each.failed]
+@pytest.mark.parametrize("declared", [{}, NARROW, {**NARROW, "positions": "from_zero"}], ids=["any", "narrow", "from zero"])
+@pytest.mark.parametrize("blocks", [by_blocks_of_heads, by_blocks_of_tokens])
+def test_a_gradient_that_is_wrong_in_later_blocks_is_convicted(blocks: Callable[[Any], Any], declared: dict[str, Any], seed: int) -> None:
+    assert [each for each in of_large_calls(with_backward(blocks), seed, **declared) if each.failed]
     passed = of_large_calls(with_backward(lambda cotangent: cotangent), seed, **declared)
     assert passed
     assert all(isinstance(each.judgement.outcome, Passed) for each in passed)

@@ -89,7 +89,7 @@ class Subject:
 
     ``call`` takes arrays in the declared order (float64 for floats, exact in ``dtype``; int64 for integers) and the
     parameters; it raises ``CallRefusedError`` or ``CallFailedError``. ``restrictions`` narrow what is drawn. ``manners`` name how else
-    ``call_in`` can call: ``repeated``, ``strided``, ``refilled``, ``differentiated``.
+    ``call_in`` can call: ``repeated``, ``strided``, ``refilled``, ``differentiated``; and ``refusing``, where bad input is refused.
     """
 
     operation: Operation

@@ -28,8 +28,8 @@ FURTHER = {"smoke": 4, "core": 4, "full": 50}
 PATIENCE = 4
 #: How far a case that is asked for by name is looked for.
 FARTHEST = 2_000
-#: The first large call of tokens whose gradient is asked for, with many of these, and the one after the last, with many heads.
-MANY = (4, 6)
+#: The first large call whose gradient is asked for, with the most tokens, and the one after the last; those between have many heads.
+MANY = (3, 6)
 TIMES = {"once": PLAIN, "twice": TWICE, "often": AGAIN}
 
 Numbered = tuple[int, Arguments]

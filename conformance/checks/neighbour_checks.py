@@ -53,6 +53,7 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
     """
     operation, tries = operations()[task.operation], Counter[str]()
     unseen: dict[str, tuple[Checked, Arguments]] = {}
+    refused: list[bool] = []
     every = ((each, Arguments(each.vector.inputs, each.vector.parameters)) for each in calls)
     for each, call in sorted(every, key=lambda pair: _cost(operation, pair[1]) > PRODUCTS):
         asked, before, settled = False, _right(task, call), partial(_settled, tries, call)
@@ -72,6 +73,8 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
                 tries[told], asked = TRIES, True
                 yield from _again(subject, task, each)
                 yield vector_checks.check(subject, task, vector)
+                yield from _after_a_refusal(subject, task, each, vector) if not any(refused) else ()
+                refused.append("refusing" in subject.manners)
         yield from _again(subject, task, each) if asked else ()
     for told, (each, other) in unseen.items():
         yield from _under_other_conventions(subject, task, told, each, other) if not tries[told] else ()
@@ -118,6 +121,18 @@ def _again(subject: Subject, task: Task, each: Checked) -> Iterator[Checked]:
     again = vector_checks.check(subject, task, replace(each.vector, id=f"{each.vector.id}-again"))
     if again.failed:
         yield again
+
+
+def _after_a_refusal(subject: Subject, task: Task, each: Checked, vector: Vector) -> Iterator[Checked]:
+    """Yield the judgement of a neighbour right after the same call without a last token, which code must refuse that says it refuses."""
+    cut = next((name for name, array in vector.inputs.items() if array.ndim == FULL and array.shape[-2] > 1), None)
+    if cut is None or "refusing" not in subject.manners:
+        return
+    yield from _again(subject, task, each)
+    bad = {**vector.inputs, cut: vector.inputs[cut][..., :-1, :]}
+    vector_checks.asked(subject, tuple(bad.values()), vector.parameters)
+    after = replace(vector, id=f"{vector.id}-after-a-refusal", exposes="what a call leaves behind that is refused")
+    yield vector_checks.check(subject, task, after)
 
 
 def _right(task: Task, call: Arguments) -> Results | None:

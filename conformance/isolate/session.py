@@ -139,7 +139,7 @@ class Session:
             takes=asked(descriptor.takes, operation, dtype),
             label=descriptor.label,
             call_in=call,
-            manners=frozenset(self.about["manners"]),
+            manners=frozenset((*self.about["manners"], *(["refusing"] if self.about["rejects_bad_input"] else []))),
         )
 
     def call(
