@@ -95,3 +95,13 @@ def slowed_where_long(freqs):
     """Slow what turns rarely, as Llama 3 does, with its numbers inside."""
     turns = 8192 * freqs / (2 * np.pi)
     return freqs / 8 + np.clip((turns - 1) / 3, 0, 1) * (freqs - freqs / 8)
+
+
+def fading_about_the_middle(x, offset=0):
+    """Turn and shrink queries as torchscale does, whose exponents are 0 in the middle of the sequence."""
+    places = np.arange(offset, offset + x.shape[-2])
+    share = 2 * np.arange(x.shape[-1] // 2) / x.shape[-1]
+    power = ((share + 0.4) / 1.4) ** ((places - (places[-1] + 1) // 2)[:, None] / 512)
+    angles = places[:, None] * 10_000.0**-share
+    cos, sin = (np.repeat(power * table, 2, axis=-1) for table in (np.cos(angles), np.sin(angles)))
+    return x * cos + np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape) * sin

@@ -127,3 +127,14 @@ def test_a_function_of_torchscript_is_called_by_the_names_of_its_schema(tmp_path
     assert seen.identity is not None
     assert seen.identity.operation == "rope.rotate"
     assert 'call="f(x, positions, base=base)"' in str(seen.declaration())
+
+
+def test_xpos_whose_centre_moves_with_the_sequence_is_told_as_that(tmp_path: Path) -> None:
+    path = tmp_path / "natural.py"
+    path.write_bytes(Path(identify_natural.__file__).read_bytes())
+
+    (seen,) = identify(f"{path}:fading_about_the_middle", check=False)
+
+    assert seen.identity is not None
+    assert seen.identity.operation is None
+    assert seen.identity.what.startswith("as xpos.rotate_query, scale_base 512, but its centre moves: 51 where")

@@ -19,6 +19,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("vect
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TUTORIAL_FILE = "test_tutorial.py::test_every_file_but_the_model_is_judged"
 TUTORIAL_COMMAND = "test_tutorial.py::test_a_command_prints_what_the_page_shows"
+CLONED = "test_tutorial.py::test_a_verdict_comes_of_a_fresh_clone_by_the_commands_of_the_page"
 DECLARED = "test_documents.py::test_the_code_of_the_page_on_declarations_conforms_as_it_is_printed"
 ADDED = "test_contributing.py::test_a_scheme_is_three_files"
 COMMANDS = "test_contributing.py::test_every_command_that_is_shown_succeeds"
@@ -50,7 +51,7 @@ RUN = {
     ("docs/tutorial.md", "# my_kernel.py"): TUTORIAL_FILE,
     ("docs/tutorial.md", "# my_decoder.py"): TUTORIAL_FILE,
     ("docs/tutorial.md", "# my_bias.py"): TUTORIAL_FILE,
-    ("docs/tutorial.md", "$ git clone ADDRESS posenc"): "test_tutorial.py::test_a_verdict_comes_of_a_fresh_clone_by_the_commands_of_the_page",
+    ("docs/tutorial.md", "$ git clone ADDRESS posenc"): CLONED,
     ("docs/tutorial.md", "$ posenc check my_rope.py --seed 1"): TUTORIAL_COMMAND,
     ("docs/tutorial.md", "$ posenc check my_mended.py --seed 1"): TUTORIAL_COMMAND,
     ("docs/tutorial.md", "$ posenc check my_kernel.py my_decoder.py my_bias.py --level smoke --seed 1"): TUTORIAL_COMMAND,

@@ -39,6 +39,9 @@ BETWEEN = np.array([0.5, 1.5, 300.25])
 MANY = 8_192
 #: Positions at which pairs are compared that fade.
 NEARBY = np.array([0, 1, 2, 3, 8, 31, 101])
+FEW = 5
+#: How far from position 0 a centre may lie.
+FARTHEST = 1 << 20
 FIRST = 4
 
 
@@ -64,7 +67,7 @@ def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tole
         return Identity(None, maps.trouble(matrices, tolerance))
     what = maps.stretch(positions, matrices, pairing, tolerance)
     turning = _rotating(turns, Rotation(pairing, 1.0)) if what.startswith("pairs") else None
-    fading = None if turning is None or turning.operation is None else _fading(turns, turning, tolerance)
+    fading = None if turning is None or turning.operation is None else _fading(turns, pairing, turning, tolerance)
     if fading is not None:
         return fading
     rule = () if turning is None or turning.operation is None else (f"the angles are those of {turning.operation}: {turning.what}",)
@@ -76,16 +79,37 @@ def fades(known: Operation) -> bool:
     return getattr(getattr(known.function, "form", None), "key_factor", None) is not None
 
 
-def _fading(turns: Turns, turning: Identity, tolerance: float) -> Identity | None:
+def _fading(turns: Turns, pairing: maps.Pairing, turning: Identity, tolerance: float) -> Identity | None:
     """Return which operation turns pairs by those angles and multiplies each by powers of the position, if one does."""
     x = np.random.default_rng(0).integers(1, 17, (1, 1, NEARBY.size, turns.width)) / 8
     value = turns(x, NEARBY)
-    told = {"head_dim": turns.width, **{name: seen.value for name, seen in turning.parameters.items()}}
+    centre = _centre(turns, pairing, NEARBY)
+    told = {"head_dim": turns.width, "centre": centre, **{name: seen.value for name, seen in turning.parameters.items()}}
     allowed = 8 * tolerance * np.maximum(1.0, np.abs(value))
     fading = [known for known in taking("x", "positions") if fades(known)]
     fit = giving(fading, {"x": x, "positions": NEARBY}, value, allowed, turns.probe.settings, told)
-    parameters = turning.parameters if fit is None else {**turning.parameters, **fit.parameters}
-    return None if fit is None else Identity(fit.operation.name, fit.words, parameters, turning.seen, fit.notes)
+    if fit is None:
+        return None
+    parameters, few = {**turning.parameters, **fit.parameters}, NEARBY[:FEW]
+    other = _centre(turns, pairing, few)
+    if other != centre:
+        moves = f"its centre moves: {centre} where the last position is {NEARBY[-1]}, {other} where it is {few[-1]}"
+        return Identity(None, f"as {fit.operation.name}, {fit.words}, but {moves}; an operation has one centre for all calls", parameters)
+    return Identity(fit.operation.name, fit.words, {**parameters, "centre": Seen(centre)}, turning.seen, fit.notes)
+
+
+def _centre(turns: Turns, pairing: maps.Pairing, positions: np.ndarray) -> int:
+    """Return the position at which vectors keep their length, by the pair whose length changes the most."""
+    (first, _), written = pairing.read(), pairing.written()
+    x = np.zeros((1, 1, positions.size, turns.width))
+    x[..., first] = 1.0
+    y = turns(x, positions)[0, 0]
+    with np.errstate(all="ignore"):
+        lengths = np.log(np.hypot(y[:, written[0]], y[:, written[1]]))
+        pair = np.argmax(np.abs(lengths[-1] - lengths[0]))
+        step = (lengths[-1, pair] - lengths[0, pair]) / (positions[-1] - positions[0])
+        centre = positions[0] - lengths[0, pair] / step
+    return int(np.rint(centre)) if np.abs(centre) < FARTHEST else 0
 
 
 def reader(turns: Turns, found: Rotation) -> Read:
