@@ -22,7 +22,8 @@ def test_the_reference_breaks_no_law(name: str, dtype: str) -> None:
     scheme, _, short = name.partition(".")
     assert not broken(found)
     assert len(found) == 6 + len(SCHEMES[scheme].laws[short])
-    assert min(finding.examples for finding in found.values()) >= 5
+    rowless = not any({"batch", "token"} & set(axes.split()) for axes in reference(name, dtype).operation.arrays.values())
+    assert {law for law, finding in found.items() if finding.examples < 5} <= ({"batch independence"} if rowless else set())
 
 
 @pytest.mark.parametrize("seed", range(2, 6))

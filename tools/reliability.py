@@ -84,7 +84,8 @@ process is left.
 - A worker that isn't needed any more ends by itself: exit handlers run, and a program reads the end of its input. If one takes more than
   1 s for that, it is ended, and no other of the target is waited for.
 - If a worker ends after an answer, the operation that answered last fails, and the call is named. After three such ends, as after three
-  crashes and time-outs, the rest of what that operation would be asked is not run.
+  crashes and time-outs, the rest of what that operation would be asked is not run, and reports say how many checks that were. `posenc
+  identify` counts the ends in all of its workers together.
 - On Linux the kernel refuses a worker access to the memory of the process that judges (`/proc/PID/mem`, `process_vm_readv`, `ptrace`) and
   to its open files. That process isn't *dumpable* while it has workers, so no debugger of the same user gets in either, and a worker
   gives up `CAP_SYS_PTRACE` before it imports anything. Only root can read the environment of that process. The header of the record says
