@@ -25,7 +25,7 @@ CHANGE = 1e-3
 
 LAYERS: dict[str, Callable[..., Layer]] = {name: scheme.layer for name, scheme in SCHEMES.items() if scheme.layer is not None}
 #: Schemes that write the position itself into the input.
-ABSOLUTE = {"binary", "learned", "sinusoidal", "temperature"}
+ABSOLUTE = {"binary", "learned", "sincos_2d", "sinusoidal", "temperature"}
 RELATIVE = sorted(set(LAYERS) - ABSOLUTE)
 
 
