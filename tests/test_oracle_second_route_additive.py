@@ -64,10 +64,12 @@ def test_half_of_the_channels_hold_the_waves_of_the_row_and_half_those_of_the_co
     assert golden("sincos_2d.encode", inputs, **parameters) == rounded(waves)
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_every_row_of_a_batch_gets_the_waves_of_its_own_rows_and_columns(own: bool) -> None:
-    places = ((7, 2), (131_071, 5)) if own else ((7, 2), (7, 2))
-    positions = Tensor((2, 1, 2), (7, 2, 131_071, 5)) if own else Tensor((1, 2), (7, 2))
+@pytest.mark.parametrize(
+    ("positions", "places"),
+    [(Tensor((2, 1, 2), (7, 2, 131_071, 5)), ((7, 2), (131_071, 5))), (Tensor((1, 2), (7, 2)), ((7, 2), (7, 2)))],
+    ids=["own", "shared"],
+)
+def test_every_row_of_a_batch_gets_the_waves_of_its_own_rows_and_columns(positions: Tensor, places: tuple[tuple[int, int], ...]) -> None:
     numbers = (*X[:4], *Y[:4])
     inputs = {"x": real(*numbers, shape=(2, 1, 4)), "positions": positions}
 

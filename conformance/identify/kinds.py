@@ -283,7 +283,7 @@ def _encode(probe: Probe) -> Identity:
     except Refused as refusal:
         if probe.takes("tokens"):
             return _bias(probe)
-        several = None if refusal.hopeless else additive.sided(probe)
+        several = additive.sided(probe) if probe.plan.probed == ("positions",) and not refusal.hopeless else None
         if several is None:
             raise
         return several
