@@ -55,6 +55,8 @@ FROM_ZERO = "from zero"
 Positions = Annotated[Array, "[batch] token", INTEGER]
 CountedPositions = Annotated[Array, "[batch] token", INTEGER, FROM_ZERO]
 AxisPositions = Annotated[Array, "[batch] token axis", INTEGER]
+#: On so many axes stands a token where no parameter says it: an image has rows and columns.
+SIDES = 2
 BatchedQueryPositions = Annotated[Array, "[batch] query", INTEGER]
 BatchedKeyPositions = Annotated[Array, "[batch] key", INTEGER]
 
@@ -328,7 +330,7 @@ def fixed_size(axis: str, parameters: Mapping[str, object]) -> int | None:
     if axis.isdecimal():
         return int(axis)
     if axis == "axis":
-        return next((len(value) for value in parameters.values() if isinstance(value, tuple)), None)
+        return next((len(value) for value in parameters.values() if isinstance(value, tuple)), SIDES)
     if axis == "projection":
         sizes = [parameters.get(name) for name in ("num_heads", "head_dim")]
         return math.prod(size for size in sizes if isinstance(size, int)) if None not in sizes else None

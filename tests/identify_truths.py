@@ -504,3 +504,19 @@ def no_slopes(seq_len, num_heads):
     if seq_len > 1:
         raise ValueError(seq_len)
     return np.zeros((num_heads, seq_len, seq_len))
+
+
+def on_both_sides(positions, dim, temperature=10_000.0):
+    row, column = np.split(positions, 2, axis=-1)
+    rates = temperature ** (-np.arange(dim // 4) / (dim // 4))
+    return np.concatenate([np.sin(column * rates), np.cos(column * rates), np.sin(row * rates), np.cos(row * rates)], axis=-1)
+
+
+def of_detr(positions):
+    angles = positions[..., None] * 20.0 ** (-2 * np.arange(16) / 32)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(*positions.shape[:-1], 64)
+
+
+def of_timm(positions):
+    angles = positions[:, None, :].swapaxes(-1, -2) * 10_000.0 ** (-np.arange(16) / 16)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=1).reshape(len(positions), 64)

@@ -29,7 +29,8 @@ OFFERED = {
         "proportional_rope.rotate", "relative_bias.bias", "rope.apply", "rope.attend",
         "rope.frequencies", "rope.gradient", "rope.permute", "rope.rotate", "rope.rotate_query_key", "rope.tables",
         "rope.weights", "shaw.attend",
-        "shaw.weights", "sinusoidal.add", "sinusoidal.encode", "t5.bias", "t5.bucket", "temperature.scale", "transformer_xl.attend",
+        "shaw.weights", "sincos_2d.encode",
+        "sinusoidal.add", "sinusoidal.encode", "t5.bias", "t5.bucket", "temperature.scale", "transformer_xl.attend",
         "transformer_xl.shift", "transformer_xl.weights", "yarn.attention_factor", "yarn.frequencies", "yarn.rotate",
         "yarn.softmax_scale",
     },
@@ -134,6 +135,15 @@ def test_the_centres_of_the_patches_of_dinov3_are_whole_numbers_of_half_patches_
 
     rounded = 4 * 7 * 2.0**-53  # a sum, a quotient, twice that and a difference, each rounded near 1, times the side
     assert np.allclose(centres.numpy() * (5, 7), np.stack([2 * rows + 1 - 5, 2 * columns + 1 - 7], axis=-1), rtol=0, atol=rounded)
+
+
+def test_omdet_turbo_flattens_the_grid_by_columns() -> None:
+    """A grid of two rows and three columns, whose sines of the column ought to repeat from row to row (docs/findings.md)."""
+    model = pytest.importorskip("transformers.models.omdet_turbo.modeling_omdet_turbo").OmDetTurboHybridEncoder
+
+    sines = model.build_2d_sincos_position_embedding(3, 2, embed_dim=4)[0][:, 0]
+
+    assert np.allclose(sines.numpy(), np.sin([0, 0, 1, 1, 2, 2]), rtol=0, atol=1e-6)
 
 
 def test_transformers_begins_text_after_a_long_video_among_its_frames() -> None:

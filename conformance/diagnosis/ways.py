@@ -35,7 +35,9 @@ def ways(operation: Operation) -> Iterator[Way]:
     """Yield the ways in which an operation's arrays are often taken, the declared one first."""
     yield AS_DECLARED
     if _on_axes(operation):
-        yield from (AXIS_FIRST, AXIS_FIRST_EACH)
+        yield AXIS_FIRST
+    if any("[batch]" in operation.arrays[name] for name in _on_axes(operation)):
+        yield AXIS_FIRST_EACH
     if any(_swapped(axes) is not None for axes in operation.arrays.values()):
         yield TOKENS_FIRST
     if any(_swapped(axes) is not None for axes in operation.results.values()):

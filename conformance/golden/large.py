@@ -13,7 +13,7 @@ from conformance.golden.extents import APART, ORDERS, Extent, any_extent, axes_o
 from conformance.golden.judged import judged, thinned, tuned
 from conformance.golden.settings import MODEL_EVERY, settings
 from conformance.spec.arguments import Arguments, Parameters, is_position
-from conformance.spec.choices import candidates
+from conformance.spec.choices import candidates, obeys
 from conformance.spec.constraints import constrained
 from refimpl.spec import Operation, axis_names, fixed_size
 
@@ -85,7 +85,8 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
     wished = {
         name: wishes[name]
         for name, parameter in operation.parameters.items()
-        if name in wishes and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
+        if name in wishes and obeys(parameter, wishes[name])
+        and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
     }
     return next(islice(settings(operation, {**restrictions, **wished}, rng), MODEL_EVERY * number, None), None) or next(
         settings(operation, restrictions, rng), None

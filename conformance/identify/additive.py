@@ -28,6 +28,7 @@ class Encoding:
     """A function as ``encode(positions)``, which returns rows of numbers, one array for each result.
 
     ``batched`` where positions must be those of a batch of one; ``like`` is how wide the array is of which the values have no meaning.
+    ``axes`` says on how many axes tokens stand, if on several: each at the same number on all.
     """
 
     probe: Probe
@@ -36,6 +37,7 @@ class Encoding:
     narrower: "Callable[[], Encoding] | None" = None
     batched: bool = False
     like: int = 64
+    axes: int = 0
 
     def __call__(self, positions: np.ndarray) -> list[np.ndarray]:
         """Return the rows of the positions."""
@@ -73,7 +75,8 @@ class Encoding:
         return _stacked(self.probe(**self._given(np.arange(3)))[0], 3)
 
     def _given(self, positions: np.ndarray) -> dict[str, object]:
-        places = positions[None] if self.batched else positions
+        places = np.stack([positions] * self.axes, axis=-1) if self.axes else positions
+        places = places[None] if self.batched else places
         return {"positions": places, "tokens": int(positions.max()) + 1, "like": np.zeros((1, self.like))}
 
 
@@ -91,6 +94,22 @@ def opened(probe: Probe) -> Encoding:
             continue
         return encoding
     raise last
+
+
+def sided(probe: Probe) -> Identity | None:
+    """Return which encoding of the places on several axes gives the same, if any does."""
+    places = np.stack([FIRST, 2 * FIRST + 1], axis=-1)
+    for encoding in (Encoding(probe.at(dtype), counted=False, axes=2) for dtype in DTYPES):
+        try:
+            encoding(FIRST)
+            rows = _rows(encoding.probe(positions=places)[0], len(places))
+        except Refused:
+            continue
+        known = [operation for operation in taking("positions") if operation.arrays["positions"].endswith(" axis")]
+        fit = giving(known, {"positions": places}, rows, TOLERANCE[encoding.probe.dtype], probe.settings, {"dim": rows.shape[1]})
+        width = {} if probe.takes("width") else {"dim": Seen(rows.shape[1])}
+        return None if fit is None else Identity(fit.operation.name, fit.words, {**fit.parameters, **width}, (), fit.notes, encoding)
+    return None
 
 
 def identify(encoding: Encoding) -> Identity:

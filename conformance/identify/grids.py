@@ -145,7 +145,8 @@ def _identified(grid: Grid, axes: tuple[int, ...], places: np.ndarray, confidenc
     x = np.random.default_rng(0).integers(-16, 17, (1, 2, places.size, sum(axes))) / 8
     arrays = {"x": x, "positions": places[:, None] * (1 + 2 * np.arange(len(axes)))}
     value = grid(**arrays)
-    candidates = [operation for operation in taking("x", "positions") if operation.arrays["positions"].endswith(" axis")]
+    turning = [operation for operation in taking("x", "positions") if "head_dim" in operation.parameters]
+    candidates = [operation for operation in turning if operation.arrays["positions"].endswith(" axis")]
     told = {"head_dim": sum(axes), "axes": axes, "sections": tuple(width // 2 for width in axes)}
     fit = giving(candidates, arrays, value, 8 * TOLERANCE[grid.probe.dtype], grid.probe.settings, told)
     if fit is None:

@@ -280,10 +280,13 @@ def _encode(probe: Probe) -> Identity:
         return scale
     try:
         encoding = additive.opened(probe)
-    except Refused:
-        if not probe.takes("tokens"):
+    except Refused as refusal:
+        if probe.takes("tokens"):
+            return _bias(probe)
+        several = additive.sided(probe) if probe.plan.probed == ("positions",) and not refusal.hopeless else None
+        if several is None:
             raise
-        return _bias(probe)
+        return several
     if probe.takes("tokens") and not np.all(np.isfinite(encoding(np.arange(5))[0])):
         return _bias(probe)
     sized = "width" in (*probe.plan.needs, *probe.plan.optional.values())

@@ -35,7 +35,7 @@ __all__ = ["GENERAL", "PECULIAR", "UNIVERSAL", "Check", "Finding", "checker", "c
 #: What falsifies every law of most operations.
 GENERAL: Mapping[Law, Checker] = {
     **turning.LAWS, **ladders.LAWS, **longrope.LAWS, **distances.LAWS, **attention.LAWS, **stepwise.LAWS, **sums.LAWS,
-    **temperature.LAWS, **counting.LAWS,
+    **temperature.LAWS, **counting.LAWS, **additive.LAWS,
 }
 
 #: What falsifies laws of operations in a form of their own, by a name that only these declare: of an argument, or of a result.
@@ -48,7 +48,7 @@ PECULIAR: Mapping[str, Mapping[Law, Checker]] = {
     "saturation": distance_aware.LAWS,
     "position_bias": transformer_xl.LAWS,
     "scores": transformer_xl.SHIFT,
-    "spacing": {**additive.LAWS, **tables.LAWS},
+    "spacing": tables.LAWS,
     "window": windowed.LAWS,
     "-> cos": tables.LAWS,
 }

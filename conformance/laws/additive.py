@@ -10,17 +10,22 @@ from conformance.laws.trial import Checker, Sides, Trial, at_most, same
 from refimpl.spec import Law
 
 
+def scale(trial: Trial) -> float:
+    """Return what values are multiplied by: 1 where an encoding has no such parameter."""
+    return float(trial.arguments.parameters.get("scale", 1.0))
+
+
 def constant_norm(trial: Trial) -> Iterator[Sides]:
     """Every pair adds the square of the scale to the squared norm."""
     code = trial.answer(trial.arguments)
-    yield same((code * code).total(), trial.number("scale") ** 2 * (trial.whole("dim") // 2))
+    yield same((code * code).total(), scale(trial) ** 2 * (trial.whole("dim") // 2))
 
 
 def bounded(trial: Trial) -> Iterator[Sides]:
     """No value leaves the interval from -1 to 1, times the scale."""
     code = trial.answer(trial.arguments)
     for side in (code, -code):
-        yield at_most(side, abs(trial.number("scale")))
+        yield at_most(side, abs(scale(trial)))
 
 
 def dot_product(trial: Trial) -> Iterator[Sides]:
@@ -43,9 +48,10 @@ def _around(trial: Trial, start: int) -> tuple[Inexact, Inexact]:
 
 
 def unique(trial: Trial) -> Iterator[Sides]:
-    """Two encodings lie at least as far apart as their first pairs, which turn by whole positions: ``2 |sin((p - q) / 2)|``."""
+    """Two encodings lie at least as far apart as the first pairs of all axes, which turn by whole positions: ``2 |sin((p - q) / 2)|``."""
     code, positions = trial.answer(trial.arguments), trial.arguments.arrays["positions"]
-    least = 2 * abs(trial.number("scale")) * np.abs(np.sin((positions[:, None] - positions[None]) / 2))
+    places = positions.reshape(len(positions), -1)
+    least = 2 * abs(scale(trial)) * np.linalg.norm(np.sin((places[:, None] - places[None]) / 2), axis=-1)
     yield at_most(exact(least), (code[:, None] - code[None]).norm())
 
 

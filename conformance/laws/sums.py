@@ -8,6 +8,7 @@ import numpy as np
 from conformance.laws.inexact import exact
 from conformance.laws.roles import with_others
 from conformance.laws.trial import Checker, Sides, Trial, same
+from conformance.spec.arguments import rows_of_their_own
 from refimpl.spec import Law
 
 
@@ -22,7 +23,8 @@ def alike(trial: Trial) -> Iterator[Sides]:
     """Zeros become the same row wherever the position is the same: in every token, or, where code counts, in every row of the batch."""
     call, counted = trial.arguments, trial.subject.counted
     positions = call.arrays["positions"]
-    first = positions.reshape(-1, positions.shape[-1])[0, : positions.shape[-1] if counted else 1]
+    sequence = positions[0] if rows_of_their_own(trial.operation.arrays["positions"], positions) else positions
+    first = sequence if counted else sequence[:1]
     zeros = np.zeros_like(call.arrays["x"])
     rows = trial.answer(call.with_arrays(x=zeros, positions=np.broadcast_to(first, positions.shape).copy()))
     yield same(rows - rows[:1, : None if counted else 1], 0.0)

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.mutants import binary, learned, sinusoidal
+from conformance.mutants import binary, learned, sincos_2d, sinusoidal
 from conformance.mutants.bias import made_of
 from conformance.mutants.building import OPERATIONS, Function, Mistake, convention, conventions
 from conformance.mutants.positions import position_mutants
 from conformance.mutants.rounding import to
+from conformance.spec.arguments import rows_of_their_own
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.additive import Additive
@@ -24,11 +25,12 @@ def right(x: Array, code: Array, scale: float) -> Array:
     return scale * x + code
 
 
-def summed(encode: Function, meet: Meet = right) -> Function:
+def summed(operation: str, encode: Function, meet: Meet = right) -> Function:
     """Return the sum with an encoding, whose rows are made for each row of the batch."""
+    axes = OPERATIONS[operation].arrays["positions"]
 
     def add(x: Array, positions: Array, *given: Array, embedding_scale: str, **rule: object) -> Array:
-        code = np.stack([encode(row, *given, **rule) for row in np.atleast_2d(positions)])
+        code = np.stack([encode(row, *given, **rule) for row in (positions if rows_of_their_own(axes, positions) else positions[None])])
         return meet(x, code, math.sqrt(x.shape[-1]) if embedding_scale == "sqrt_dim" else 1.0)
 
     return add
@@ -155,18 +157,18 @@ def of_rows(operation: str, known: Sequence[Mutant]) -> Iterator[Mutant]:
         else:
             name = mutant.name.replace(encode, operation)
             origin = mutant.origin or "reported for the encoding alone"
-            yield replace(mutant, name=name, operation=operation, function=summed(mutant.function), origin=origin, threads=())
+            yield replace(mutant, name=name, operation=operation, function=summed(operation, mutant.function), origin=origin, threads=())
 
 
 def mutants() -> Iterator[Mutant]:
     """Return the mistakes of every operation that fills the form."""
-    known = [mutant for family in (sinusoidal, learned, binary) for mutant in family.mutants()]
+    known = [mutant for family in (sinusoidal, sincos_2d, learned, binary) for mutant in family.mutants()]
     for operation in OPERATIONS:
         form = made_of(operation)
         if isinstance(form, Additive):
             own = [
                 *conventions(operation, SCALE_THREADS, ("embedding_scale",)),
-                *(mistake.at(operation, summed(form.encode, meet)) for mistake, meet in (*MISTAKES, *halves(operation))),
+                *(mistake.at(operation, summed(operation, form.encode, meet)) for mistake, meet in (*MISTAKES, *halves(operation))),
                 *of_rows(operation, known),
                 *position_mutants(operation, ("first-row-for-all",)),
             ]

@@ -17,6 +17,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "none": alone.none,
     "binary": absolute.binary,
     "sinusoidal": absolute.sinusoidal,
+    "sincos_2d": absolute.sincos_2d,
     "learned": absolute.learned,
     "relative_bias": biases.relative_bias,
     "t5": biases.t5,

@@ -8,6 +8,7 @@ from conformance.pictures.panels import HERE, INK, PALE, counted, heat, label, s
 from refimpl import analysis
 from refimpl.schemes import binary as counter
 from refimpl.schemes import learned as table
+from refimpl.schemes import sincos_2d as grid
 from refimpl.schemes import sinusoidal as waves
 
 if TYPE_CHECKING:
@@ -69,6 +70,20 @@ def coverage(axes: "Axes") -> None:
     axes.text(0, 1.2, f"{whole} pairs turn at least once", verticalalignment="bottom")
     axes.text(0, 0.8, f"{len(turns) - whole} pairs never do", verticalalignment="top")
     label(axes, f"turns over {LENGTH} positions, {WIDTH} channels", "pair", "turns (whole circles)")
+
+
+def sincos_2d(figure: "Figure") -> None:
+    """Draw which axis has which channels in every layout, and how alike the codes of patches are to that of one in the middle."""
+    title(figure, "Half of the channels encode the row of a patch and half its column")
+    left, right = figure.subplots(1, 2)
+    layouts, still, moved = ("halves", "interleaved", "joined"), np.zeros((1, 2)), np.array([[1, 0]])
+    codes = [[np.asarray(grid.encode(at, dim=16, layout=layout))[0] for at in (still, moved)] for layout in layouts]  # type: ignore[arg-type]  # one of its choices
+    left.imshow([2 * (here == there) + here for here, there in codes], aspect="auto", interpolation="nearest")
+    left.set_yticks(range(len(layouts)), layouts)
+    label(left, "16 channels, row first; from dark to light: sines and\ncosines of the row, then of the column", "channel", "layout")
+    image = np.asarray(grid.encode(np.stack(np.divmod(np.arange(24 * 32), 32), axis=-1), dim=64)).reshape(24, 32, 64)
+    heat(right, image @ image[12, 16] / 32, "dot product (1: the same)")
+    label(right, "codes beside that of row 12, column 16; 64 channels", "column (patches)", "row (patches)")
 
 
 def learned(figure: "Figure") -> None:

@@ -1,6 +1,6 @@
 """The cases of every sum of embeddings and an encoding: its scale, its batch; and those of the encoding whose mistakes show in it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from refimpl.spec import Case
@@ -8,11 +8,25 @@ from refimpl.spec import Case
 SHARED = [0, 1, 2, 5]
 
 
-def of(encodings: Sequence[Case], chosen: Collection[str], *, sizes: Mapping[str, int] | None = None, **usual: Any) -> Iterator[Case]:
-    """Yield the cases of a sum; ``chosen`` names those of the encoding that it shares, ``sizes`` and ``usual`` are its other arguments."""
+def of(
+    encodings: Sequence[Case],
+    chosen: Collection[str],
+    *,
+    sizes: Mapping[str, int] | None = None,
+    place: Callable[[int], Any] = int,
+    **usual: Any,
+) -> Iterator[Case]:
+    """Yield the cases of a sum; ``chosen`` names those of the encoding that it shares, ``sizes`` and ``usual`` are its other arguments.
 
-    def build(name: str, exposes: str, batch: int = 2, **arguments: Any) -> Case:
-        return Case(f"add/{name}", exposes=exposes, sizes={"batch": batch, **(sizes or {})}, **{**usual, **arguments})
+    ``place`` says where a token stands that other schemes have at one number.
+    """
+
+    def placed(positions: Any) -> Any:
+        return [placed(each) for each in positions] if isinstance(positions, list) else place(positions)
+
+    def build(name: str, exposes: str, batch: int = 2, *, positions: Any, **arguments: Any) -> Case:
+        own = {**usual, **arguments, "positions": placed(positions)}
+        return Case(f"add/{name}", exposes=exposes, sizes={"batch": batch, **(sizes or {})}, **own)
 
     yield build("shared-positions", "the encoding added along the batch, or to its first row alone", positions=SHARED)
     yield build("own-positions", "the first row's positions for every row", positions=[[0, 1, 2], [5, 0, 3]])

@@ -37,11 +37,18 @@ class Additive:
         batched = positions.replace(annotation=Annotated[array, f"[batch] {tokens}", *kinds])
         return declared(add, self, [x, batched, *others, scaling], embeddings)
 
+    @property
+    def beside(self) -> int:
+        """How many axes positions have after the token's."""
+        positions = next(iter(inspect.signature(self.encode).parameters.values()))
+        return len(str(get_args(positions.annotation)[1]).split()) - 1
+
     def rows(self, x: Array, positions: Array, *given: Array, **rule: Any) -> Array:
         """Return what is added to each token of ``x``, in float64."""
         xp = array_namespace(x, positions)
-        flat = xp.reshape(positions, (math.prod(positions.shape),))
-        return xp.reshape(exact_float64(self.encode(flat, *given, **rule)), (*positions.shape, x.shape[-1]))
+        tokens = positions.shape[: positions.ndim - self.beside]
+        flat = xp.reshape(positions, (math.prod(tokens), *positions.shape[len(tokens) :]))
+        return xp.reshape(exact_float64(self.encode(flat, *given, **rule)), (*tokens, x.shape[-1]))
 
 
 def scaled(x: Array, scaling: str) -> Array:

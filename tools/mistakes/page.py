@@ -22,6 +22,7 @@ CALLED = {
     "mrope": "M-RoPE (multimodal rope: Qwen-VL, GLM-V, Ernie-VL)",
     "xpos": "xPos (length-extrapolatable transformer, LeX)",
     "sinusoidal": "sinusoidal positional encoding",
+    "sincos_2d": "2-D sinusoidal encoding (MAE, ViT, DETR)",
     "alibi": "ALiBi (attention with linear biases)",
     "t5": "T5's relative position bias",
     "relative_bias": "learned relative position bias",
