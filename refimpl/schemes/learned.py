@@ -67,9 +67,9 @@ SCHEME = Scheme(
     name="learned",
     operations=(encode, add),
     source=Source(
-        "Gehring et al. 2017, Convolutional Sequence to Sequence Learning; used by BERT, GPT-2, OPT and BART",
+        "Gehring et al. 2017, Convolutional Sequence to Sequence Learning",
         "https://arxiv.org/abs/1705.03122",
-        equations="section 3.1",
+        equations="section 3.1; used by BERT, GPT-2, OPT and BART",
     ),
     laws={"encode": (Law.LOOKUP, Law.LINEAR, Law.OUTSIDE, Law.STEPWISE), "add": additive.LAWS},
     cases=CASES,
