@@ -59,7 +59,9 @@ def in_turns(pairs: dict[int, int]) -> list[int]:
 
 
 FORM = Sectioned(rope.frequencies, places=places)
-rotate = FORM.operation(rotary.rotate, "Turn every pair by its frequency times the position on its own axis (eq. 14-16 of rope), as ``x``.")
+rotate = FORM.operation(
+    rotary.rotate, "Turn every pair by its frequency times the position on its own axis (eq. 14-16 of rope), in the dtype of ``x``."
+)
 
 
 def inside(number: Array, moments: list[int], height: int, width: int) -> Array:

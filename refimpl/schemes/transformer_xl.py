@@ -137,7 +137,7 @@ attend = FORM.attend(
 
 @operation
 def shift(scores: Annotated[Array, "batch head query distance"], *, memory: Annotated[int, Number(minimum=0)]) -> Logits:
-    """Return for query m and key n the score of distance ``m + memory - n``: a zero column, another view, the first row gone (appendix B).
+    """Return for query m and key n the score of distance ``m + memory - n``: pad a zero column, reshape, drop the first row (appendix B).
 
     Column c holds distance ``memory + query - 1 - c``. Only ``n <= m + memory`` is meaningful: later keys get numbers of the next query.
     """

@@ -31,7 +31,7 @@ rotate_key = FORM.of_keys.operation(
     rotary.rotate, "Turn keys to their positions, each pair over ``zeta_j^((p - centre) / scale_base)``.", name="rotate_key"
 )
 rotate_query_key = FORM.operation(
-    rotary.rotate_query_key, "Turn queries and keys to their own positions; powers of ``zeta_j`` multiply the ones and divide the others."
+    rotary.rotate_query_key, "Turn queries and keys to their own positions; powers of ``zeta_j`` multiply queries and divide keys."
 )
 
 
