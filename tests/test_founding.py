@@ -221,7 +221,7 @@ def test_relative_schemes_that_are_no_rotation_act_on_logits() -> None:
     acting = Counter(measures.places(layer) for layer in layers.values() if measures.relative(layer) and measures.places(layer))
 
     assert acting == {("queries", "keys"): 15, ("logits",): 7, ("logits", "values"): 1}
-    assert "the fifteen of RoPE's family that do" in TEXT
+    assert "the other fifteen of RoPE's family turn" in TEXT
 
 
 @pytest.mark.parametrize("scheme", ["t5", "da_transformer"])

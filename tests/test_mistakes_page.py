@@ -16,6 +16,7 @@ from refimpl.schemes import SCHEMES
 from tools.mistakes import __main__ as program
 from tools.mistakes.__main__ import DOCS, main, pages, stale
 from tools.mistakes.known import NAMES, REPORTED, Mistake, mistakes, slug
+from tools.mistakes.page import described
 from tools.mistakes.topics import matches, sorted_by_topic, symptoms, topics
 
 EVERY = [mistake for scheme in SCHEMES for mistake in mistakes(scheme)]
@@ -41,6 +42,14 @@ def test_every_mutant_and_habit_is_told_on_its_scheme_s_page() -> None:
     told = {name for mistake in EVERY for name in mistake.names}
 
     assert told == {f"{known.operation.partition('.')[0]}/{slug(known.name)}" for known in KNOWN.values()}
+
+
+def test_a_mistake_that_operations_mend_differently_has_every_remedy() -> None:
+    (ignored,) = (mistake for mistake in EVERY if mistake.address == "temperature.md#length-ignored")
+    told = described(SCHEMES["temperature"], ignored)
+
+    assert "It should use floor_scale; or use original_length." in told
+    assert "**Fix**: pass floor_scale through; or pass the length of the configuration (seq_length)." in told
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -229,7 +229,7 @@ MET = (
     ).made_by(Pieces(share=lambda content, bias, seen: added(content, 0.0 * bias, seen) + np.where(seen, bias, 0.0))),
     Mistake(
         "bias-of-the-key-head",
-        does="gives heads that share a key head the number of the key head",
+        does="reads the bias by the index of the key head, so that heads that share one get the same",
         should="give every head its own",
         fix="index by the query's head",
         origin="in the style of kernels for grouped heads that index by the key's head",

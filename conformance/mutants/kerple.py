@@ -43,7 +43,7 @@ MISTAKES: tuple[tuple[Mistake, Function], ...] = (
              "in ParallelKerpleLog bias_p is r1 and bias_a r2, in ParallelKerplePower bias_a is r1 and bias_p r2",
              origin=f"the names in the two modules of {AUTHORS}, which are crossed"),
      altered(BIAS, arrays=lambda arrays, _: {**arrays, "first": arrays["second"], "second": np.minimum(arrays["first"], 2.0)})),
-    (Mistake("distance-signed", "uses query minus key with its sign, so that later keys have a logarithm of less than 1",
+    (Mistake("distance-signed", "uses query minus key with its sign, so that later keys get the logarithm of a number below 1",
              "use the distance", "take the magnitude", origin=COPIED), Pieces(steps=signed).of(BIAS)),
     (Mistake("one-inside-missing", "returns r1 ln(r2 |m - n|), and 0 at distance 0", "add 1 before the logarithm", "use log1p",
              origin=COPIED), bias(log=lambda rate, apart: np.where(apart > 0, np.log(np.maximum(rate * apart, 1e-300)), 0.0))),

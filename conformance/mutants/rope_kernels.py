@@ -87,11 +87,11 @@ ROTATE_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
     ).made_by(moving(ROTATE, lambda positions: positions + positions[..., :1])),
     Mistake(
         "sine-of-the-padded-row",
-        does="reads the sine too late in rows of cosine and sine: behind half of the next power of two, past whose end there are zeros",
-        should="read it behind the head_dim / 2 cosines",
+        does="reads sines too late in a row of cosines, then sines: after half of head_dim rounded up to a power of two",
+        should="read them behind the head_dim / 2 cosines",
         fix="offset by half of head_dim, not of the width it is padded to",
         threads=("https://github.com/vllm-project/vllm-ascend/pull/15688",),
-        origin="in the style of: the zeros are ours",
+        origin="in the style of: the zeros past the end of the row are ours",
     ).made_by(sine_of_the_padded_row),
 )
 FAST_SINE = Mistake(

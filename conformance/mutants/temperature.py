@@ -110,7 +110,7 @@ STEP_MISTAKES: tuple[tuple[Mistake, Function], ...] = (
     (Mistake("softmax-scale-folded-in", "divides by the root of the width, 128, besides", "return the temperature alone",
              "leave the scale of the logits to attention", origin="in the style of kernels that scale queries once for everything"),
      altered(SCALE, result=lambda scale: scale / np.sqrt(128.0))),
-    (Mistake("of-yarn", "returns YaRN's factor for how often the position holds the length: 0.1 for the slope, and no steps",
+    (Mistake("of-yarn", "returns YaRN's factor for a context as long as the position: a slope of 0.1 whatever is asked for, and no steps",
              "grow in steps, by the slope", "compute 1 + attn_scale log1p(floor((p + shift) / floor_scale))", origin=OTHER_RULE),
      lambda positions, *, floor_scale, **_: 0.1 * np.log(np.maximum((positions + 1) / floor_scale, 1.0)) + 1.0),
 )

@@ -109,7 +109,7 @@ def yarn(figure: "Figure") -> None:
 
 def longrope(figure: "Figure") -> None:
     """Draw the ladders, the jump where the sequence passes the original length, and the paper's start tokens."""
-    title(figure, "LongRoPE gives each pair its own factor; models change the list at a length, the paper keeps the first tokens")
+    title(figure, "LongRoPE gives each pair its own factor; models switch lists at a length, the paper spares the first tokens")
     free = side_by_side(figure, "longrope", ladders())
     halves = cast("SubplotSpec", free.get_subplotspec()).subgridspec(2, 1)
     jump, start = (figure.add_subplot(halves[row]) for row in (0, 1))
@@ -230,7 +230,7 @@ def rounded(figure: "Figure", chosen: str) -> None:
         drift.plot(times * (np.rint(2 * np.pi / theta[pair]) * theta[pair] / (2 * np.pi) - 1), label=f"pair {pair}", **stroke)
     drift.axhline(0.0, color="0.4", linewidth=2.8)
     drift.legend(loc="lower left")
-    label(drift, "thick grey: every pair, rounded", "how often the rounded wavelength has passed", "turns too many without rounding")
+    label(drift, "thick grey: every pair, rounded", "rounded wavelengths that have passed", "turns gained without rounding")
 
 
 def resonance_rope(figure: "Figure") -> None:

@@ -105,7 +105,7 @@ def words_turned(axes: "Axes") -> None:
         turned = np.asarray(rotation.rotate(x, places, head_dim=2))[0, 0]
         axes.plot(*np.insert(turned, 1, 0, axis=0).T, label=f"positions {start} and {start + 3}", **stroke)
         for word, place, (first, second) in zip("qk", places, turned, strict=True):
-            axes.text(1.2 * first, 1.2 * second, f"{word} at {place}", horizontalalignment="center", verticalalignment="center")
+            axes.text(1.28 * first, 1.28 * second, f"{word} at {place}", horizontalalignment="center", verticalalignment="center")
     axes.legend(loc="upper right")
     axes.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(-1.5, 1.5))
     label(axes, "one pair, turned by 1 radian per token", "channel 0", "channel 1")

@@ -64,7 +64,9 @@ def channels_of(pairs: Sequence[int], order: str, layout: str, half: int) -> lis
 
 
 FORM = Parted(rope.frequencies, parts=parts)
-rotate = FORM.operation(rotary.rotate, "Turn the channels of every axis by rope, to the position on that axis (eq. 14-16), as ``x``.")
+rotate = FORM.operation(
+    rotary.rotate, "Turn the channels of every axis by rope, to the position on that axis (eq. 14-16), in the dtype of ``x``."
+)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:

@@ -48,7 +48,7 @@ def rescale(
     distance_weight: Annotated[Array, "head"],
     saturation: Annotated[Array, "head"],
 ) -> Annotated[Array, "[batch] head query key"]:
-    """Return ``(1 + e^v) / (1 + e^(v - w |m - n|))``: 1 at distance 0, between 0 and ``1 + e^v``, in the weights' dtype (section 3.2).
+    """Return ``(1 + e^v) / (1 + e^(v - w |m - n|))``: 1 at distance 0, between 0 and ``1 + e^v``, in the dtype of ``w`` (section 3.2).
 
     Evaluated as ``(1 + e^v) sigmoid(w |m - n| - v)``, which overflows only where the result may. Raises where ``1 + e^v`` is beyond the
     saturation's dtype: from 709.78 in float64, 88.72 in float32 and bfloat16, 11.09 in float16.

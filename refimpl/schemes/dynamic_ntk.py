@@ -54,7 +54,7 @@ weights, attend = FORM.weights(), FORM.attend()
 SCHEME = Scheme(
     name="dynamic_ntk",
     operations=(frequencies, rotate, weights, attend),
-    source=Source("Peng et al. 2023, YaRN, section 3.3", "https://arxiv.org/abs/2309.00071", equations="section 3.3"),
+    source=Source("Peng et al. 2023, YaRN", "https://arxiv.org/abs/2309.00071", equations="section 3.3"),
     laws={
         "frequencies": (Law.RATIO_FALLS, Law.PLAIN_WITHIN_LENGTH, Law.SLOWS_WITH_LENGTH),
         "rotate": (*rotary.LAWS, Law.PLAIN_WITHIN_LENGTH),

@@ -90,7 +90,7 @@ SCHEME = Scheme(
     notes=(
         (
             "The authors' code names the numbers otherwise in each form: in ParallelKerpleLog `bias_p` is r1 and `bias_a` is r2, in "
-            "ParallelKerplePower `bias_a` is r1 and `bias_p` is r2. Who reads their checkpoints by name exchanges them."
+            "ParallelKerplePower `bias_a` is r1 and `bias_p` is r2. Code that takes one pair of names for both forms exchanges them."
         ),
         (
             "The authors' modules raise learned numbers below 0.01 to 0.01, and exponents above 2 to 2, whenever they are called. That "

@@ -24,7 +24,7 @@ def encode(
     offset: Offset = 0,
     outside: Outside = "raise",
 ) -> Annotated[Array, "token dim"]:
-    """Return row ``p + offset`` of the table for every position ``p``, in the dtype of the table: ``x_p + P[p + o]`` without ``x_p``.
+    """Return row ``p + offset`` of the table for every position ``p``, in the dtype of the table: ``P[p + offset]``.
 
     Nothing is rounded. With ``outside="raise"`` a position below 0 or beyond ``length - offset - 1`` raises ``SpecificationError``;
     ``clamp`` reads the nearest row instead, and ``wrap`` counts rows modulo the length (Gehring et al. 2017, section 3.1).
@@ -67,9 +67,9 @@ SCHEME = Scheme(
     name="learned",
     operations=(encode, add),
     source=Source(
-        "Gehring et al. 2017, Convolutional Sequence to Sequence Learning; used by BERT, GPT-2, OPT and BART",
+        "Gehring et al. 2017, Convolutional Sequence to Sequence Learning",
         "https://arxiv.org/abs/1705.03122",
-        equations="section 3.1",
+        equations="section 3.1; used by BERT, GPT-2, OPT and BART",
     ),
     laws={"encode": (Law.LOOKUP, Law.LINEAR, Law.OUTSIDE, Law.STEPWISE), "add": additive.LAWS},
     cases=CASES,

@@ -51,7 +51,7 @@ def frequencies(
     original_length: Count,
     length: Count,
 ) -> Factors:
-    """Return ``theta_j / lambda_j``, ``lambda`` long where ``length > original_length``, else short, in the dtype of the short factors.
+    """Return ``theta_j / lambda_j``, with the long factors where ``length > original_length``, else the short ones, in their dtype.
 
     This is what released models compute (``inv_freq = 1 / (factor * base^(2 j / head_dim))`` in Phi-3).
     """

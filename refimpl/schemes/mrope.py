@@ -59,7 +59,9 @@ def in_turns(pairs: dict[int, int]) -> list[int]:
 
 
 FORM = Sectioned(rope.frequencies, places=places)
-rotate = FORM.operation(rotary.rotate, "Turn every pair by its frequency times the position on its own axis (eq. 14-16 of rope), as ``x``.")
+rotate = FORM.operation(
+    rotary.rotate, "Turn every pair by its frequency times the position on its own axis (eq. 14-16 of rope), in the dtype of ``x``."
+)
 
 
 def inside(number: Array, moments: list[int], height: int, width: int) -> Array:
@@ -134,8 +136,8 @@ SCHEME = Scheme(
         ),
         "sections": "how many pairs follow each axis, in the order of the positions; they add up to half of head_dim (mrope_section)",
         "order": "which pairs follow which axis",
-        "text": "how many tokens of text stand before every grid, after the grid before it; all that follows the last grid is text",
-        "times": "how many steps in time every grid has: 1 for an image; of a video each pair of frames that is one patch",
+        "text": "for every grid (an image or a video) the tokens of text between it and the grid before; all after the last grid is text",
+        "times": "how many steps in time every grid has: 1 for an image; for a video one per pair of frames, which share their patches",
         "heights": "how many rows of tokens every grid has, after patches are merged (grid_thw divided by spatial_merge_size)",
         "widths": "how many columns of tokens every grid has, after patches are merged",
         "tokens_per_second": "positions per second of a video: 2 in Qwen2.5-VL; 1, with seconds of 1, where time isn't measured",
@@ -179,8 +181,8 @@ SCHEME = Scheme(
         ),
         (
             "A token that is decoded stands at its number in the sequence plus a constant (rope_deltas), negative where grids hold more "
-            "tokens than they are wide. HunYuan-VL gives every image rows and columns from 0 and its own index; no operation computes "
-            "this yet."
+            "tokens than they take up positions. HunYuan-VL gives every image rows and columns from 0 and its own index; no operation "
+            "computes this yet."
         ),
     ),
     layer=layer,

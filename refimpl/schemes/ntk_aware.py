@@ -29,7 +29,7 @@ weights, attend = FORM.weights(), FORM.attend()
 SCHEME = Scheme(
     name="ntk_aware",
     operations=(frequencies, rotate, weights, attend),
-    source=Source("Peng et al. 2023, YaRN, section 3.1", "https://arxiv.org/abs/2309.00071", equations="definition 1"),
+    source=Source("Peng et al. 2023, YaRN", "https://arxiv.org/abs/2309.00071", equations="section 3.1, definition 1"),
     laws={"frequencies": rotary.SLOWING, "rotate": rotary.LAWS, **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="RoPE with a larger base: the slowest pair is slowed by the whole factor, the fastest pair not at all.",

@@ -36,7 +36,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 SCHEME = Scheme(
     name="partial_rope",
     operations=(rotate, weights, attend),
-    source=Source("Black et al. 2022, GPT-NeoX-20B, section 2.1.1", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
+    source=Source("Black et al. 2022, GPT-NeoX-20B", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
     laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="RoPE on the first (or last) channels of every head; the other channels carry no position.",

@@ -47,9 +47,9 @@ SCHEME = Scheme(
     name="relative_bias",
     operations=(bias, weights, attend),
     source=Source(
-        "Liu et al. 2021, Swin Transformer, along one axis; clipped as in Shaw et al. 2018",
+        "Liu et al. 2021, Swin Transformer",
         "https://arxiv.org/abs/2103.14030",
-        equations="eq. 4; section 3.2 of Shaw et al.",
+        equations="eq. 4, along one axis; offsets are clipped as in section 3.2 of Shaw et al. 2018",
     ),
     laws={"bias": (Law.LOOKUP, Law.TRANSLATION, Law.SATURATION, Law.STEPWISE, Law.HEADS), **APART_LAWS},
     cases=CASES,

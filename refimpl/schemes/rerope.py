@@ -24,10 +24,10 @@ attend = FORM.attention.attend("Return attention with rope whose distances are c
 SCHEME = Scheme(
     name="rerope",
     operations=(weights, attend),
-    source=Source("Su 2023, ReRoPE, and its code", "https://kexue.fm/archives/9708", equations="the second matrix of relative positions"),
+    source=Source("Su 2023, ReRoPE", "https://kexue.fm/archives/9708", equations="its second matrix of relative positions"),
     laws={name: (*laws, Law.TRANSLATION, Law.SATURATION, Law.WITHIN_WINDOW) for name, laws in windowed.LAWS.items()},
     cases=CASES,
-    summary="RoPE in attention with distances clamped at a window.",
+    summary="RoPE in attention, with distances clamped at a window: all keys beyond it lie equally far.",
     meanings={**windowed.MEANINGS, "window": "the distance, in tokens, from which on all keys lie equally far from a query"},
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): the paper's rope; no code with it is known here",
@@ -38,15 +38,16 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The source is about causal attention. Without a mask, keys after the query keep their distance here; the author's code takes "
-            "those that lie the window or more after it for earlier ones, behind its mask. Declare causal=True where nothing else is meant."
+            "The source is about causal attention. Without a mask, keys after the query keep their distance here; the author's code treats "
+            "those that lie the window or more after it as far keys, which its causal mask hides. Declare causal=True where nothing else "
+            "is meant."
         ),
         (
             "A cache must hold keys that aren't turned: a key that was turned to its position can't be moved to the window. The author's "
             "code turns all keys anew at every step (https://github.com/bojone/rerope/blob/main/rerope_patch.py)."
         ),
         (
-            "At the distance of the window both rotations give the same, so that < and <= are no difference. The author's code also "
+            "At the distance of the window both rotations give the same, so that < and <= make no difference. The author's code also "
             "multiplies queries by max(1, ln(m + 1) / ln(training length)): that is temperature.log_scale, and no part of this scheme."
         ),
     ),

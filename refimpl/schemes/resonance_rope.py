@@ -42,8 +42,9 @@ CONVENTIONS = {
 #: What a reader of either scheme needs.
 NOTES = (
     (
-        "No wavelength is a half, since 2 pi times an algebraic number is none: rounding halves to even, as the authors' torch.round does, "
-        "and rounding them up give the same. In float32 a wavelength above 2^23 is whole as it is."
+        "No wavelength lies half-way between two whole numbers: it is 2 pi times an algebraic number, which is irrational. "
+        "So rounding halves to even, as the authors' torch.round does, and rounding them up give the same. In float32 a "
+        "wavelength above 2^23 is whole as it is."
     ),
     (
         "The fastest pair has the wavelength 6 in the place of 2 pi, and so turns by 1.047 radians per position: faster than rope's. "
@@ -60,7 +61,7 @@ ADDRESS = "https://arxiv.org/abs/2403.00071"
 SCHEME = Scheme(
     name="resonance_rope",
     operations=(frequencies, rotate, weights, attend),
-    source=Source("Wang et al. 2024, Resonance RoPE, and its code", ADDRESS, equations="resonance_register in its code"),
+    source=Source("Wang et al. 2024, Resonance RoPE", ADDRESS, equations="resonance_register in its code"),
     laws={"frequencies": (Law.NESTED, Law.WHOLE_WAVELENGTHS, Law.NEAREST), "rotate": rotary.LAWS, **rotary.ATTENTION_LAWS},
     cases=CASES,
     summary="RoPE whose wavelengths are rounded to whole numbers of positions, so that fast pairs repeat exactly.",

@@ -47,7 +47,7 @@ weights, attend = FORM.weights(), FORM.attend()
 SCHEME = Scheme(
     name="resonance_yarn",
     operations=(frequencies, rotate, weights, attend),
-    source=Source("Wang et al. 2024, Resonance RoPE, and its code", resonance_rope.ADDRESS, equations="resonance_register in its code"),
+    source=Source("Wang et al. 2024, Resonance RoPE", resonance_rope.ADDRESS, equations="resonance_register in its code"),
     laws={
         "frequencies": (Law.WHOLE_WAVELENGTHS, Law.NEAREST, Law.FALLS),
         "rotate": rotary.LAWS,

@@ -99,14 +99,14 @@ MEANINGS = {
     "query": "queries, turned",
     "key": "keys, turned",
     "head_dim": "number of features of one head that turn, two to a pair",
-    "base": "ratio of the first frequency to the limit of the last one as heads grow wider; 10000 in the paper, 500000 in Llama 3",
+    "base": "what frequencies fall by over a head, from 1 to nearly 1 / base (rope_theta); 10000 in the paper, 500000 in Llama 3",
     "layout": "which two features make a pair, and where they are written",
     "direction": "sign of the angle",
     "weight": "weight of the projection that makes queries or keys, a row for each channel of each head; or its bias",
-    "num_heads": "number of heads that the projection makes: of the key's projection, that of key heads",
+    "num_heads": "number of heads that the projection makes; for the keys' projection the number of key heads",
     "rotary_dim": "number of channels of a head that turn; all of them if it isn't set",
     "placement": "which end of a head turns",
-    "conversion": "the layout that the weights were trained in, and the one that they are for",
+    "conversion": "from the layout that the weights were trained in, to the one that they are needed in",
 }
 
 CONVENTIONS = {

@@ -52,7 +52,7 @@ SCHEME = Scheme(
         ),
         (
             "The authors' patches don't move queries as long as the longest position is below the window. No key lies beyond the window "
-            "then, so that nothing changes but keys that a causal mask hides."
+            "then, so only logits that a causal mask hides differ."
         ),
         (
             "Both roundings make the distance at the window's edge W - 1, W or W + 1. A cache must hold keys that aren't turned. "

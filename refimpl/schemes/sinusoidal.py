@@ -49,7 +49,8 @@ def encode(
 ) -> Annotated[Array, "token dim"]:
     """Return ``scale * sin(p w_i)`` and ``scale * cos(p w_i)`` in float64 (section 3.5); ``scale`` multiplies the values, not the angle.
 
-    An odd ``dim`` has ``dim // 2`` pairs and one zero column at the end, where that is asked for.
+    ``w_i`` is ``base^(-2 i / dim)``, or ``base^(-i / (dim / 2 - 1))`` with the spacing ``endpoint``. An odd ``dim`` has ``dim // 2``
+    pairs and one zero column at the end, where that is asked for.
     """
     if dim % 2 and odd == "error":
         message = f"dim must be even, got {dim}"

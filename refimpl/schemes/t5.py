@@ -189,10 +189,10 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The lecture notes say that a T5-style bias can't use a KV cache, so that keys and values must be regenerated. That is false: "
-            "the bias touches logits only. Cached keys and values stay valid, and a decoding step needs one new row of biases, for its "
-            "own position. `tests/test_schemes_t5.py` decodes token by token over cached keys and values and gets what attention over "
-            "everything at once gives."
+            "This project's lecture notes say that a T5-style bias can't use a KV cache, so that keys and values must be regenerated. That "
+            "is false: the bias touches logits only. Cached keys and values stay valid, and a decoding step needs one new row of biases, "
+            "for its own position. `tests/test_schemes_t5.py` decodes token by token over cached keys and values and gets what attention "
+            "over everything at once gives."
         ),
         (
             "The paper describes the buckets in words; the formula is in the authors' code only "

@@ -51,9 +51,9 @@ SCHEME = Scheme(
     name="temperature",
     operations=(scale, log_scale),
     source=Source(
-        "Nakanishi 2025, Scalable-Softmax Is Superior for Attention, and the code of Llama 4 and Qwen",
+        "Nakanishi 2025, Scalable-Softmax Is Superior for Attention",
         "https://arxiv.org/abs/2501.19399",
-        equations="section 3",
+        equations="section 3; and the code of Llama 4 and Qwen",
     ),
     laws={"scale": LAWS, "log_scale": LAWS},
     cases=CASES,
@@ -61,14 +61,14 @@ SCHEME = Scheme(
     meanings={
         "positions": "the place of every query in the sequence, counted from 0",
         "floor_scale": "how many positions one step holds (floor_scale of Llama 4; original_max_position_embeddings of Ministral 3)",
-        "attn_scale": "what multiplies the logarithm of the step (attn_scale of Llama 4; llama_4_scaling_beta of Ministral 3); 0: nothing",
+        "attn_scale": "what multiplies the logarithm of the step (attn_scale of Llama 4; llama_4_scaling_beta of Ministral 3); 0: factor 1",
         "shift": "what is added to a position before it is divided: 1 in Llama 4, 0 in Ministral 3",
         "original_length": "the positions that pre-training saw, in tokens (seq_length of Qwen)",
     },
     notes=(
         (
-            "Llama 4 adds 1 to the position and Ministral 3 doesn't, so their first steps lie one position apart: with 8192, at 8191 and "
-            "at 8192. Llama 4 multiplies in the layers without rotation only, Ministral 3 in all, after the rotation."
+            "Llama 4 adds 1 to the position and Ministral 3 doesn't, so their first steps lie one position apart: with a floor_scale of "
+            "8192, at 8191 and at 8192. Llama 4 multiplies in the layers without rotation only, Ministral 3 in all, after the rotation."
         ),
         (
             "Keys aren't multiplied: the factor makes up for the number of keys among which a query shares its attention, and that grows "

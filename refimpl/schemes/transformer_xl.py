@@ -137,7 +137,7 @@ attend = FORM.attend(
 
 @operation
 def shift(scores: Annotated[Array, "batch head query distance"], *, memory: Annotated[int, Number(minimum=0)]) -> Logits:
-    """Return for query m and key n the score of distance ``m + memory - n``: a zero column, another view, the first row gone (appendix B).
+    """Return for query m and key n the score of distance ``m + memory - n``: pad a zero column, reshape, drop the first row (appendix B).
 
     Column c holds distance ``memory + query - 1 - c``. Only ``n <= m + memory`` is meaningful: later keys get numbers of the next query.
     """
@@ -224,11 +224,11 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The lecture notes print the last term of the expansion as `p_j W_q W_k^T p_j^T`; its first factor is `p_i`, and after the "
-            "reparametrisation the term is `v^T W_kR R_(i - j)` (section 3.3, term d)."
+            "This project's lecture notes print the last term of the expansion as `p_j W_q W_k^T p_j^T`; its first factor is `p_i`, and "
+            "after the reparametrisation the term is `v^T W_kR R_(i - j)` (section 3.3, term d)."
         ),
         (
-            "The lecture notes say that relative schemes can't use a cache of keys and values. Here they can: a distance meets a query "
+            "The notes say that relative schemes can't use a cache of keys and values. Here they can: a distance meets a query "
             "only when a logit is made, so cached keys stay valid, as the law named memory shows. A step costs one more projected "
             "relative key per distance."
         ),

@@ -31,7 +31,7 @@ rotate_key = FORM.of_keys.operation(
     rotary.rotate, "Turn keys to their positions, each pair over ``zeta_j^((p - centre) / scale_base)``.", name="rotate_key"
 )
 rotate_query_key = FORM.operation(
-    rotary.rotate_query_key, "Turn queries and keys to their own positions; powers of ``zeta_j`` multiply the ones and divide the others."
+    rotary.rotate_query_key, "Turn queries and keys to their own positions; powers of ``zeta_j`` multiply queries and divide keys."
 )
 
 
@@ -56,8 +56,13 @@ SCHEME = Scheme(
         "k": "keys, before they are turned",
         "query_positions": "position of every query, in tokens",
         "key_positions": "position of every key, in tokens",
-        "scale_base": "after how many positions each pair is multiplied by its zeta once; 512 in torchscale, 1 in the paper's algorithm",
-        "centre": "the position at which nothing is multiplied; scores don't depend on it where queries and cached keys have the same",
+        "query": "queries, turned and multiplied",
+        "key": "keys, turned and divided",
+        "scale_base": (
+            "after how many positions pair j is multiplied by its zeta_j = (2 j / head_dim + 0.4) / 1.4 once; 512 in torchscale, 1 in the "
+            "paper's algorithm"
+        ),
+        "centre": "the position at which nothing is multiplied; scores don't depend on it if queries and cached keys have the same one",
     },
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): the paper, torchscale, rotary-embedding-torch, x-transformers",
@@ -73,9 +78,9 @@ SCHEME = Scheme(
         ),
         (
             "The powers overflow. `zeta_0` is 2/7, so a key's first pair grows by 3.5 in every scale_base positions from the centre: "
-            "float16 ends after 8.85 of them, float32 and bfloat16 after 70.8, float64 after 566.5; with 512 these are the positions "
-            "4533, 36,261 and 290,086. Queries vanish at about the same places. Drawn calls stay within 2.5 of them; stored cases and "
-            "runs of positions stay within 8.1."
+            "float16 ends after 8.85 times scale_base, float32 and bfloat16 after 70.8, float64 after 566.5; with 512 these are the "
+            "positions 4533, 36,261 and 290,086. Queries vanish at about the same places. Drawn calls stay within 2.5 times scale_base; "
+            "stored cases and runs of positions stay within 8.1."
         ),
         (
             "To go farther, released code centres the exponent on each call: torchscale on `ceil(length / 2)`, "

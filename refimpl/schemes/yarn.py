@@ -72,7 +72,8 @@ def attention_factor(
 ) -> float:
     """Return the number that multiplies cosine and sine: ``0.1 ln(factor) + 1`` unless a parameter overrides it (eq. 22).
 
-    A factor that is given goes first, then the ratio of two growths if both mscales are set and not 0.
+    A given ``attention_factor`` wins. Next comes the ratio of the growths ``0.1 m ln(factor) + 1`` of ``m = mscale`` and of
+    ``m = mscale_all_dim``, if both are set and not 0.
     """
     if attention_factor is not None:
         return float(attention_factor)
@@ -132,8 +133,8 @@ SCHEME = Scheme(
         "truncate": "whether the band's edges are rounded outwards to whole pairs",
         "mscale": "the weight of ln(factor) in the numerator of the attention factor, a pure number; counts only with mscale_all_dim",
         "mscale_all_dim": (
-            "the weight of ln(factor) in the denominator of the attention factor, where it counts only with mscale, and alone in the "
-            "growth whose square scales the softmax; a pure number"
+            "the weight of ln(factor) in the denominator of the attention factor, where it counts only with mscale, and in the scale of "
+            "the softmax; a pure number"
         ),
         "qk_head_dim": "how many channels queries and keys have, those that don't turn included: qk_nope_head_dim + qk_rope_head_dim",
         "attention_factor": "what multiplies cosine and sine, a pure number; where it is given, no other parameter sets it",
@@ -151,8 +152,8 @@ SCHEME = Scheme(
             "in the pair's index: for a head of 128 that grows 16 times from 4096 positions, frequencies differ by up to 204 % (pair 38)."
         ),
         (
-            "Kimi K2 has both betas 1. The rounded edges then lie a pair apart, around the one pair that both ask for, so that nothing is "
-            "blended. Edges that aren't rounded would be one edge, and no ramp."
+            "Kimi K2 has both betas 1, so both edges are one number between two pairs. Rounded outwards they are these two pairs, and no "
+            "pair is blended. Without rounding the edges would coincide, and there would be no ramp."
         ),
         (
             "gpt-oss sets truncate to false; llama.cpp and mlx-lm round the edges all the same, which changes gpt-oss's frequencies by "
@@ -164,9 +165,9 @@ SCHEME = Scheme(
             "tables to both sides."
         ),
         (
-            "The attention factor multiplies cosine and sine, so logits have its square and position 0 is no identity. DeepSeek-V2, V3 and "
-            "Kimi K2 set mscale and mscale_all_dim alike, which makes it 1, and scale all logits by softmax_scale: those of channels that "
-            "don't turn too."
+            "The attention factor multiplies cosine and sine, so logits have its square, and vectors at position 0 change too. "
+            "DeepSeek-V2, V3 and Kimi K2 set mscale and mscale_all_dim alike, which makes it 1, and scale all logits by softmax_scale: "
+            "those of channels that don't turn too."
         ),
         (
             "Which parameter sets the attention factor differs between releases: vLLM before "

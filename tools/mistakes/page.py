@@ -1,6 +1,6 @@
 """The page of one scheme's mistakes: by topic, each with what it does, how to see it, how to repair it, and who met it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from refimpl.spec import Scheme
 from tools.mistakes.known import REPORTED, Mistake, mistakes
@@ -89,11 +89,17 @@ def _what(scheme: Scheme, mistake: Mistake) -> str:
     if mistake.kind == "convention":
         said = scheme.conventions.get(mistake.slug, "")
         return f"A convention, right where it is declared. {sentence(escaped(said or mistake.first.does))}"
-    return f"It {escaped('; or '.join(mistake.does))}. It should {escaped(mistake.first.should)}."
+    return f"It {_each(mistake.does)}. It should {_each(each.should for each in mistake.shown)}."
 
 
 def _fix(mistake: Mistake) -> str:
-    return f"**Fix**: {escaped(mistake.first.fix)}."
+    fixes = [mistake.first.fix] if mistake.kind == "convention" else (each.fix for each in mistake.shown)
+    return f"**Fix**: {_each(fixes)}."
+
+
+def _each(said: Iterable[str]) -> str:
+    """Return once what differs between the operations that show a mistake."""
+    return escaped("; or ".join(dict.fromkeys(said)))
 
 
 def _seen(mistake: Mistake) -> str:
