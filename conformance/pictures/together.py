@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEADS, WIDTH, LENGTH = 2, 16, 28
-COLUMNS = 5
+COLUMNS = 7
 #: Shades end at an eighth and at eight times of an even share.
 WIDEST = 3
 WORDS = ("the", "man", "bites", "the", "dog")
@@ -28,7 +28,7 @@ WORDS = ("the", "man", "bites", "the", "dog")
 
 def weights(figure: "Figure") -> None:
     """Draw the causal attention weights of the same queries and keys under every scheme."""
-    figure.set_size_inches(9.6, 8.6)
+    figure.set_size_inches(9.6, 6.8)
     title(figure, "Attention weights of equal tokens under every scheme: every pattern comes from the positions alone")
     layers = {name: scheme.layer for name, scheme in SCHEMES.items() if scheme.layer is not None}
     grid = figure.subplots(math.ceil(len(layers) / COLUMNS), COLUMNS, sharex=True, sharey=True)
@@ -37,11 +37,12 @@ def weights(figure: "Figure") -> None:
         powers = np.clip(np.log2(np.maximum(shares, 2.0**-WIDEST)), -WIDEST, WIDEST)
         image = axes.imshow(hide_later_keys(powers), interpolation="nearest", vmin=-WIDEST, vmax=WIDEST)
         axes.set(xticks=range(0, LENGTH, 8), yticks=range(0, LENGTH, 8))
-        label(axes, name, "key", "query")
+        label(axes, name.replace("_", "\n", 1), "key", "query")
+        axes.label_outer()
     for axes in grid.flat[len(layers) :]:
         axes.remove()
     unit = "log2(attention weight / mean weight of the visible keys)"
-    figure.colorbar(image, ax=[*grid.flat[: len(layers)]], label=unit, shrink=0.5, extend="both")
+    figure.colorbar(image, ax=[*grid.flat[: len(layers)]], label=unit, shrink=0.6, extend="both")
 
 
 def weighed(layer: Layer) -> np.ndarray:
