@@ -20,6 +20,8 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     Without arguments it is the process's own program: once its end is decided, no signal changes that.
     """
     _open_what_is_closed()
+    if arguments is None:
+        _buffer_what_is_not()
     _escape_what_the_terminal_lacks()
     os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # what others registered with Hypothesis takes long to import, and is not needed
     with heeded(to_the_end=arguments is None):
@@ -47,6 +49,7 @@ def _ended(arguments: "Sequence[str] | None") -> int:
 
     try:
         status = posenc.main(arguments, prog_name="posenc", standalone_mode=False)
+        _written()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return Status.WRONG_USAGE
@@ -64,6 +67,8 @@ def _ended(arguments: "Sequence[str] | None") -> int:
     except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
         message, status = _told(error)
         refuse(message)
+        with contextlib.suppress(OSError):
+            _written()
         return status
     return status if isinstance(status, int) else Status.CONFORMS
 
@@ -90,6 +95,25 @@ def _open_what_is_closed() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  it lasts as long as we do
+
+
+def _buffer_what_is_not() -> None:
+    """Buffer what Python doesn't (``PYTHONUNBUFFERED``): without a buffer it loses what the system leaves over of a text."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and isinstance(stream.buffer, io.RawIOBase):
+            encoding, errors = stream.encoding, stream.errors
+            buffered = io.BufferedWriter(stream.detach())
+            setattr(sys, name, io.TextIOWrapper(buffered, encoding=encoding, errors=errors, line_buffering=True))
+
+
+def _written() -> None:
+    """Write all that was said; where that can't be, Python is not to try again at its end, with a status of its own."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def _escape_what_the_terminal_lacks() -> None:

@@ -434,3 +434,24 @@ def test_a_signal_ends_the_run_with_130(tmp_path: Path) -> None:
 
     assert ended.returncode == 130, ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit of their own there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("asked", [("explain", "examples/llama-3.1-8b.json", "--json"), ("show", "rope.rotate")])
+def test_output_that_does_not_fit_on_the_disk_is_no_success(unbuffered: str, asked: tuple[str, ...], tmp_path: Path) -> None:
+    program = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))\n"
+        f"from conformance.cli import main; sys.argv = ['posenc', *{list(asked)!r}]; sys.exit(main())"
+    )
+    with (tmp_path / "out").open("wb") as stream:
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        command = [sys.executable, "-c", program]
+        ended = subprocess.run(command, cwd=ROOT, env=environment, stdout=stream, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr) == (Status.HARNESS_FAILED, "posenc: File too large\n")
+
+
+def test_a_seed_below_0_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", "numpy", "--seed", "-1"]) == Status.WRONG_USAGE
+    assert "'--seed': -1 is not in the range" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -100,9 +101,38 @@ def test_the_record_counts_every_outcome_and_says_what_was_missed_and_why_there_
     outcomes = {**conventions, OWN: Outcome.ALIKE, INHERITED: Outcome.MISSED}
     found = [Judged(DECLARED, outcomes, [], []), Judged(replace(DECLARED, takes=Takes(lowest=0)), outcomes, [], ["2 of 9 show: x"])]
 
-    text = record.page(found, 1, Fraction(1, 20), 7)
+    text = record.page(record.of(found), 1, Fraction(1, 20), 7)
 
     assert "--seed 1 --sample 1/20 --sample-seed 7`" in text
     assert "| `alibi.slopes` | 4 | 1 | 2 | 6 | 2 | 2 | 0 | 2 | 0 | 1 | 0 |" in text
     assert f"- {INHERITED}: float32 num_heads=40; float32 num_heads=40 lowest=0" in text
     assert "- 1 times: N of N show (such as alibi.slopes float32 num_heads=40 lowest=0: 2 of 9 show: x)" in text
+
+
+def test_operations_that_a_record_lacks_are_added_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, first = tmp_path / "narrow.md", Judged(DECLARED, {OWN: Outcome.MISSED}, [], ["2 of 9 show: x"])
+    page.write_text(record.page(record.of([first]), 1, Fraction(1)), encoding="utf-8")
+    monkeypatch.setattr(command, "operations", lambda: ["rope.apply", SLOPES])
+    outcomes = {"rope.apply/layout=half": Outcome.CONVICTED}
+    monkeypatch.setattr(command, "judge", lambda declared: Judged(declared, outcomes, [], ["3 of 9 show: y"]))
+
+    assert command.main(["--record", str(page), "--lacking", "--seed", "1"]) == 0
+    after = record.read(page.read_text(encoding="utf-8"))
+
+    assert list(after.rows) == ["rope.apply", SLOPES]
+    assert (after.rows["rope.apply"]["declarations"], after.rows[SLOPES]["declarations"]) == (command.COUNT, 1)
+    assert list(after.missed) == [f"{OWN}: float32 num_heads=40"]
+    assert after.reasons == {"N of N show": (1 + command.COUNT, "alibi.slopes float32 num_heads=40: 2 of 9 show: x")}
+
+
+def test_the_committed_record_is_read_as_it_was_written() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "narrow.md").read_text(encoding="utf-8")
+    again = record.page(record.read(text), 1, Fraction(1))
+
+    assert again.partition("| operation")[2] == text.partition("| operation")[2]
+
+
+def test_the_committed_record_has_a_row_of_every_operation() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "narrow.md").read_text(encoding="utf-8")
+
+    assert list(record.read(text).rows) == list(operations())

@@ -179,7 +179,9 @@ def _execute(path: Path) -> ModuleType:
     name = f"posenc_target_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        message = f"target must be a Python file, got {path}"
+        explained = "`posenc explain` says what a configuration means, and --config judges an adapter by it"
+        hint = f" ({explained})" if path.suffix == ".json" else ""
+        message = f"target must be a Python file, got {path}{hint}"
         raise TargetError(message)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module

@@ -157,7 +157,8 @@ def _fullness(call: Call) -> tuple[int, int]:
 
 def once(late: TimedOut) -> NotJudged:
     """Return what a time-out is that doesn't repeat: no sign of history by itself, nor wrong; it is never a pass either."""
-    return NotJudged(f"{late.words()} the first time, passed when repeated in a fresh worker")
+    longer = f"with {PATIENCE * late.seconds:g} s: --call-seconds gives more"
+    return NotJudged(f"{late.words()} the first time, passed when repeated in a fresh worker {longer}")
 
 
 def _came(check: Failure) -> Outcome | None:

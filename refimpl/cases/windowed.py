@@ -108,11 +108,15 @@ CHUNKS: dict[str, tuple[str, dict[str, Any]]] = {
     "chunks-of-one-token": ("chunks without a token", {**CHUNKS_AROUND, "chunk_size": 2, "local_size": 1}),
     "local-part-as-long-as-a-chunk": ("the size where chunks are too short for it", {**CHUNKS_AROUND, "chunk_size": 8, "local_size": 4}),
     "local-part-longer-than-a-chunk": ("distances to chunks two before", {**CHUNKS_AROUND, "chunk_size": 9, "local_size": 6}),
-    "authors-sizes": ("sizes that are fixed", {"chunk_size": 3_072, "local_size": 256, "query_positions": [3_072, 5_700, 9_000],
+    "authors-sizes": ("sizes that are fixed", {"chunk_size": 3_072, "local_size": 256, "query_positions": [3_072, 3_073, 5_700, 9_000],
                                                "key_positions": [0, 2_815, 2_816, 3_000, 5_632, 5_700], "sizes": SINGLE}),
     "sizes-of-a-million-tokens": ("products of chunks that overflow, positions in half precision",
-                                  {"chunk_size": 262_144, "local_size": 8_192, "query_positions": [1_010_000], "q": "sparse",
+                                  {"chunk_size": 262_144, "local_size": 8_192, "query_positions": [262_145, 1_010_000], "q": "sparse",
                                    "k": "sparse", "key_positions": [0, 253_951, 253_952, 761_855, 761_856, 1_009_999], "sizes": SINGLE}),
+    "odd-sizes": ("the size of a chunk in half precision", {"chunk_size": 4_105, "local_size": 9, "query_positions": [8_192],
+                                                            "key_positions": [0, 4_090, 8_191], "sizes": SINGLE}),
+    "eighty-wide": ("exponents in half precision, in far chunks too", {"head_dim": 80, "query_positions": [11], "sizes": SINGLE,
+                                                                       "key_positions": [0, 3, 5, 9]}),
     "one-chunk": ("chunks that are ignored where one holds everything", {**CHUNKS_AROUND, "chunk_size": 64, "local_size": 32}),
     "decoding-in-chunks": ("chunks counted in keys of the cache",
                            {"query_positions": [23], "key_positions": [2, 11, 16, 17, 19, 20, 23], "sizes": SINGLE}),
@@ -140,8 +144,9 @@ def chunks(usual: dict[str, Any]) -> Iterator[Case]:
         build = digits.named(operation)
         for index, (name, (exposes, own)) in enumerate(CHUNKS.items()):
             yield build(name, exposes, **{**usual, "causal": index % 2 == 1, "layout": ("interleaved", "half")[index // 2 % 2], **own})
-        yield build("no-chunk", "chunks without a token", **{**usual, "local_size": 6}, sizes=SINGLE, query_positions=[0],
-                    key_positions=[0], error="local_size must be below chunk_size (6), got 6")
+        for name, size in (("no-chunk", 6), ("less-than-no-chunk", 7)):
+            yield build(name, "chunks without a token", **{**usual, "local_size": size}, sizes=SINGLE, query_positions=[0],
+                        key_positions=[0], error=f"local_size must be below chunk_size (6), got {size}")
 
 
 REROPE = (*attention(USUAL, rotations(USUAL)), *windows(USUAL))

@@ -17,9 +17,9 @@ from tools.share import add_options, evenly, spread
 COUNT = 30
 
 
-def chosen(only: Sequence[str], count: int, seed: int) -> list[Declaration]:
+def chosen(names: Sequence[str], count: int, seed: int) -> list[Declaration]:
     """Return as many declarations of every operation as are asked for."""
-    return [each for name in only or operations() for each in declarations(name, count, seed)]
+    return [each for name in names for each in declarations(name, count, seed)]
 
 
 def shortcomings(found: Sequence[Judged]) -> Iterator[str]:
@@ -32,14 +32,20 @@ def shortcomings(found: Sequence[Judged]) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where a mistake passes silently, or where right code is convicted."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.lacking and options.record is None:
+        parser.error("--lacking must come with --record FILE, got none")
     started = time.perf_counter()
-    wanted = evenly(chosen(options.operation, COUNT, options.seed), options.sample, options.sample_seed)
+    before = record.read(options.record.read_text(encoding="utf-8")) if options.lacking else None
+    names = [name for name in options.operation or operations() if before is None or name not in before.rows]
+    wanted = evenly(chosen(names, COUNT, options.seed), options.sample, options.sample_seed)
     found = list(spread("narrow", judge, wanted, options.jobs))
-    wrong = list(shortcomings(found))
+    wrong, now = list(shortcomings(found)), record.of(found)
     if options.record is not None:
-        write(options.record, record.page(found, options.seed, options.sample, options.sample_seed))
-    print("\n".join([*record.told(found), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
+        whole = now if before is None else before.beside(now)
+        write(options.record, record.page(whole, options.seed, options.sample, options.sample_seed))
+    print("\n".join([*record.told(now), *wrong, f"{len(wrong)} shortcomings, {time.perf_counter() - started:.0f} s"]))
     return 1 if wrong else 0
 
 
@@ -50,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="what declarations and calls are drawn by (default: 1)")
     add_options(parser, "declarations")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what was measured there, as Markdown")
+    parser.add_argument("--lacking", action="store_true", help="judge the operations that the record lacks, and add them to it")
     return parser
 
 

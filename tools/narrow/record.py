@@ -1,12 +1,15 @@
 """The record: what became of known mistakes under narrow declarations, by operation, and the verdicts on right code."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from itertools import groupby
 
 from conformance.mutants import MUTANTS
+from conformance.spec.declarations import operations
 from conformance.version import __version__
 from tools import documents
 from tools.narrow.judging import FURTHER, Judged, Outcome
@@ -33,41 +36,86 @@ for, and the smallest large call. Stored vectors, laws and the other large calls
 | conforms | of how many declarations right code, rounded once, got evidence enough; the others got *not enough evidence* |
 | alarms | right code was convicted: must be 0 |
 """
-COLUMNS = ("operation", "mistakes", "inherited", "declarations", "trials", "convicted", "shows nothing", "unnoticed", "missed", "silent")
-VERDICTS = ("conforms", "alarms")
+EVERY = (
+    *("mistakes", "inherited", "declarations", "trials", "convicted", "shows nothing", "unnoticed", "missed", "silent"),
+    *("conforms", "alarms"),
+)
+MISSED = "## Missed"
+REASON = re.compile(r"(\d+) times: (.*) \(such as (.*)\)")
 
 
-def page(found: Sequence[Judged], seed: int, share: Fraction, begin: int = 0) -> str:
+@dataclass(frozen=True)
+class Record:
+    """The counts of every operation by column, each mistake that was missed with where, and how often right code got no verdict and why."""
+
+    rows: Mapping[str, Mapping[str, int]]
+    missed: Sequence[str]
+    reasons: Mapping[str, tuple[int, str]]
+
+    def beside(self, other: "Record") -> "Record":
+        """Return both records in one, of operations in their order: none may be in both."""
+        rows, reasons = {**self.rows, **other.rows}, dict(self.reasons)
+        for why, (count, example) in other.reasons.items():
+            before, first = reasons.get(why, (0, example))
+            reasons[why] = before + count, first
+        order = {name: place for place, name in enumerate(operations())}
+        told = sorted((*self.missed, *other.missed), key=lambda line: order.get(line.partition("/")[0], -1))
+        return Record({name: rows[name] for name in sorted(rows, key=lambda name: order.get(name, -1))}, told, reasons)
+
+
+def of(found: Sequence[Judged]) -> Record:
+    """Return the record of what was judged, each operation's declarations in a row."""
+    rows = [(each[0].declaration.operation, _row(each)) for _, group in groupby(found, _operation) if (each := list(group))]
+    return Record(dict(rows), list(_missed(found)), _reasons(found))
+
+
+def read(text: str) -> Record:
+    """Return the record that a page tells."""
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")]
+    rows = {first.strip("`"): dict(zip(EVERY, (int(cell.replace(",", "")) for cell in others), strict=True)) for first, *others in cells}
+    listed = [line.removeprefix("- ") for line in text.partition(f"\n{MISSED}\n")[2].splitlines() if line.startswith("- ")]
+    reasons = {why: (int(count), example) for count, why, example in (each.groups() for each in map(REASON.fullmatch, listed) if each)}
+    return Record(rows, [line for line in listed if not REASON.fullmatch(line)], reasons)
+
+
+def page(record: Record, seed: int, share: Fraction, begin: int = 0) -> str:
     """Return the record of all declarations, or of a share of them, as Markdown."""
     sampled = "" if share == 1 else f" --sample {share} --sample-seed {begin}"
     parts = [
         HEAD.replace("FURTHER", str(FURTHER)),
         f"Written by `python -m tools.narrow --seed {seed}{sampled}`: posenc {__version__}, numpy {version('numpy')}.\n",
-        *documents.markdown(table(found)),
-        "\n## Missed\n",
-        *(_listed(missed(found)) or ["None."]),
+        *documents.markdown(table(record)),
+        f"\n{MISSED}\n",
+        *(_listed(record.missed) or ["None."]),
         "\n## Why right code got no verdict\n",
-        *(_listed(reasons(found)) or ["It always got one."]),
+        *(_listed(why(record)) or ["It always got one."]),
     ]
     return "\n".join(parts) + "\n"
 
 
-def told(found: Sequence[Judged]) -> Iterator[str]:
+def told(record: Record) -> Iterator[str]:
     """Yield the record's lines for a screen."""
-    yield from documents.aligned(list(table(found)))
-    yield from (f"missed: {line}" for line in missed(found))
-    yield from (f"no verdict on right code: {line}" for line in reasons(found))
+    yield from documents.aligned(list(table(record)))
+    yield from (f"missed: {line}" for line in record.missed)
+    yield from (f"no verdict on right code: {line}" for line in why(record))
 
 
-def table(found: Sequence[Judged]) -> Iterator[list[str]]:
+def table(record: Record) -> Iterator[list[str]]:
     """Yield the head, a row for every operation, and the sum."""
-    yield [*COLUMNS, *VERDICTS]
-    rows = [_row(list(each)) for _, each in groupby(found, key=lambda one: one.declaration.operation)]
-    names = [each.declaration.operation for each in found]
-    for name, row in zip(dict.fromkeys(names), rows, strict=True):
-        yield [f"`{name}`", *(f"{row[column]:,}" for column in (*COLUMNS[1:], *VERDICTS))]
-    total = sum(rows, Counter[str]())
-    yield ["all", *(f"{total[column]:,}" for column in (*COLUMNS[1:], *VERDICTS))]
+    yield ["operation", *EVERY]
+    total = sum(map(Counter, record.rows.values()), Counter[str]())
+    for name, row in (*((f"`{name}`", row) for name, row in record.rows.items()), ("all", total)):
+        yield [name, *(f"{row.get(column, 0):,}" for column in EVERY)]
+
+
+def why(record: Record) -> Iterator[str]:
+    """Yield each kind of reason why right code got no verdict, the most frequent first, with an example."""
+    ordered = sorted(record.reasons.items(), key=lambda each: -each[1][0])
+    yield from (f"{count} times: {reason} (such as {example})" for reason, (count, example) in ordered)
+
+
+def _operation(judged: Judged) -> str:
+    return judged.declaration.operation
 
 
 def _row(found: Sequence[Judged]) -> Counter[str]:
@@ -81,7 +129,7 @@ def _row(found: Sequence[Judged]) -> Counter[str]:
     return counted
 
 
-def missed(found: Iterable[Judged]) -> Iterator[str]:
+def _missed(found: Iterable[Judged]) -> Iterator[str]:
     """Yield each mistake that was missed, and where."""
     where = defaultdict[str, list[str]](list)
     for each in found:
@@ -91,11 +139,11 @@ def missed(found: Iterable[Judged]) -> Iterator[str]:
     yield from (f"{name}: {'; '.join(declared)}" for name, declared in where.items())
 
 
-def reasons(found: Iterable[Judged]) -> Iterator[str]:
-    """Yield each kind of reason why right code got no verdict, the most frequent first, with an example."""
-    why = [(reason, each) for each in found for reason in each.reasons]
-    examples = {reason: f"{each.declaration.words}: {each.missing[0]}" for reason, each in reversed(why)}
-    yield from (f"{count} times: {reason} (such as {examples[reason]})" for reason, count in Counter(r for r, _ in why).most_common())
+def _reasons(found: Iterable[Judged]) -> dict[str, tuple[int, str]]:
+    """Return how often there was each kind of reason why right code got no verdict, with the first example."""
+    given = [(reason, f"{each.declaration.words}: {each.missing[0]}") for each in found for reason in each.reasons]
+    examples = dict(reversed(given))
+    return {reason: (count, examples[reason]) for reason, count in Counter(reason for reason, _ in given).most_common()}
 
 
 def _listed(lines: Iterable[str]) -> list[str]:
