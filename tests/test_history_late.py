@@ -101,6 +101,15 @@ def test_a_time_out_that_an_earlier_call_causes_is_history_dependence(tmp_path: 
     assert of(told, SECOND).outcome == history.AFFECTED
 
 
+def test_code_that_hangs_at_its_second_call_hangs_at_no_call_of_its_own(tmp_path: Path) -> None:
+    told = report(tmp_path, "if len(calls) > 1:\n        time.sleep(60)", FIRST, SECOND, "rope.rotate/one-pair")
+
+    assert not [result for result in told.results if isinstance(result.outcome, TimedOut)]
+    blamed = of(told, HISTORY).outcome
+    assert isinstance(blamed, Failed)
+    assert blamed.reason is Reason.HISTORY
+
+
 def test_a_call_that_is_answered_at_first_and_not_once_when_asked_again_convicts_nobody(tmp_path: Path) -> None:
     told = report(tmp_path, SECOND_WORKER, FIRST)
 

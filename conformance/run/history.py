@@ -111,6 +111,11 @@ class Case:
         return bool(self.changed or self.affected) or _compared(self.history)
 
     @property
+    def cleared(self) -> bool:
+        """Whether a failure passed in a fresh worker: others may, too, as the first call of theirs."""
+        return bool(self.affected or self.slow or self.ended)
+
+    @property
     def fullest(self) -> Checked | None:
         """The answered vector whose axes are the most unlike, then with the most numbers; none of a real size."""
         return max(self.answered, key=lambda checked: _fullness(checked.call), default=None)
@@ -331,8 +336,8 @@ class _Pristine:
         if late and self.hangs:
             return False
         passed = self._again(case, failure)
-        self.hangs = self.hangs or (late and not passed)
-        if passed or alone or not (case.affected or case.suspicious):
+        if passed or alone or not (case.cleared or case.suspicious):
+            self.hangs = self.hangs or (late and not passed)
             return passed
         if self.own == 0 and not self.wrong:
             return None
