@@ -368,7 +368,7 @@ def test_the_reach_of_alibi_is_the_lead_over_the_slope(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("scheme", "length", "message"),
     [
-        ("t5", "9", "--length must go with one of rope, sinusoidal, alibi, got 't5'"),
+        ("t5", "9", "--length must go with one of rope, sinusoidal, sincos_2d, alibi, got 't5'"),
         ("rope", "1", "length must be between 2 and 1048576, got 1"),
         ("rope", "-3", "length must be between 2 and 1048576, got -3"),
         ("alibi", "1048577", "length must be between 2 and 1048576, got 1048577"),

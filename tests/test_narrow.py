@@ -130,9 +130,3 @@ def test_the_committed_record_is_read_as_it_was_written() -> None:
     again = record.page(record.read(text), 1, Fraction(1))
 
     assert again.partition("| operation")[2] == text.partition("| operation")[2]
-
-
-def test_the_committed_record_has_a_row_of_every_operation() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "narrow.md").read_text(encoding="utf-8")
-
-    assert list(record.read(text).rows) == list(operations())

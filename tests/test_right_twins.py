@@ -10,7 +10,7 @@ from conformance.in_process import assert_conforms
 from conformance.mutants.catalogue import Entry, load
 from refimpl import configuration as config
 from refimpl.forms.rotary import join_pairs, split_pairs
-from refimpl.schemes import mrope, rope
+from refimpl.schemes import mrope, rope, sincos_2d
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -28,6 +28,12 @@ def on_a_kernel_for_halves(x: np.ndarray, positions: np.ndarray, **parameters: A
     """Turn neighbours by permuting them to halves, as a converter permutes weights, and back."""
     turned = mrope.rotate(join_pairs(*split_pairs(x, "interleaved"), "half"), positions, **{**parameters, "layout": "half"})
     return join_pairs(*split_pairs(turned, "half"), "interleaved")
+
+
+def on_a_grid_that_is_reshaped(positions: np.ndarray, **parameters: Any) -> np.ndarray:
+    """Encode a grid whose height and width are exchanged by a reshape before it is flattened."""
+    grid = positions.T.reshape(2, len(positions), 1).reshape(2, 1, len(positions))
+    return sincos_2d.encode(grid.reshape(2, -1).T, **parameters)
 
 
 def float32_tables(positions: np.ndarray, *, head_dim: int, base: float) -> tuple[np.ndarray, np.ndarray]:
@@ -80,6 +86,9 @@ TWINS: dict[str, Callable[[], None]] = {
     "https://github.com/ML-GSAI/LLaDA/issues/120": lambda: assert_conforms(shifted, "rope.weights", level="smoke", seed=1),
     "https://github.com/ggml-org/llama.cpp/pull/18042": lambda: assert_conforms(
         on_a_kernel_for_halves, "mrope.rotate", level="smoke", seed=1, layout="interleaved"
+    ),
+    "https://github.com/huggingface/diffusers/issues/11309": lambda: assert_conforms(
+        on_a_grid_that_is_reshaped, "sincos_2d.encode", level="smoke", seed=1
     ),
     "https://github.com/NVIDIA/TensorRT-LLM/pull/18774": lambda: assert_conforms(float32_tables, "rope.tables", level="smoke", seed=1),
 }
