@@ -35,9 +35,10 @@ from refimpl.spec import EvenCount, Operation, Positive, describe
 FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores, a matrix and a permutation of weights are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix", "permute"}
-#: No call of the one is tried yet. What leaves vectors alone is told in words. Sinusoids on a grid are recognised as people write them,
-#: and not yet where code refuses positions on a line, as the bundled adapters do, or adds them to its input.
-UNTRIED = {"mrope.positions", "none.rotate", "sincos_2d.encode", "sincos_2d.add"}
+#: No call of the first and the last is tried yet. What leaves vectors alone is told in words.
+UNTRIED = {"mrope.positions", "none.rotate", "sincos_2d.add"}
+#: What encodes a whole image, by its height and width, or has 64 patches and no more: neither call is tried yet.
+OF_IMAGES = {"vit-mae", "rt-detr", "detr"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}
 #: What an adapter declares values of for which its model is slow enough already, where the code takes any; and odd widths, of which a
@@ -143,7 +144,8 @@ def disagreements(strangers: Strangers, known: Signature) -> Iterator[str]:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_function_of_a_bundled_adapter_is_recovered_from_its_values(strangers: Strangers, part: int) -> None:
     declared = [(item, item.declared[0]) for item in strangers.functions if item.declared]
-    known = [item for item, name in declared if name.split(".")[1] not in OUT_OF_SCOPE and name not in UNTRIED]
+    tried = [(item, name) for item, name in declared if name not in UNTRIED and item.label not in OF_IMAGES]
+    known = [item for item, name in tried if name.split(".")[1] not in OUT_OF_SCOPE]
     assert known
 
     assert [line for item in known[part::PARTS] or known for line in disagreements(strangers, item)] == []

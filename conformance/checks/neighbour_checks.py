@@ -53,7 +53,7 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
     """
     operation, tries = operations()[task.operation], Counter[str]()
     unseen: dict[str, tuple[Checked, Arguments]] = {}
-    refused: list[bool] = []
+    refuses = "refusing" in subject.manners
     every = ((each, Arguments(each.vector.inputs, each.vector.parameters)) for each in calls)
     for each, call in sorted(every, key=lambda pair: _cost(operation, pair[1]) > PRODUCTS):
         asked, before, settled = False, _right(task, call), partial(_settled, tries, call)
@@ -73,8 +73,10 @@ def _asked(subject: Subject, task: Task, calls: Sequence[Checked]) -> Iterator[C
                 tries[told], asked = TRIES, True
                 yield from _again(subject, task, each)
                 yield vector_checks.check(subject, task, vector)
-                yield from _after_a_refusal(subject, task, each, vector) if not any(refused) else ()
-                refused.append("refusing" in subject.manners)
+                cut = _cut(vector) if refuses else None
+                if cut is not None:
+                    yield from _after_a_refusal(subject, task, each, vector, cut)
+                    refuses = False
         yield from _again(subject, task, each) if asked else ()
     for told, (each, other) in unseen.items():
         yield from _under_other_conventions(subject, task, told, each, other) if not tries[told] else ()
@@ -123,13 +125,15 @@ def _again(subject: Subject, task: Task, each: Checked) -> Iterator[Checked]:
         yield again
 
 
-def _after_a_refusal(subject: Subject, task: Task, each: Checked, vector: Vector) -> Iterator[Checked]:
-    """Yield the judgement of a neighbour right after the same call without a last token, which code must refuse that says it refuses."""
-    cut = next((name for name, array in vector.inputs.items() if array.ndim == FULL and array.shape[-2] > 1), None)
-    if cut is None or "refusing" not in subject.manners:
-        return
+def _cut(vector: Vector) -> dict[str, np.ndarray] | None:
+    """Return the arrays of a call without the last token of one, which nobody takes; nothing where none has several."""
+    name = next((name for name, array in vector.inputs.items() if array.ndim == FULL and array.shape[-2] > 1), None)
+    return None if name is None else {**vector.inputs, name: vector.inputs[name][..., :-1, :]}
+
+
+def _after_a_refusal(subject: Subject, task: Task, each: Checked, vector: Vector, bad: Mapping[str, np.ndarray]) -> Iterator[Checked]:
+    """Yield the judgement of a neighbour right after a bad call alike, which code must refuse that says it refuses."""
     yield from _again(subject, task, each)
-    bad = {**vector.inputs, cut: vector.inputs[cut][..., :-1, :]}
     vector_checks.asked(subject, tuple(bad.values()), vector.parameters)
     after = replace(vector, id=f"{vector.id}-after-a-refusal", exposes="what a call leaves behind that is refused")
     yield vector_checks.check(subject, task, after)
