@@ -217,6 +217,13 @@ def test_an_array_for_which_there_is_no_memory_is_told_as_a_limit(message: str) 
     assert said in screen(result(Errored(message)))
 
 
+@pytest.mark.parametrize(("name", "told"), [("rope.rotate/declared-too-widely", True), ("rope.rotate/layout=half", False)])
+def test_what_a_case_was_made_to_expose_is_told_beside_a_narrower_declaration(name: str, *, told: bool) -> None:
+    diagnosis = Diagnosis((name,), "does", "should", "fix", kind="convention")
+    shown = screen(wrong(exposes="positions broadcast along the heads"), diagnoses={"mine:rope.rotate:float32": diagnosis})
+    assert ("look for positions broadcast along the heads" in shown) == told
+
+
 def test_what_a_case_was_made_to_expose_is_not_told_of_one_that_gave_no_value() -> None:
     assert "look for" not in screen(result(TimedOut(0.5), exposes="positions in half precision"))
 

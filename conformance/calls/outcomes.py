@@ -192,6 +192,10 @@ def _for_others(message: str) -> str:
     return f'if it takes arrays of {library}, declare Adapter(..., framework="{library}")' if FOREIGN.search(message) else ""
 
 
+#: The name of a convention: code is right inside a narrower declaration.
+TOO_WIDELY = "declared-too-widely"
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The known mistake, or convention, whose output matches what the implementation returned; without a name, what is known of it.
@@ -225,6 +229,11 @@ class Diagnosis:
     def label(self) -> str:
         """What a report calls it: a convention that wasn't declared, a format that is too small, or a mistake."""
         return self.kind if self.kind in ("convention", "precision") else "mistake"
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it says no more than that code is right where less is asked of it."""
+        return self.name.endswith(f"/{TOO_WIDELY}")
 
     def others(self, most: int | None = None) -> str:
         """Return what also fits in one line, or the first few and how many more."""

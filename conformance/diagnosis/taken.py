@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice, product
 from typing import Any
 
-from conformance.calls.outcomes import Diagnosis, Errored, Passed
+from conformance.calls.outcomes import TOO_WIDELY, Diagnosis, Errored, Passed
 from conformance.calls.takes import PLACES, Positions, Takes, misplaced, nonsense
 from conformance.checks.evidence.bounds import written
 from conformance.checks.vector_checks import Checked
@@ -204,7 +204,7 @@ def _told(asking: Asking, found: Declaration) -> Diagnosis | None:
     add = "" if not every else instead if otherwise else besides
     kind = "another" if otherwise else "a narrower"
     inside = f"is right {f'inside {kind} declaration' if said else 'so'}, where {TOLD} drawn calls pass"
-    name = "declared-otherwise" if otherwise else "declared-too-widely"
+    name = "declared-otherwise" if otherwise else TOO_WIDELY
     return Diagnosis(
         mutants=(f"{operation}/{name if said else found.way.name}",),
         does="; ".join(filter(None, (found.way.does, inside))),

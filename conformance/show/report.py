@@ -175,7 +175,7 @@ def _all_wrong(conviction: Conviction, report: Report) -> bool:
 
 
 def _hints(conviction: Conviction) -> str:
-    """Return what the cases that gave wrong values were made to expose, where nothing better is known and they are few.
+    """Return what the cases that gave wrong values were made to expose, where no mistake is known and they are few.
 
     Stored cases go first; what a drawn one exposes says something only where every wrong one says it.
     """
@@ -184,7 +184,8 @@ def _hints(conviction: Conviction) -> str:
     stored = [failure for failure in wrong if failure.kind == "vector"]
     told = stored or (wrong if all(failure.exposes for failure in wrong) else [])
     exposed = list(dict.fromkeys(failure.exposes for failure in told if failure.exposes))
-    return "; ".join(exposed) if conviction.diagnosis is None and len(exposed) <= HINTS else ""
+    known = conviction.diagnosis is not None and not conviction.diagnosis.narrows
+    return "; ".join(exposed) if not known and len(exposed) <= HINTS else ""
 
 
 def _in_short(conviction: Conviction, target: str, width: int) -> Iterator[Line]:
