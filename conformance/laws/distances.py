@@ -56,7 +56,8 @@ def multiplies(trial: Trial) -> Iterator[Sides]:
     after = trial.answer(call.with_arrays(query_positions=further, key_positions=query))
     here = np.arange(query.shape[-1])
     right = trial.answer(call) * after[..., here, here][..., None]
-    yield same(*(side[np.broadcast_to(~_later(query, key), side.values.shape)] for side in (left, right)))
+    earlier = np.broadcast_to(~_later(query, key), left.values.shape)
+    yield same(left[earlier], right[earlier])
 
 
 def _later(query: np.ndarray, key: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What multiplies logits: the DA-Transformer's learned sigmoid of the distance, RetNet's decay, and the temperature of a query's position."""
+"""What multiplies logits: DA-Transformer's sigmoid of the distance, RetNet's decay, and the temperature of a query's position."""
 
 from typing import TYPE_CHECKING
 
@@ -69,13 +69,13 @@ def retnet(figure: "Figure") -> None:
     title(figure, "Every head of RetNet keeps a constant part of a product with each further token; later keys get nothing")
     left, right = figure.subplots(1, 2)
     distances, places, heads = np.arange(513), np.arange(64), 8
-    kinds = (("doubling", STROKES[0]), ("spread", STROKES[1]))
-    for kind, stroke in kinds:
+    kinds: tuple[keeping.Rates, ...] = ("doubling", "spread")
+    for kind, stroke in zip(kinds, STROKES, strict=False):
         kept = np.asarray(keeping.decay(distances, np.zeros(1, dtype=np.int64), num_heads=heads, rates=kind))[..., 0]
         for head in (0, 3, 7):
             left.plot(distances, kept[head], **{**stroke, "label": None if head else f'rates = "{kind}"'})
     left.legend(loc="upper right")
-    label(left, f"the 1st, 4th and 8th of {heads} heads, from the left", "distance (tokens)", "decay")
+    label(left, f"the 1st, 4th and 8th of {heads} heads, from below", "distance (tokens)", "decay")
     heat(right, np.asarray(keeping.decay(places, places, num_heads=heads))[0], "decay")
     label(right, "the first head, which loses 1/32 per token", "key position (tokens)", "query position (tokens)")
 

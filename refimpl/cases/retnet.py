@@ -16,7 +16,7 @@ DECAYS: dict[str, tuple[str, int, Any, Any]] = {
     "decoding": ("the query at 0 instead of after the cache", 3, [9], [0, 1, 2, 8, 9]),
     "unsorted": ("positions replaced by their index", 2, [9, 0], [2, 9, 2]),
     "square": ("head, query and key exchanged", 3, [0, 2, 9], [1, 0, 2]),
-    "eight-heads": ("decays in half precision: 1 from the fourth head on", 8, [64], [0, 63]),
+    "eight-heads": ("decays in half precision: 1 from the fifth or the eighth head on", 8, [64], [0, 63]),
     "twelve-heads": ("a number of heads that is a power of two taken for granted", 12, [300], [0, 44]),
     "many-heads": ("a decay that is 1 in single precision, and later keys with it", 24, [1, 131_071], [0, 2]),
     "a-thousand-tokens": ("the logarithm of a decay in half precision", 5, [1_000], [0, 500]),
@@ -30,6 +30,7 @@ DECAYS: dict[str, tuple[str, int, Any, Any]] = {
 SPREAD: dict[str, tuple[str, int, Any, Any]] = {
     "spread": ("rates that double whatever is asked for", 4, [2, 9], [0, 2]),
     "spread-over-one-head": ("a division by the number of heads less one", 1, [9], [0, 8]),
+    "spread-over-two-heads": ("rates that end before 1/512 where there are few", 2, [9], [0, 8]),
     "spread-over-five-heads": ("rates that end before 1/512", 5, [257], [0, 255]),
     "spread-over-forty-heads": ("rates that go beyond 1/512", 40, [2_049], [0, 2_048]),
 }

@@ -7,7 +7,6 @@ from refimpl.cases.retnet import CASES
 from refimpl.forms import rotary
 from refimpl.forms.bias import Added, whole
 from refimpl.forms.rotary import Rotary
-from refimpl.schemes import sinusoidal
 from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, Count, EvenCount, Law, Positive, Scheme, Source, operation
 
 Rates = Literal["doubling", "spread"]
@@ -15,7 +14,7 @@ Rates = Literal["doubling", "spread"]
 
 def frequencies(*, head_dim: EvenCount, base: Positive = 10_000.0, like: Array) -> Annotated[Array, "pair"]:
     """Return ``base^(-j / (head_dim / 2 - 1))``, which ends at ``1 / base``; 1 for a single pair."""
-    return sinusoidal.frequencies(head_dim, base, "endpoint", like=like)
+    return base ** (-arange(head_dim // 2, like=like) / max(1, head_dim // 2 - 1))
 
 
 rotate = Rotary(frequencies).operation(
@@ -35,7 +34,7 @@ def decay(
 ) -> Added:
     """Return ``gamma^(m - n)`` for query position ``m`` and key position ``n``, and 0 for later keys, in float64 (eq. 5, 8).
 
-    ``gamma = 1 - 2^(-5 - h)`` for head ``h``, counted from 0; or shares that lie between those of the first and the fifth head.
+    ``gamma = 1 - 2^(-5 - h)`` for head ``h``, counted from 0; or shares from 1/32 to 1/512.
     """
     xp = array_namespace(query_positions, key_positions)
     apart = whole(query_positions)[..., None, :, None] - whole(key_positions)[..., None, None, :]
@@ -89,8 +88,8 @@ SCHEME = Scheme(
             "which of both it is."
         ),
         (
-            "From the fourth head on 1 - 2^(-5 - h) is 1 in bfloat16 and nothing decays; from the twentieth on it is 1 in float32, so that "
-            "the decay there is right to the last bits of float32 only."
+            "From the fifth head on 1 - 2^(-5 - h) is 1 in bfloat16, from the eighth in float16 and from the twenty-first in float32, and "
+            "nothing decays any more. What a head keeps may be rounded as float32 rounds it, which counts once for every token between."
         ),
     ),
 )
