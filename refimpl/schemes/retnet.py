@@ -1,8 +1,11 @@
 """RetNet: rope with a slowest pair at 1 / base, and scores that decay by a constant of the head for every token between."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
+from refimpl import attention
 from refimpl.arrays import Array, arange, array_namespace, exact_float64
+from refimpl.attention import Layer
 from refimpl.cases.retnet import CASES
 from refimpl.forms import rotary
 from refimpl.forms.bias import Added, whole
@@ -41,6 +44,22 @@ def decay(
     logarithm = xp.log1p(-lost(num_heads, rates, query_positions))[:, None, None]
     kept = xp.exp(logarithm * exact_float64(xp.clip(apart, min=0)))
     return xp.where(apart >= 0, kept, xp.zeros_like(kept))
+
+
+def unhidden(products: Array, seen: Array) -> Array:
+    """Return the products of keys that are seen, in the place of a softmax."""
+    xp = array_namespace(products)
+    return xp.where(seen, products, xp.zeros_like(products))
+
+
+def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
+    """Return retention: queries and keys turn, and their scaled products decay and multiply the values as they are."""
+    turning = rotary.layer(rotate)(num_heads=num_heads, head_dim=head_dim, like=like)
+
+    def products(q: Array, k: Array, query_positions: Array, key_positions: Array) -> Array:
+        return attention.logits(q, k) * decay(query_positions, key_positions, num_heads=num_heads)
+
+    return replace(turning, logits=products, weigh=unhidden)
 
 
 SCHEME = Scheme(
@@ -92,4 +111,5 @@ SCHEME = Scheme(
             "nothing decays any more. What a head keeps may be rounded as float32 rounds it, which counts once for every token between."
         ),
     ),
+    layer=layer,
 )
