@@ -233,16 +233,16 @@ INDEXED: tuple[tuple[Mistake, str], ...] = (
 def half(dtype: str) -> Iterator[tuple[Mistake, Decay]]:
     """Return what goes wrong where a part of the decay is kept in a half format."""
     parts = {
-        "decays": ("what a head keeps per token", Decay(gamma=to(dtype))),
-        "logarithms": ("the logarithm of what a head keeps per token", Decay(power=logarithms(dtype))),
-        "positions": ("positions", Decay(place=to(dtype))),
+        "decays": ("what a head keeps per token", "subtract from 1 in float32", Decay(gamma=to(dtype))),
+        "logarithms": ("the logarithm of what a head keeps", "keep it out of reach of casts", Decay(power=logarithms(dtype))),
+        "positions": ("positions", "subtract integer positions", Decay(place=to(dtype))),
     }
-    for part, (words, pieces) in parts.items():
+    for part, (words, fix, pieces) in parts.items():
         yield Mistake(
             f"{dtype}-{part}",
             does=f"rounds {words} to {dtype}",
             should="compute the decay in float32 and cast last",
-            fix="keep the buffer of decays out of reach of a module's casts",
+            fix=fix,
             kind="precision",
             origin="in the style of buffers that are cast with the module",
         ).made_by(pieces)
