@@ -15,14 +15,15 @@ class Layer:
 
     ``embed(x, positions)`` acts on the input, so on queries, keys and values; ``turn_query(q, query_positions)`` and
     ``turn_key(k, key_positions)`` act in every layer, and a cache keeps the turned key; ``logits(q, k, query_positions, key_positions)``
-    replaces the scaled dot product; ``mix(weights, v, query_positions, key_positions)`` replaces the average of values. ``learned`` counts
-    its trained numbers.
+    replaces the scaled dot product; ``weigh(logits, seen)`` replaces the softmax over the keys that are seen;
+    ``mix(weights, v, query_positions, key_positions)`` replaces the average of values. ``learned`` counts its trained numbers.
     """
 
     embed: Callable[[Array, Array], Array] | None = None
     turn_query: Callable[[Array, Array], Array] | None = None
     turn_key: Callable[[Array, Array], Array] | None = None
     logits: Callable[[Array, Array, Array, Array], Array] | None = None
+    weigh: Callable[[Array, Array], Array] | None = None
     mix: Callable[[Array, Array, Array, Array], Array] | None = None
     learned: int = 0
 
@@ -131,7 +132,7 @@ def decode(layer: Layer, cache: Cache, q: Array, query_positions: Array, *, caus
     queries = _embedded(layer, q, query_positions)
     turned = queries if layer.turn_query is None else layer.turn_query(queries, query_positions)
     open_to = visible(query_positions, cache.positions, causal=causal, seen=seen)
-    weights = softmax(_logits(layer, turned, query_positions, cache), open_to)
+    weights = (layer.weigh or softmax)(_logits(layer, turned, query_positions, cache), open_to)
     return cast_like(_mixed(layer, weights, query_positions, cache), q)
 
 

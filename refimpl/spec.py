@@ -75,6 +75,7 @@ class Law(Enum):
     TRANSLATION = "a common shift of all positions changes nothing"
     ROW_CONSTANT = "the form equals the row form up to a constant per (head, query) row"
     HOMOGENEOUS = "twice the distance is twice the bias"
+    MULTIPLIES = "over two stretches one after the other a head keeps the product of what it keeps over each"
     MONOTONE = "a larger distance never gives a larger value, or never a smaller one where a learned weight rewards distance"
     ZERO_AT_ORIGIN = "distance 0 has bucket 0, or bias 0"
     SATURATION = "beyond the largest distance nothing changes any more"

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from narrow_code import softmax
 
-from refimpl.schemes import SCHEMES, alibi, dual_chunk, mrope, rerope, rope, self_extend, sinusoidal, xpos, yarn
+from refimpl import attention
+from refimpl.schemes import SCHEMES, alibi, dual_chunk, mrope, rerope, retnet, rope, self_extend, sinusoidal, xpos, yarn
 
 #: For an identity: the tests that show it, as file and the beginning of the name.
 TESTED = {
@@ -176,6 +177,26 @@ def test_a_window_that_holds_everything_is_rope() -> None:
     assert not np.array_equal(self_extend.weights(q, q, places, places, head_dim=WIDTH, window=3, group_size=2), plain)
     assert np.array_equal(dual_chunk.weights(q, q, places, places, head_dim=WIDTH, chunk_size=9, local_size=2), plain)
     assert not np.array_equal(dual_chunk.weights(q, q, places, places, head_dim=WIDTH, chunk_size=3, local_size=1), plain)
+
+
+def test_retention_reads_a_state_that_decays_token_by_token() -> None:
+    heads, places = 3, np.arange(40, 40 + len(POSITIONS))
+    whole = attention.attend(retnet.layer(num_heads=heads, head_dim=WIDTH, like=X), X, X[::-1], X, places, places, causal=True)
+
+    q, k = (retnet.rotate(x, places, head_dim=WIDTH) for x in (X, X[::-1]))
+    kept = (1 - 2.0 ** (-5 - np.arange(heads)))[:, None, None]
+    state = np.zeros((2, heads, WIDTH, WIDTH))
+    for token in range(len(places)):
+        state = kept * state + k[:, :, token, :, None] * X[:, :, token, None, :]
+        assert np.abs(whole[:, :, token] - (q[:, :, token, None] @ state)[:, :, 0] / np.sqrt(WIDTH)).max() < 100 * ROUNDING
+
+
+def test_retnet_turns_as_rope_with_a_base_raised_so_that_its_last_pair_ends_there() -> None:
+    raised = BASE ** (WIDTH / (WIDTH - 2))
+
+    near, places = X[:, :, :4], POSITIONS[:4]
+    turned = retnet.rotate(near, places, head_dim=WIDTH)
+    assert np.abs(turned - rope.rotate(near, places, head_dim=WIDTH, base=raised)).max() < 10 * ROUNDING
 
 
 def test_yarn_at_position_zero_multiplies_by_the_attention_factor() -> None:

@@ -260,6 +260,7 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("self_extend.weights", "group translation", with_positions),
         ("dual_chunk.weights", "within window", lambda weights, _: weights**2),
         ("dual_chunk.weights", "group translation", with_positions),
+        ("retnet.decay", "multiplies", lambda decay, _: decay / 2),
         ("rope.permute", "restored", lambda weight, _: np.roll(weight, 1, axis=0)),
         ("rope.permute", "paired", lambda weight, _: np.roll(weight, 1, axis=0)),
         ("rope.permute", "columns", lambda weight, _: weight if weight.ndim == 1 else weight[:, ::-1]),

@@ -35,6 +35,7 @@ WITHOUT_ATTESTED_NUMBERS = {
     "proportional_rope": "its authors print perplexities of whole models, and ports compare with one another on random numbers",
     "da_transformer": "its authors published no code, no other implementation is known, and the pages found print the formula only",
     "xpos": "its authors print perplexities of whole models, and no page that was found prints numbers of queries or keys",
+    "retnet": "its authors print perplexities of whole models, and tests of ports compare their three forms with one another",
     "self_extend": "its authors print accuracies of whole models, and the distances of a few tokens in a figure",
     "dual_chunk": "its authors print perplexities and accuracies of whole models, and the distances of a few tokens in a figure",
     "rerope": "its author prints losses of whole models, and code with it prints text",

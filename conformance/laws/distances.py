@@ -47,6 +47,24 @@ def homogeneous(trial: Trial) -> Iterator[Sides]:
     yield same(trial.answer(placed(call, lambda positions: 2 * positions)), 2.0 * trial.answer(call))
 
 
+def multiplies(trial: Trial) -> Iterator[Sides]:
+    """What is left after further tokens is what was left, times what is left after these."""
+    call = trial.arguments
+    query, key = (call.arrays[name] for name in POSITIONS)
+    further = query + trial.example.shift
+    left = trial.answer(call.with_arrays(query_positions=further))
+    after = trial.answer(call.with_arrays(query_positions=further, key_positions=query))
+    here = np.arange(query.shape[-1])
+    right = trial.answer(call) * after[..., here, here][..., None]
+    earlier = np.broadcast_to(~_later(query, key), left.values.shape)
+    yield same(left[earlier], right[earlier])
+
+
+def _later(query: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Return where a key comes after its query, for every head."""
+    return np.asarray(key[..., None, None, :] > query[..., None, :, None])
+
+
 def monotone(trial: Trial) -> Iterator[Sides]:
     """A key further away (or earlier, where rows don't mirror) never has more; never less where a learned weight rewards distance."""
     call, values = trial.arguments, trial.answer(trial.arguments)
@@ -118,6 +136,7 @@ LAWS: Mapping[Law, Checker] = {
     Law.SYMMETRIC: symmetric,
     Law.ROW_CONSTANT: row_constant,
     Law.HOMOGENEOUS: homogeneous,
+    Law.MULTIPLIES: multiplies,
     Law.MONOTONE: monotone,
     Law.ZERO_AT_ORIGIN: zero_at_origin,
     Law.SATURATION: saturation,

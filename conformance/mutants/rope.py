@@ -334,7 +334,8 @@ def operation_mutants(operation: str) -> Iterator[Mutant]:
         yield from base_mutants(operation)
         yield BASE_HALF.at(operation, altered(operation, parameters=half_base))
     if contract.integers:
-        yield from position_mutants(operation, RELATIVE_SLUGS if operation.endswith((".weights", ".attend")) else MISTAKES)
+        meeting = "query_positions" in contract.arrays and "query" not in contract.results
+        yield from position_mutants(operation, RELATIVE_SLUGS if meeting else MISTAKES)
 
 
 def apply_mutants() -> Iterator[Mutant]:

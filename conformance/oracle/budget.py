@@ -308,7 +308,7 @@ ROWS: Mapping[str, Row] = {
         Stage.FREQUENCY,
         4,
         per={"logarithm": 5},
-        covers="R^r2 by pow, by exp(r2 ln R) and by exp2(r2 log2 R)",
+        covers="R^r2 by pow, by exp(r2 ln R) and by exp2(r2 log2 R); the same of a decay, gamma^R",
         argument="the logarithm's 4 units and the rounding of its product become 5 |ln R^r2|; pow or exp adds 4",
         needs="chijames/KERPLE at 73f1ee2: diff.pow; jax 0.10.2 computes a power as exp2 of a product",
     ),

@@ -40,6 +40,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "resonance_rope": ladders.resonance_rope,
     "resonance_yarn": ladders.resonance_yarn,
     "kerple": biases.kerple,
+    "retnet": weighting.retnet,
     "rerope": weighting.rerope,
     "self_extend": weighting.self_extend,
     "dual_chunk": weighting.dual_chunk,

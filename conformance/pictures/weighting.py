@@ -1,4 +1,4 @@
-"""What multiplies logits: the DA-Transformer's learned sigmoid of the distance, and the temperature of a query's position."""
+"""What multiplies logits: DA-Transformer's sigmoid of the distance, RetNet's decay, and the temperature of a query's position."""
 
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from refimpl.forms.joining import those_of
 from refimpl.schemes import da_transformer as aware
 from refimpl.schemes import dual_chunk as chunked
 from refimpl.schemes import rerope as clamped
+from refimpl.schemes import retnet as keeping
 from refimpl.schemes import self_extend as grouping
 from refimpl.schemes import temperature as growing
 
@@ -61,6 +62,22 @@ def temperature(figure: "Figure") -> None:
         right.plot(near, steps, marker="o", drawstyle="steps-post", label=f"shift = {shift}", **stroke)
     right.legend(loc="upper left")
     label(right, "the first step: at 8191, or one position later", "position (tokens)", "factor")
+
+
+def retnet(figure: "Figure") -> None:
+    """Draw what heads keep of a key over the distance, by both rates, and the matrix of one head."""
+    title(figure, "Every head of RetNet keeps a constant part of a product with each further token; later keys get nothing")
+    left, right = figure.subplots(1, 2)
+    distances, places, heads = np.arange(513), np.arange(64), 8
+    kinds: tuple[keeping.Rates, ...] = ("doubling", "spread")
+    for kind, stroke in zip(kinds, STROKES, strict=False):
+        kept = np.asarray(keeping.decay(distances, np.zeros(1, dtype=np.int64), num_heads=heads, rates=kind))[..., 0]
+        for head in (0, 3, 7):
+            left.plot(distances, kept[head], **{**stroke, "label": None if head else f'rates = "{kind}"'})
+    left.legend(loc="upper right")
+    label(left, f"the 1st, 4th and 8th of {heads} heads, from below", "distance (tokens)", "decay")
+    heat(right, np.asarray(keeping.decay(places, places, num_heads=heads))[0], "decay")
+    label(right, "the first head, which loses 1/32 per token", "key position (tokens)", "query position (tokens)")
 
 
 def rerope(figure: "Figure") -> None:

@@ -21,6 +21,7 @@ CALLED = {
     "axial_rope": "axial RoPE (2-D and 3-D, vision)",
     "mrope": "M-RoPE (multimodal rope: Qwen-VL, GLM-V, Ernie-VL)",
     "xpos": "xPos (length-extrapolatable transformer, LeX)",
+    "retnet": "RetNet (retention with decay)",
     "sinusoidal": "sinusoidal positional encoding",
     "sincos_2d": "2-D sinusoidal encoding (MAE, ViT, DETR)",
     "alibi": "ALiBi (attention with linear biases)",
