@@ -17,12 +17,15 @@ from mlx_lm.utils import MODEL_REMAPPING
 
 from conformance.adapt.adapter import Unsupported
 from conformance.adapters.mlx_lm_adapter import adapter
+from refimpl.configuration import read
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import language
 from refimpl.configuration.spellings import READ
 
 #: What stands for a size that a configuration in extracts leaves out; it has nothing to do with positions.
 SIZES = {int: 1, float: 1.0, bool: False, list: []}
+#: How many numbers a sequence may have that is filled up to a length.
+MOST = 1 << 26
 #: What the names of classes that turn have in them.
 TURNING = ("RoPE", "Rotary")
 
@@ -31,7 +34,7 @@ class _TurnedError(Exception):
     """An attention asked for its rotation."""
 
 
-class _Asked(nn.Module):
+class _Asked(nn.Module):  # type: ignore[misc]  # the library has no types here
     """What stands in the place of a rotation, and keeps the width of what it is given."""
 
     width = 0
@@ -118,11 +121,19 @@ class Layer:
         rest, part = x[..., : -self.width], x[..., -self.width :]
         return mx.concatenate([rest, self.rope(part, offset=offset)], axis=-1)
 
+    def in_halves(self, x: mx.array) -> mx.array:
+        """Return the channels that turn with the first of every two neighbours before the second."""
+        start = x.shape[-1] - self.width
+        return mx.concatenate([x[..., :start], x[..., start::2], x[..., start + 1 :: 2]], axis=-1)
+
     def turned_within(self, x: mx.array, offset: int, length: int | None) -> mx.array:
         """Turn ``x`` in a sequence of that length, to which zeros fill it up where the rule looks at it."""
         tokens = x.shape[-2]
         if length is None or not isinstance(self.rope, DynamicNTKScalingRoPE):
             return self.turn(x, offset)
+        if (numbers := x.size // tokens * length) > MOST:
+            message = f"a sequence that zeros fill up must have at most {MOST} numbers, got {numbers}"
+            raise Unsupported(message)
         return self.turn(mx.pad(x, [(0, 0), (0, 0), (0, length - offset - tokens), (0, 0)]), offset)[..., :tokens, :]
 
 
@@ -130,7 +141,7 @@ class Layer:
 def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | None) -> mx.array:
     """Return the angles by which the layer turns pairs from position 0 to 1; half of the layers keep no frequencies."""
     found = Layer(configuration, layer)
-    turning = getattr(found.rope, "dims", None) or getattr(found.rope, "dim", found.width)
+    turning = getattr(found.rope, "dims", None) or getattr(found.rope, "dim", None) or found.width
     fastest = mx.abs(found.turned_within(mx.eye(1, found.width).reshape(1, 1, 1, found.width), 1, length)[0, 0, 0, 1:])
     apart = 1 + int(mx.argmax(fastest))
     first = mx.arange(turning // 2) * (2 if apart == 1 else 1)
@@ -150,4 +161,12 @@ def attention_factor(*, configuration: Mapping[str, Any], layer: int) -> float:
 @adapter.implements("config.rotate", positions="consecutive")
 def rotate(x: mx.array, positions: mx.array, *, configuration: Mapping[str, Any], layer: int, length: int | None) -> mx.array:
     """Turn ``x`` by the layer, whose offset is the first position."""
-    return Layer(configuration, layer).turned_within(x, int(positions[0]), length)
+    found = Layer(configuration, layer)
+    turned = found.turned_within(x, int(positions[0]), length)
+    return found.in_halves(turned) if _writes_halves(configuration, layer) else turned
+
+
+def _writes_halves(configuration: Mapping[str, Any], layer: int) -> bool:
+    """Whether the published code writes neighbours that it turned as halves, which no dot product sees and the library doesn't do."""
+    rotations = [kind.rotation for kind in read(configuration).kinds if kind.rotation and layer in (kind.layers or [layer])]
+    return any(rotation.layout == "interleaved_to_half" for rotation in rotations)

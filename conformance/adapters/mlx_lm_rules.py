@@ -96,23 +96,3 @@ def rotate_proportional(
     share = min(1.0, (2 * turned_pairs + 0.5) / head_dim)
     scaling = {"rope_type": "proportional", "partial_rotary_factor": share, "factor": factor}
     return turned(x, first(positions), scaling, head_dim=head_dim, base=base, layout=layout)
-
-
-@turns("dynamic_ntk.rotate", growth="tokens")
-def rotate_dynamic(
-    x: mx.array,
-    positions: mx.array,
-    *,
-    head_dim: int,
-    base: float,
-    layout: str,
-    factor: float,
-    original_length: int,
-    length: int,
-    **_: Any,
-) -> mx.array:
-    """Turn by ``dynamic``, which takes the end of what it is given for the length: zeros fill it up."""
-    offset, tokens = first(positions), x.shape[-2]
-    whole = mx.pad(x, [(0, 0), (0, 0), (0, max(0, length - offset - tokens)), (0, 0)])
-    scaling = {"rope_type": "dynamic", "factor": factor}
-    return turned(whole, offset, scaling, head_dim=head_dim, base=base, layout=layout, longest=original_length)[..., :tokens, :]
