@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-third check-legacy check-mlx reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -20,6 +20,9 @@ check-third: $(VENV)/.runtime ## a third of what the targets with many operation
 
 check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
 	.venvs/transformers4/bin/python examples/run.py transformers4
+
+check-mlx: .venvs/mlx/.peers ## judge MLX's own layers and what mlx-lm makes of rules and of a configuration, in an environment of their own
+	.venvs/mlx/bin/python examples/run.py mlx mlx_lm llama-3.1-8b.json:mlx_lm
 
 # The tests start hundreds of processes, each of which would compile everything again.
 test test-whole: export PYTHONDONTWRITEBYTECODE :=
@@ -109,6 +112,9 @@ seeds: $(VENV)/.peers .venvs/transformers4/.peers ## judge the bundled adapters 
 released: $(VENV)/.peers ## judge what transformers makes of released models' configurations, and write docs/released.md
 	$(RUN) -m tools.released transformers
 
+released-mlx: .venvs/mlx/.peers ## the same of mlx-lm, into docs/released-mlx_lm.md
+	.venvs/mlx/bin/python -m tools.released mlx_lm
+
 peers: $(VENV)/.peers ## install the libraries behind the bundled adapters (torch, transformers, JAX, equinox, ggml)
 
 browser: ## install the system's Chromium, in which the tests open the HTML report; needs root and apt, else those tests are skipped
@@ -162,4 +168,9 @@ $(VENV)/.peers: $(VENV)/.runtime
 	$(PYTHON) -m venv .venvs/transformers4
 	.venvs/transformers4/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venvs/transformers4/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[transformers4]"
+	@touch $@
+
+.venvs/mlx/.peers: pyproject.toml
+	$(PYTHON) -m venv .venvs/mlx
+	.venvs/mlx/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[mlx-lm]"
 	@touch $@

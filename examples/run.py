@@ -63,6 +63,17 @@ def only_falcon(report: Report) -> bool:
     return told is judged and all(conviction.implementation == "falcon" for conviction in found)
 
 
+def only_named(*mistakes: str) -> Callable[[Report], bool]:
+    """Return whether what is wrong is named as these known mistakes, and each of them is found."""
+
+    def holds(report: Report) -> bool:
+        found = convictions(report)
+        named = [{mistake for mistake in mistakes if _tells(conviction, mistake)} for conviction in found]
+        return all(named) and set().union(*named) == {*mistakes}
+
+    return holds
+
+
 def only_history(report: Report) -> bool:
     """Return whether nothing is wrong but that earlier calls change later answers."""
     outcomes = [result.outcome for result in report.results if result.convicts]
@@ -84,6 +95,13 @@ EXAMPLES = (
     Example("ggml", "conforms", conforms),
     Example("transformers", "conforms but for Falcon: slopes, key index and product in bfloat16", only_falcon, many=True),
     Example("transformers4", "conforms", conforms),
+    Example("mlx", "conforms", conforms),
+    Example(
+        "mlx_lm",
+        "conforms but for LongRoPE, which always takes the long factors, and YaRN with one of two mscales",
+        only_named("always-long", "mscale-unset-is-one"),
+    ),
+    Example(f"config:{HERE / 'llama-3.1-8b.json'}:mlx_lm", "conforms", conforms),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )
 

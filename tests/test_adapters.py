@@ -35,8 +35,14 @@ OFFERED = {
         "yarn.softmax_scale",
     },
     "transformers4": {"shaw.attend", "shaw.weights", "transformer_xl.attend", "transformer_xl.shift", "transformer_xl.weights"},
+    "mlx": {
+        "alibi.bias", "alibi.slopes", "partial_rope.rotate", "position_interpolation.rotate", "rope.rotate", "sinusoidal.encode",
+    },
+    "mlx_lm": {"llama3.rotate", "longrope.rotate", "position_interpolation.rotate", "proportional_rope.rotate", "yarn.rotate"},
     "equinox": {"rope.rotate"},
 }
+#: Those of which not everything is right.
+DEVIATING = {"equinox", "mlx_lm"}
 
 
 Start = Callable[[str], Session]
@@ -89,7 +95,7 @@ def test_every_adapter_reports_the_version_of_its_library(session: Session) -> N
     assert session.about["versions"][session.target][0].isdecimal()
 
 
-@pytest.mark.parametrize("session", [name for name in BUNDLED if name != "equinox"], indirect=True)
+@pytest.mark.parametrize("session", [name for name in BUNDLED if name not in DEVIATING], indirect=True)
 def test_every_implementation_but_falcon_and_the_forgetful_layer_meets_the_vectors(session: Session) -> None:
     wrong, right = [], 0
     for implementation in session.implementations:
@@ -103,6 +109,15 @@ def test_every_implementation_but_falcon_and_the_forgetful_layer_meets_the_vecto
 
 def only(session: Session, operation: str, label: str) -> Descriptor:
     return next(one for one in session.implementations if (one.operation, one.label) == (operation, label))
+
+
+@pytest.mark.parametrize(("operation", "case"), [("longrope.rotate", "at-capacity"), ("yarn.rotate", "mscale-alone")])
+def test_mlx_lm_takes_the_long_factors_always_and_one_mscale_without_the_other(start: Start, operation: str, case: str) -> None:
+    session = start("mlx_lm")
+    found = judgements(session, only(session, operation, "mlx_lm"))
+
+    assert isinstance(found[f"{operation}/{case} at float32"].outcome, Failed)
+    assert any(isinstance(judgement.outcome, Passed) for judgement in found.values())
 
 
 def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(start: Start) -> None:

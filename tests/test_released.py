@@ -23,6 +23,7 @@ ENTRY: dict[str, Any] = {
         },
     },
 }
+PAGES = [released.page(target) for target in ("transformers", "mlx_lm")]
 READER = str(Path(__file__).parents[1] / "examples" / "numpy_configured.py")
 
 
@@ -58,6 +59,7 @@ def test_the_page_counts_its_rows() -> None:
     assert "Of 3 configurations `mine` conforms to 1, 1 are not judged, 1 differ." in text
 
 
-def test_the_published_page_has_a_row_for_every_configuration() -> None:
-    rows = re.findall(r"^\| ([^|]+) \| .* \|$", released.DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_published_page_has_a_row_for_every_configuration(page: Path) -> None:
+    rows = re.findall(r"^\| ([^|]+) \| .* \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert rows[1:] == [entry["id"] for entry in released.RELEASED]

@@ -1,4 +1,4 @@
-"""Judge what a library makes of the configurations of released models: ``python -m tools.released`` writes docs/released.md."""
+"""Judge what a library makes of the configurations of released models: ``python -m tools.released TARGET`` writes a page of docs."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from tools.generate.models import facts, published
 
 ROOT = Path(__file__).parents[1]
 RELEASED = facts()
-DOCUMENT = ROOT / "docs" / "released.md"
+TRANSFORMERS = "transformers"
 LEVEL, SEED = "smoke", 0
 #: What kinds are called that aren't all of a model's layers, though its configuration names none.
 SEVERAL = {"every layer": "layers with rotation", "every layer without rotation": "layers without rotation"}
@@ -34,6 +34,11 @@ written down by hand. *Not judged* gives the reason.
 
 Written by `python -m tools.released TARGET`, at level {LEVEL} with seed {SEED}.
 """
+
+
+def page(target: str) -> Path:
+    """Return the page about a target."""
+    return ROOT / "docs" / f"released{'' if target == TRANSFORMERS else f'-{target}'}.md"
 
 
 def judged(entry: Mapping[str, Any], target: str, folder: Path) -> tuple[str, str, str]:
@@ -75,14 +80,15 @@ def lines(rows: Sequence[tuple[str, str, str]], target: str, versions: str) -> I
 def main(arguments: Sequence[str] | None = None) -> int:
     """Judge a target by every configuration; return 1 where one differs."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("target", nargs="?", default="transformers", help="what is judged (default: transformers)")
+    parser.add_argument("target", nargs="?", default=TRANSFORMERS, help="what is judged (default: transformers)")
     target = parser.parse_args(arguments).target
     rows = list[tuple[str, str, str]]()
     with tempfile.TemporaryDirectory() as folder:
         for entry in RELEASED:
             rows.append(judged(entry, target, Path(folder)))
             print(f"{len(rows)} of {len(RELEASED)}: {rows[-1][0]}: {rows[-1][2]}", file=sys.stderr, flush=True)
-    documents.write(DOCUMENT.parent, {DOCUMENT.name: "\n".join(lines(rows, target, _versions(target))) + "\n"})
+    document = page(target)
+    documents.write(document.parent, {document.name: "\n".join(lines(rows, target, _versions(target))) + "\n"})
     return int(any(not words.startswith(("conforms", "not judged")) for _, _, words in rows))
 
 

@@ -37,6 +37,8 @@ BUNDLED = {
     "numpy": "conformance.adapters.numpy_reference",
     "array_api_strict": "conformance.adapters.array_api_strict_reference",
     "ggml": "conformance.adapters.ggml_kernels",
+    "mlx": "conformance.adapters.mlx_layers",
+    "mlx_lm": "conformance.adapters.mlx_lm_models",
     "transformers": "conformance.adapters.transformers_models",
     "transformers4": "conformance.adapters.transformers4_models",
     "equinox": "conformance.adapters.equinox_layers",

@@ -26,6 +26,8 @@ NEEDS = {
     "numpy": ("numpy",),
     "array_api_strict": ("array_api_strict",),
     "ggml": ("pywhispercpp",),
+    "mlx": ("mlx",),
+    "mlx_lm": ("mlx_lm", "mlx"),
     "transformers": ("transformers", "torch"),
     "transformers4": ("transformers 4.57", "torch"),
     "equinox": ("equinox", "jax"),
