@@ -84,6 +84,7 @@ EXAMPLES = (
     Example("ggml", "conforms", conforms),
     Example("transformers", "conforms but for Falcon: slopes, key index and product in bfloat16", only_falcon, many=True),
     Example("transformers4", "conforms", conforms),
+    Example("vllm", "conforms", conforms, many=True),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )
 

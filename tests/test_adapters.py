@@ -36,6 +36,10 @@ OFFERED = {
     },
     "transformers4": {"shaw.attend", "shaw.weights", "transformer_xl.attend", "transformer_xl.shift", "transformer_xl.weights"},
     "equinox": {"rope.rotate"},
+    "vllm": {
+        "dynamic_ntk.rotate", "llama3.rotate", "longrope.rotate", "mrope.rotate", "ntk_aware.rotate", "partial_rope.rotate",
+        "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate", "rope.rotate_query_key", "yarn.rotate",
+    },
 }
 
 

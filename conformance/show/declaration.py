@@ -29,6 +29,7 @@ NEEDS = {
     "transformers": ("transformers", "torch"),
     "transformers4": ("transformers 4.57", "torch"),
     "equinox": ("equinox", "jax"),
+    "vllm": ("vllm 0.33", "torch"),
 }
 
 
