@@ -85,15 +85,14 @@ def _of_layer(code: Any, config: Any, layer: int) -> tuple[int, int, bool, Any]:
         "quant_config": None,
     }
     given = {name: value for name, value in known.items() if name in inspect.signature(own[0].__init__).parameters}
-    parts = {
-        name: mock.MagicMock() for name in vars(code) if name.endswith(("Linear", "Norm", "MoE", "Attention")) and _elsewhere(code, name)
-    }
-    alone = {name: lambda: 1 for name in vars(code) if name == "get_tensor_model_parallel_world_size"}
+    left_out = ("Linear", "Norm", "MoE", "Attention")
+    replaced: dict[str, Any] = {name: mock.MagicMock() for name in vars(code) if name.endswith(left_out) and _elsewhere(code, name)}
+    replaced |= {name: lambda: 1 for name in vars(code) if name == "get_tensor_model_parallel_world_size"} | {"get_rope": _asked}
     try:
-        with serving(), mock.patch.multiple(code, get_rope=_asked, **parts, **alone):
+        with serving(), mock.patch.multiple(code, **replaced):
             own[0](**given)
     except _AskedError as found:
-        return found.asked.args  # type: ignore[return-value]  # as get_rope's
+        return found.asked.args
     except Exception as error:
         message = f"{own[0].__name__} can't be made here: {type(error).__name__}: {error}"
         raise Unsupported(message) from error
@@ -102,7 +101,7 @@ def _of_layer(code: Any, config: Any, layer: int) -> tuple[int, int, bool, Any]:
 
 
 def _elsewhere(code: Any, name: str) -> bool:
-    return getattr(vars(code)[name], "__module__", code.__name__) != code.__name__
+    return bool(getattr(vars(code)[name], "__module__", code.__name__) != code.__name__)
 
 
 @adapter.implements("config.rotate", lowest=0)
@@ -111,7 +110,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[s
     section = language(configuration, Notes())
     values = {"model_type": configuration.get("model_type"), **section.values}
     head_dim, length, neox, rope = _request(json.dumps(values), layer)
-    if not small(head_dim, length * 2):
+    if not small(head_dim, length):
         message = f"a table of {length} positions and {head_dim} channels is too large here"
         raise Unsupported(message)
     made = make(head_dim, length, neox, rope or {})
