@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy check-mlx reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-third check-legacy check-mlx check-vllm reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -23,6 +23,9 @@ check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transfo
 
 check-mlx: .venvs/mlx/.peers ## judge MLX's own layers and what mlx-lm makes of rules and of a configuration, in an environment of their own
 	.venvs/mlx/bin/python examples/run.py mlx mlx_lm llama-3.1-8b.json:mlx_lm
+
+check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in an environment of its own (1.3 GB)
+	.venvs/vllm/bin/python examples/run.py vllm
 
 # The tests start hundreds of processes, each of which would compile everything again.
 test test-whole: export PYTHONDONTWRITEBYTECODE :=
@@ -173,4 +176,15 @@ $(VENV)/.peers: $(VENV)/.runtime
 .venvs/mlx/.peers: pyproject.toml
 	$(PYTHON) -m venv .venvs/mlx
 	.venvs/mlx/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[mlx-lm]"
+	@touch $@
+
+# Its wheel asks for CUDA and another torch: only its Python files are taken.
+.venvs/vllm/.peers: pyproject.toml
+	$(PYTHON) -m venv .venvs/vllm
+	.venvs/vllm/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[vllm]"
+	rm -rf .venvs/vllm/wheel
+	.venvs/vllm/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venvs/vllm/wheel vllm==0.33.0
+	cd .venvs/vllm/lib/python3*/site-packages && ../../../bin/python -c "import glob, zipfile; archive = zipfile.ZipFile(*glob.glob('../../../wheel/*.whl')); \
+	  archive.extractall(members=[name for name in archive.namelist() if name.endswith(('.py', '/METADATA'))])"
+	rm -rf .venvs/vllm/wheel
 	@touch $@

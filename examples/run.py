@@ -102,6 +102,7 @@ EXAMPLES = (
         only_named("always-long", "mscale-unset-is-one"),
     ),
     Example(f"config:{HERE / 'llama-3.1-8b.json'}:mlx_lm", "conforms", conforms),
+    Example("vllm", "conforms", conforms, many=True),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )
 

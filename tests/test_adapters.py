@@ -40,6 +40,10 @@ OFFERED = {
     },
     "mlx_lm": {"llama3.rotate", "longrope.rotate", "position_interpolation.rotate", "proportional_rope.rotate", "yarn.rotate"},
     "equinox": {"rope.rotate"},
+    "vllm": {
+        "dynamic_ntk.rotate", "llama3.rotate", "longrope.rotate", "mrope.rotate", "ntk_aware.rotate", "partial_rope.rotate",
+        "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate", "rope.rotate_query_key", "yarn.rotate",
+    },
 }
 #: Those of which not everything is right.
 DEVIATING = {"equinox", "mlx_lm"}

@@ -35,6 +35,13 @@ def counting(start: bool) -> Function:  # noqa: FBT001  a test's own switch
     return call
 
 
+def test_bounds_hold_for_positions_on_as_many_axes_as_an_operation_takes() -> None:
+    arrays = {"x": np.zeros((1, 1, 1, 6)), "positions": np.array([[0, 1, -1]])}
+
+    with pytest.raises(OutsideError, match="positions must be at least 0 by its declaration, got -1"):
+        embedding.answer(operations()["mrope.rotate"], arrays, Takes(lowest=0), lambda _: {"result": arrays["x"]})
+
+
 @pytest.mark.parametrize(
     "positions",
     [[5, 2, 9], [7, 7, 7], [0, 1, 2], [4], [[3, 0, 3], [1, 2, 8]], [[2, 2], [2, 2]], [131_071, 0], [[0, 1], [5, 6]]],

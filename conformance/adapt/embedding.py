@@ -62,8 +62,9 @@ def natural(operation: Operation, arrays: Arrays, takes: Takes) -> bool:
 
 def _agree(operation: Operation, arrays: Arrays) -> bool:
     """Whether arrays agree about their axes; a call in which they don't is for the code to refuse."""
+    several = {name: (0,) * array.shape[-1] for name, array in arrays.items() if operation.arrays[name].endswith(" axis")}
     try:
-        bind(operation.arrays, {name: array.shape for name, array in arrays.items()}, {})
+        bind(operation.arrays, {name: array.shape for name, array in arrays.items()}, several)
     except SpecificationError:
         return False
     return True

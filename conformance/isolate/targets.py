@@ -42,6 +42,7 @@ BUNDLED = {
     "transformers": "conformance.adapters.transformers_models",
     "transformers4": "conformance.adapters.transformers4_models",
     "equinox": "conformance.adapters.equinox_layers",
+    "vllm": "conformance.adapters.vllm_models",
 }
 
 #: Parameters that say how long an axis of another name is, and what is the longest axis that arrays are made of here.

@@ -31,6 +31,7 @@ NEEDS = {
     "transformers": ("transformers", "torch"),
     "transformers4": ("transformers 4.57", "torch"),
     "equinox": ("equinox", "jax"),
+    "vllm": ("vllm 0.33", "torch"),
 }
 
 

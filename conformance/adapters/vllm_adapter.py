@@ -1,0 +1,57 @@
+"""The adapter that the vllm modules fill: the Python part of vLLM 0.33, whose layers compute on the CPU by ``forward_native``."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from types import SimpleNamespace
+from typing import Any
+
+from conformance.adapt.adapter import Adapter
+from conformance.isolate.targets import LibraryMissing
+
+NEEDED = "0.33"
+
+
+def installed() -> str:
+    """Return the release of vLLM that is installed, or raise where it is another than these modules are written for."""
+    try:
+        found = version("vllm")
+    except PackageNotFoundError:
+        found = "none"
+    if not found.startswith(f"{NEEDED}."):
+        message = f"vllm needs vllm {NEEDED}, got {found} (make check-vllm)"
+        raise LibraryMissing(message)
+    return found
+
+
+adapter = Adapter("vllm", framework="torch", dtypes=("float32",), version=installed())
+
+# What this package lacks, such as CUDA, it says on every import.
+logging.disable(logging.WARNING)
+
+import torch  # noqa: E402
+from vllm.config import DeviceConfig, VllmConfig, set_current_vllm_config  # noqa: E402
+from vllm.model_executor.layers import rotary_embedding  # noqa: E402
+
+#: How many layers are kept: the library keeps them all, but a server makes only a few.
+KEPT = 16
+torch.set_num_threads(1)
+
+
+@contextmanager
+def serving(longest: int = 1) -> Iterator[None]:
+    """Stand where the library's layers are made: in a configuration of the CPU, of a server whose sequences have at most so many tokens."""
+    config = VllmConfig(device_config=DeviceConfig(device="cpu"))
+    config.model_config = SimpleNamespace(max_model_len=longest)
+    with set_current_vllm_config(config):
+        yield
+
+
+def make(head_dim: int, length: int, neox: bool, rope: Mapping[str, Any], longest: int = 1) -> Any:  # noqa: FBT001  get_rope's
+    """Return what turns queries and keys by a layer that ``get_rope`` makes."""
+    if len(rotary_embedding._ROPE_DICT) >= KEPT:  # noqa: SLF001  where the library keeps its layers
+        rotary_embedding._ROPE_DICT.clear()  # noqa: SLF001
+    with serving(longest):
+        layer = rotary_embedding.get_rope(head_dim, length, neox, dict(rope), dtype=torch.float32)
+    return getattr(layer, "forward_native", layer)
