@@ -17,7 +17,7 @@ from vllm.model_executor.models.registry import _TEXT_GENERATION_MODELS
 from vllm.transformers_utils.config import patch_rope_parameters
 
 from conformance.adapt.adapter import Unsupported
-from conformance.adapters.get_rope import small, turned
+from conformance.adapters.get_rope import small, turned, within
 from conformance.adapters.vllm_adapter import adapter, make, serving
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import language
@@ -114,4 +114,6 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[s
         message = f"a table of {length} positions and {head_dim} channels is too large here"
         raise Unsupported(message)
     made = make(head_dim, length, neox, rope or {})
+    table = getattr(getattr(made, "__self__", made), "cos_sin_cache", None)
+    within(positions, length if table is None else len(table))
     return torch.cat((x[..., :-head_dim], turned(made, x[..., -head_dim:].contiguous(), positions)), dim=-1)
