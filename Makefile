@@ -24,7 +24,7 @@ check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transfo
 check-mlx: .venvs/mlx/.peers ## judge MLX's own layers and what mlx-lm makes of rules and of a configuration, in an environment of their own
 	.venvs/mlx/bin/python examples/run.py mlx mlx_lm llama-3.1-8b.json:mlx_lm
 
-check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in an environment of its own (1.3 GB)
+check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in an environment of its own (2.4 GB)
 	.venvs/vllm/bin/python examples/run.py vllm
 
 # The tests start hundreds of processes, each of which would compile everything again.
@@ -181,6 +181,7 @@ $(VENV)/.peers: $(VENV)/.runtime
 # Its wheel asks for CUDA and another torch: only its Python files are taken.
 .venvs/vllm/.peers: pyproject.toml
 	$(PYTHON) -m venv .venvs/vllm
+	.venvs/vllm/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venvs/vllm/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[vllm]"
 	rm -rf .venvs/vllm/wheel
 	.venvs/vllm/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --dest .venvs/vllm/wheel vllm==0.33.0
