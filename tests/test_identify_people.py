@@ -61,7 +61,10 @@ def test_a_number_of_which_many_values_give_the_same_is_never_certain(name: str)
     assert all(seen.value < 1 << 21 for seen in wide)
 
 
-@pytest.mark.parametrize(("name", "words"), [("tables_of_lists", "up to 4096 tokens, against base 10000"), ("always_long", "length can't be seen")])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("tables_of_lists", "up to 4096 tokens, against base 10000"), ("always_long", "length can't be seen")],
+)
 def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adapter(name: str, words: str) -> None:
     assert (identity(name).operation, identity(name).values_of) == (None, "longrope.rotate")
     assert words in screen(name)

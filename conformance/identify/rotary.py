@@ -404,7 +404,8 @@ def _factors(theta: np.ndarray) -> str:
 
 def _usual(theta: np.ndarray) -> np.ndarray:
     """Return by how much usual frequencies are higher, 0 for pairs that rest."""
-    return np.divide(BASE ** (-np.arange(theta.size) / theta.size), theta, out=np.zeros_like(theta), where=theta != 0)
+    resting = np.where(theta == 0, np.inf, theta)
+    return np.asarray(BASE ** (-np.arange(theta.size) / theta.size) / resting)
 
 
 def _listed(numbers: np.ndarray) -> str:
@@ -412,6 +413,7 @@ def _listed(numbers: np.ndarray) -> str:
 
 
 def grown_by(growth: float) -> tuple[str, ...]:
+    """Say by how much a rotation lengthens vectors, if it does."""
     return (f"every vector is {growth:.6g} times as long: an attention factor",) if abs(growth - 1) > NOISE else ()
 
 
