@@ -337,7 +337,7 @@ def test_what_a_function_leaves_behind_and_how_it_ends_later_is_told(
 
     told = " ".join(capsys.readouterr().out.split())
     assert "changes global state: permissions of new files" in told
-    assert "ends after its answer: sent an answer that nobody asked for" in told
+    assert "after its answer: sent an answer that nobody asked for" in told
 
 
 def test_precision_tells_that_right_answers_are_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -352,7 +352,7 @@ def test_identify_asks_no_more_of_what_ends_its_process_after_its_answers(tmp_pa
 
     told = identified(tmp_path, capsys, f"from pathlib import Path\nHERE = Path(__file__).parent\n{again}\n{slopes}", status=1)
 
-    assert "ends after its answer: sent an answer that nobody asked for" in told
+    assert "after its answer: sent an answer that nobody asked for" in told
     assert f"not tried, {LOST}: " in told
     assert len((tmp_path / "told").read_text()) < 5 * FUTILE
 

@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 from xml.etree import ElementTree as ET
 
 import psutil
 import pytest
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Crashed, HarnessError, Passed, Report
+from conformance.calls.outcomes import INTERRUPTED, Crashed, HarnessError, Passed, Report
 from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError
 from conformance.cli import main
@@ -24,7 +25,7 @@ from conformance.isolate.session import STARTS, Session
 from conformance.isolate.targets import TargetError
 from conformance.isolate.tree import runs
 from conformance.reports import lines
-from conformance.run import check
+from conformance.run import check, sharding
 
 ROOT = Path(__file__).parents[1]
 SOURCE = """\
@@ -263,6 +264,28 @@ def test_what_ends_a_run_leaves_a_partial_report_and_no_worker(
     assert below
     psutil.wait_procs(below, timeout=30)  # Python's own tracker of what parts share ends just after them
     assert not [process for process in below if runs(process)]
+
+
+def test_parts_that_are_interrupted_before_they_found_anything_leave_a_report_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sharding, "wait", interrupted)
+    target, folder = written(tmp_path), tmp_path / "report"
+
+    assert main(["check", target, "--jobs", "2", "--level", "smoke", "--report", str(folder)]) == Status.INTERRUPTED
+
+    (report,) = lines.read(folder / "record.jsonl")
+    told = capsys.readouterr()
+    assert (report.results, report.complete, report.status) == ((), False, Status.INTERRUPTED)
+    summary = (folder / "summary.md").read_text(encoding="utf-8")
+    for text in (told.out, summary):
+        assert "no verdict: interrupted before everything was run" in text
+        assert INTERRUPTED in text
+    assert "0 checks: none" in summary
+    assert "Traceback" not in told.out + told.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends what a killed process has started")

@@ -17,6 +17,7 @@ from conformance.isolate import replies
 from conformance.isolate.channel import ChannelError
 from conformance.isolate.session import Session
 from conformance.isolate.targets import TargetError
+from conformance.run import check
 from tools.faults import replying
 from tools.faults.fault import Fault
 from tools.soak import replies as said
@@ -168,6 +169,33 @@ def test_a_second_reply_is_never_taken_for_that_of_the_next_call(tmp_path: Path)
         assert slopes.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
         assert list(session.late.values()) == [Crashed(f"sent an answer that nobody asked for; after {CALL}")]
         assert list(session.late) == [(faulty.index, "float32")]
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ("b'garbage' * 10", "a frame must start with b'PEC1', got b'garb'"),
+        ("b'gar'", "a frame must be whole, got a part of one"),
+        ("b'PEC1' + b'\\x09' + bytes(11) + b'{'", "a frame must be whole, got a part of one"),
+    ],
+    ids=["no frame", "less than a frame's start", "a part of a frame"],
+)
+def test_garbage_after_an_answer_is_told_as_garbage(tmp_path: Path, sent: str, words: str) -> None:
+    path = tmp_path / "liar.py"
+    inside = f"told.append(lambda channel, header, values: (honest(channel, header, values), channel.connection.send({sent})))"
+    path.write_text(Fault("a lie", "", "", inside=inside, outside=LIAR).source, encoding="utf-8")
+
+    report = check(str(path), cases=["rope.rotate/shifted", "alibi.slopes/six-heads"])
+    with Session(str(path)) as session:
+        session.request(session.implementations[0], "float32", ARRAYS, PARAMETERS)
+        while session.open:
+            session.notice()
+        told = session.endings(0, "float32")
+
+    convicted = [(result.operation, str(result.outcome)) for result in report.results if result.convicts]
+    assert [operation for operation, _ in convicted] == ["rope.rotate"]
+    assert f"sent garbage: {words}; after rope.rotate(" in convicted[0][1]
+    assert told == (f"after its answer: sent garbage: {words}; after {CALL}",)
 
 
 def test_first_words_that_are_forged_refuse_the_target(tmp_path: Path) -> None:

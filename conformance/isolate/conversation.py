@@ -84,7 +84,9 @@ def unasked(process: Process, *, program: bool) -> Crashed | Exhausted:
     try:
         said = process.channel.receive(deadline=time.monotonic())[0]
         lost = _lost(process, said) if program and said.get("status") in replies.LOST else UNASKED
-    except (ChannelError, TimeoutError) as error:
+    except TimeoutError:
+        return ending(process, ChannelError("a frame must be whole, got a part of one"))
+    except ChannelError as error:
         return ending(process, error)
     process.end()
     return lost

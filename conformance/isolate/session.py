@@ -333,7 +333,7 @@ class Session:
         """Return in words how a worker ended after an implementation's answer, if it did."""
         self.notice()
         ending = self.afterwards(index, dtype)
-        return () if ending is None else (f"ends after its answer: {ending.words() if isinstance(ending, Exhausted) else ending.message}",)
+        return () if ending is None else (f"after its answer: {ending.words() if isinstance(ending, Exhausted) else ending.message}",)
 
     def notice(self) -> None:
         """Write down what became of the worker after its last answer, if it didn't just wait for the next call."""
