@@ -1,6 +1,7 @@
 """How many fresh workers failures are repeated in: no implementation of a target takes those of another."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +9,9 @@ from test_history_late import TASK
 
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import NotJudged, Reason
-from conformance.checks.law_checks import Found
+from conformance.checks.law_checks import HISTORY, Found
 from conformance.laws.running import Finding
-from conformance.run import history
+from conformance.run import check, history
 from conformance.run.history import FRESH_WORKERS, OWN_WORKERS, Case
 
 
@@ -73,3 +74,34 @@ def test_what_is_wrong_besides_stays_so_and_costs_no_more_than_all_may_have() ->
 
 def test_wrong_code_takes_one_fresh_worker_for_each_implementation() -> None:
     assert settled(*(Case(TASK, found=[failure(wrong=True) for _ in range(60)]) for _ in range(40))) == 40
+
+
+TABLE_OF_FIRST_DTYPE = """
+import torch
+from conformance import Adapter
+
+adapter, kept = Adapter("growing", framework="torch", dtypes=("float32", "bfloat16")), []
+
+@adapter.implements("rope.rotate", layout="half", direction="positive", head_dim=64, base=10000.0, positions="consecutive", rows="shared",
+    lowest=0, highest=4095, profile={"bfloat16": "bfloat16-model", "float32": "float32"}, call="f(x, offset)")
+def rotate(x, offset):
+    end = offset + x.shape[2]
+    if not kept or len(kept[-1]) < end:
+        angles = torch.arange(max(end, 512), dtype=torch.float64)[:, None] * 10000.0 ** (-torch.arange(32) / 32)
+        kept.append(torch.stack([angles.cos(), angles.sin()], -1).to(x.dtype))
+    cos, sin = kept[-1][offset:end].to(x.dtype).unbind(-1)
+    first, second = x.chunk(2, -1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 48868])
+def test_a_table_in_the_dtype_of_the_call_that_grew_it_is_history(tmp_path: Path, seed: int) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "growing.py"
+    path.write_text(TABLE_OF_FIRST_DTYPE, encoding="utf-8")
+
+    found = [result for result in check(str(path), seed=seed).results if result.check == HISTORY and result.convicts]
+
+    assert {result.dtype for result in found} >= {"float32"}
+    assert "they differ in dtype" in str(found[0].outcome)

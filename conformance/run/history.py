@@ -1,7 +1,7 @@
 """Tell a wrong answer from an answer that depends on what was called before."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Self
@@ -194,22 +194,33 @@ def ask_siblings(case: Case, subject: Subject) -> None:
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
     """Ask a fresh worker the same in another order, and note whose answers changed, or didn't come.
 
-    What is asked first there has all parameters changed at once: what sticks to the first ones then sticks to others. The next has the
-    implementation's other dtypes, in which a table may be kept. Then come calls that reach farther than they begin, before anything has
-    reached as far; then the farthest, and the others in reverse order.
+    What is asked first there has all parameters changed at once, in the implementation's other dtypes too: what sticks to the first ones
+    then sticks to others. The next has its own parameters in the other dtypes, in which a table may be kept. Then come calls that reach
+    farther than they begin, before anything has reached as far, every second one in the other dtypes first; then the farthest, and the
+    others in reverse order.
     """
     for case in cases:
         far = growing(case.answered)
-        if case.siblings and case.fullest is not None:
+        if case.fullest is not None:
             call = (far or [case.fullest])[0].call
-            case.first = [_opposite(call), *(replace(call, task=other) for other in _other_dtypes(case, cases))]
-            for first in case.first:
-                first.outcome(session)
-        _compare(session, case, [(checked.call, checked.reply, checked) for checked in far[:-1]])
+            if case.siblings:
+                unlike = _opposite(call)
+                _begin(session, case, [*_otherwise(unlike, cases), unlike])
+            _begin(session, case, _otherwise(call, cases))
+        for index, checked in enumerate(far[:-1]):
+            _begin(session, case, _otherwise(checked.call, cases) if index % 2 else ())
+            _compare(session, case, [(checked.call, checked.reply, checked)])
     for case in reversed(cases):
         vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
+
+
+def _begin(session: Session, case: Case, calls: Iterable[Call]) -> None:
+    """Ask what may stick, whatever comes of it, before the calls that are compared."""
+    for call in calls:
+        case.first.append(call)
+        call.outcome(session)
 
 
 def ask_at_the_end(session: Session, case: Case) -> None:
@@ -372,10 +383,10 @@ def _siblings(call: Call) -> Iterator[Call]:
         yield Call(call.task, call.arrays, {**call.parameters, name: value})
 
 
-def _other_dtypes(case: Case, cases: Sequence[Case]) -> Iterator[Task]:
-    """Yield the same implementation of the operation at its other dtypes."""
-    tasks = (other.task for other in cases if other.task.descriptor.index == case.task.descriptor.index)
-    yield from (task for task in tasks if task.dtype != case.task.dtype)
+def _otherwise(call: Call, cases: Sequence[Case]) -> Iterator[Call]:
+    """Yield the call in the implementation's other dtypes."""
+    tasks = (other.task for other in cases if other.task.descriptor.index == call.task.descriptor.index)
+    yield from (replace(call, task=task) for task in tasks if task.dtype != call.task.dtype)
 
 
 def _opposite(call: Call) -> Call:

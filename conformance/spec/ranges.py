@@ -59,7 +59,7 @@ BASES = (
 )
 
 #: Pairs of every axis: Qwen2-VL, Qwen3-VL, GLM-4.1V, Qwen3.5, Ernie 4.5 VL by time, height and width, HunYuan-VL; fewer axes, unlike
-#: sections in either order, and an axis that nothing follows.
+#: sections in either order, also at models' widths in turns, and an axis that nothing follows.
 SECTIONS = (
     (16, 24, 24),
     (24, 20, 20),
@@ -73,6 +73,10 @@ SECTIONS = (
     (5, 3),
     (3,),
     (24, 24, 0),
+    (28, 20, 16),
+    (28, 16, 20),
+    (14, 10, 8),
+    (14, 8, 10),
 )
 
 #: Values of a parameter that is free, where released models have others than ``TYPICAL``.
