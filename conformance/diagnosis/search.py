@@ -113,7 +113,7 @@ def _slopes(differences: Differences, values: np.ndarray, steps: np.ndarray) -> 
 
 
 def ends(fits: Callable[[float], bool], value: float, least: float) -> tuple[float, float]:
-    """Return the numbers, up and down from one that fits, beyond which none fits, looked for from a step on."""
+    """Return the numbers, up and down from one that fits, beyond which none fits, looked for from a step on; infinity where all do."""
     return _end(fits, value, -least), _end(fits, value, least)
 
 
@@ -124,7 +124,7 @@ def _end(fits: Callable[[float], bool], value: float, step: float) -> float:
             break
         inside, outside = outside, outside + 2 * (outside - value)
     else:
-        return inside
+        return math.copysign(math.inf, step)
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if fits(middle) else (inside, middle)

@@ -157,7 +157,9 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
         return Identity(None, "cosines and sines at position 0", unseen=("base can't be seen: only position 0 was accepted",))
     other = rotary.other_calls(measured, read, free=not encoding.counted)
     if other is not None:
-        return Identity(None, f"tables of cosines and sines, but {other}", {"tables": Seen(repeat)}, unseen=(rotary.CHANGING,))
+        inside = rotary.lists_inside(read, encoding.probe.dtype)
+        grown = rotary.grown_by(float(np.median(size)))
+        return rotary.changes("tables of cosines and sines", other, {"tables": Seen(repeat)}, inside, grown)
     sign, pairs = -1.0 if measured.theta[0] < 0 else 1.0, len(columns)
     moved = sign < 0 or measured.offset
     found = _laddered(rotary.ladder(measured, sign), encoding.probe, pairs, float(np.median(size)))

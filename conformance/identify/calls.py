@@ -32,7 +32,7 @@ def takes(identity: Identity) -> Takes:
     """Return how positions are counted, whether they come as one row for all, and between which ends."""
     view, operation = identity.view, operations()[str(identity.operation)]
     if not isinstance(view, View):
-        return Takes()
+        return Takes(lowest=identity.lowest)
     known, positions = operation.arrays, _positions(view)
     if positions == "any" and operation.numbers and _refuses_real(view):
         positions = "whole"
@@ -41,6 +41,7 @@ def takes(identity: Identity) -> Takes:
     summed = isinstance(view, Turns) and "table" in known  # its rows end with the table
     ends = set(PLACES.values()) & set(known) and not summed
     lowest, highest = _bounds(identity, view, positions) if ends else (None, None)
+    lowest = identity.lowest if lowest is None else lowest
     queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
     return Takes(positions, queries, "shared" if shared else "any", lowest, highest, identity.masked, _breaks_on_views(view))
 

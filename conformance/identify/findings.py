@@ -46,7 +46,7 @@ class Identity:
     """What a function is: its operation (``None``: no known scheme), and everything that its values show.
 
     ``view`` is how it had to be called, for who writes a declaration; ``masked`` says that a bias is ``-inf`` where a key comes later;
-    ``follows`` are parameters that calls were set to, each time rightly followed;
+    ``follows`` are parameters that calls were set to, each time rightly followed; ``lowest`` is the first position that is answered so;
     ``values_of`` is the operation that gives the same where it can't be declared: it takes what the function has inside, or hides.
     """
 
@@ -59,6 +59,7 @@ class Identity:
     masked: bool = False
     values_of: str | None = None
     follows: tuple[str, ...] = ()
+    lowest: int | None = None
 
 
 def in_these_calls(identity: Identity) -> Identity:

@@ -112,7 +112,7 @@ class _Asking:
     def _asked(self, probe: Probe, name: str, value: object) -> Seen | None:
         """Return what the parameter shows when it is asked to have a value, ``None`` where the function refuses or is another."""
         changed = probe.having(**{role(name): value})
-        if changed.repeats(self.exchanges):
+        if not self.identity.follows and changed.repeats(self.exchanges):  # what is followed shows in calls that are set to it
             return self.identity.parameters.get(name)
         return self._looked(changed, name)
 

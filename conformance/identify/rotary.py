@@ -1,6 +1,6 @@
 """Recover a rotary encoding from values: the map at each position, its pairs, angles, frequencies, and the rule behind them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,6 +29,8 @@ NOISE = 2e-5
 PART = "rotary_dim"
 #: The token from which given factors count.
 START = "start_tokens"
+#: Lists of factors of which a length chooses one.
+PAIR = 2
 #: How far apart angles are of factors that count and that don't.
 APART = 1e-4
 #: What is read as whole: a position that was truncated, a sign that was lost.
@@ -146,6 +148,7 @@ def _not_linear(turns: Turns, tolerance: float) -> str | None:
 
 #: Said where frequencies change with the rest of a call.
 CHANGING = "the rule by which its frequencies change: no operation gives them as they follow the length of the sequence"
+INSIDE = "the factors are its own: no adapter can hand it others; make them arguments to have it judged"
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
 MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
 NOT_FINITE = "not linear in x: finite numbers give NaN or infinity"
@@ -161,9 +164,12 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     parameters = _shape(turns, found)
     if measured is None:
         return Identity(None, "a rotation in pairs at position 0", parameters, (), (ONLY_ZERO,))
-    other = other_calls(measured, read, free=turns.positions == "any")
-    if other is not None:
-        return Identity(None, f"a rotation in pairs, but {other}", parameters, unseen=(CHANGING,))
+    arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    for each in (read, *([reader(turns.having(**arrays), found)] if arrays else [])):
+        other = other_calls(measured, each, free=turns.positions == "any")
+        if other is not None:
+            inside = None if arrays else lists_inside(read, turns.probe.dtype)
+            return changes("a rotation in pairs", other, parameters, inside, grown_by(found.growth))
     offset = measured.offset
     if offset is None:
         return Identity(None, "a rotation in pairs, but position 0 is turned by angles that belong to no position", parameters)
@@ -172,9 +178,11 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
         return Identity(None, what, parameters)
     sign = -1.0 if measured.theta[0] < 0 else 1.0
     parameters |= {"direction": Seen("negative" if sign < 0 else "positive"), **({"offset": Seen(offset)} if offset else {})}
-    ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign)]
+    switch = _switch(turns, found)
+    ladders = [ladder(measured, sign, turns.set_to(), turns.factors()), *_with_factors(turns, found, sign, switch)]
     parts, every = _turning(*turns.factors())
     told = {"head_dim": found.pairing.width, **{name: seen.value for name, seen in parameters.items() if name in (PART, "placement")}}
+    told |= {} if switch is None else {"original_length": switch}
     placed = told.get("placement") in ("first", "last")
     readings = [(ladders, parts, told, parameters)] if placed else []
     if told.get("placement") == "first" and found.pairing.layout == "interleaved":  # the last pairs of a wider head may rest
@@ -185,8 +193,10 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     fitting = [each for each in read_as if each[0].operation is not None]
     identity, shape = min(fitting, key=lambda each: _against(turns.probe.settings, each[0].parameters), default=read_as[-1])
     seen = described(measured, read, _reach(turns, measured), free=turns.positions == "any")
-    shown = {**shape, **identity.parameters, **_start(turns, found, identity, sign)}
-    return replace(identity, parameters=shown, seen=(*seen, *identity.seen))
+    start, lowest = _start(turns, found, identity, sign)
+    shown = {**shape, **identity.parameters, **start}
+    shown |= {} if switch is None or identity.operation is None else {"original_length": Seen(switch)}
+    return replace(identity, parameters=shown, seen=(*seen, *identity.seen), lowest=lowest)
 
 
 def _turning(*factors: str) -> tuple[list[Operation], list[Operation]]:
@@ -204,6 +214,14 @@ def whole() -> list[Operation]:
 def _against(asked: Mapping[str, Any], parameters: Mapping[str, Seen]) -> int:
     """Return how many parameters are seen to be other than a call asked for."""
     return sum(name in asked and not seen.holds(asked[name]) for name, seen in parameters.items())
+
+
+def changes(what: str, other: str, parameters: Mapping[str, Seen], inside: tuple[str, ...] | None, seen: tuple[str, ...]) -> Identity:
+    """Return what changes with the rest of a call: one of two lists of factors inside, or by no rule that is known."""
+    if inside is None:
+        return Identity(None, f"{what}, but {other}", parameters, unseen=(CHANGING,))
+    (known,) = taking("x", "positions", "short_factors", "long_factors")
+    return Identity(None, f"{what}, with two lists of factors inside", parameters, (*seen, *inside), (INSIDE,), values_of=known.name)
 
 
 def other_calls(measured: Measured, read: Read, *, free: bool) -> str | None:
@@ -235,11 +253,11 @@ def ladder(
     return Ladder(sign * measured.theta, measured.error / np.maximum(np.abs(measured.theta), 1e-12), settings or {}, arrays or {})
 
 
-def _with_factors(turns: Turns, found: Rotation, sign: float) -> Iterator[Ladder]:
+def _with_factors(turns: Turns, found: Rotation, sign: float, switch: int | None) -> Iterator[Ladder]:
     """Yield what a rotation shows of given factors that are not 1, on both sides of the length at which others may count."""
     arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
-    followed = turns.length is not None or turns.probe.takes("length")
-    for settings in (AROUND if followed else ({START: 0},)) if arrays else LONGER if followed else ():
+    lengths = LONGER if not arrays else AROUND if switch is None else ({"length": switch}, {"length": switch + 1})
+    for settings in lengths if _follows(turns) else ({START: 0},) if arrays else ():
         view = turns.having(**settings, **arrays)
         read = reader(view, found)
         measured = angles.measured(_near(read) if arrays else read, turns.probe.dtype)
@@ -247,25 +265,87 @@ def _with_factors(turns: Turns, found: Rotation, sign: float) -> Iterator[Ladder
             yield ladder(measured, sign, {**turns.set_to(), **settings}, arrays)
 
 
+def _follows(turns: Turns) -> bool:
+    """Whether a call says how long its sequence is."""
+    return turns.length is not None or turns.probe.takes("length")
+
+
+def _switch(turns: Turns, found: Rotation) -> int | None:
+    """Return the length beyond which other factors count than up to it, where no call is set to it and lengths show one."""
+    if len(turns.factors()) != PAIR or turns.probe.takes("original_length") or not _follows(turns):
+        return None
+    factors = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=True))
+    return _changing(lambda length: reader(turns.having(length=length, **factors), found)(np.array([1])))
+
+
+def _changing(seen: Callable[[int], np.ndarray]) -> int | None:
+    """Return the length up to which angles are those of a short sequence, and beyond which they are those of a long one."""
+
+    def alike(length: int, other: int) -> bool:
+        return bool(np.abs(angles.wrapped(seen(length) - seen(other))).max() <= APART)
+
+    low, high = 2, FARTHEST
+    if alike(low, high):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if alike(middle, 2) else (low, middle)
+    return low if alike(high, FARTHEST) and alike((high + FARTHEST) // 2, FARTHEST) else None
+
+
+def lists_inside(read: Read, dtype: str) -> tuple[str, ...] | None:
+    """Return the factors of the pairs in short and in long sequences, in words, where a length chooses one of two lists, else nothing."""
+
+    def within(length: int) -> Read:
+        def closed(positions: np.ndarray) -> np.ndarray:
+            if positions.max() >= length:
+                message = f"positions must lie in a sequence of {length}, got {positions.max()}"
+                raise Refused(message)
+            return read(np.append(positions, length - 1))[:-1]
+
+        return closed
+
+    try:
+        switch = _changing(lambda length: within(length)(np.array([1])))
+        ends = [angles.measured(within(length), dtype) for length in (switch or 2, FARTHEST)]
+    except Refused:
+        return None
+    if switch is None or None in ends:
+        return None
+    where = f"up to {switch} tokens", "beyond"
+    return tuple(f"{words}, {_factors(np.abs(each.theta))}" for words, each in zip(where, ends, strict=True) if each is not None)
+
+
 def lists(pairs: int) -> tuple[np.ndarray, np.ndarray]:
     """Return two lists of factors that single precision holds exactly."""
     return 1 + np.arange(pairs) / 8, 2 + np.arange(pairs)[::-1] / 4
 
 
-def _start(turns: Turns, found: Rotation, identity: Identity, sign: float) -> Mapping[str, Seen]:
-    """Return the token from which factors count, where the operation has one, by the angles at the first positions."""
+def _start(turns: Turns, found: Rotation, identity: Identity, sign: float) -> tuple[Mapping[str, Seen], int | None]:
+    """Return the token from which factors count, where the operation has one, and 0 where it gives something else below position 0."""
     operation = operations().get(str(identity.operation))
     if operation is None or START not in operation.parameters:
-        return {}
-    positions, arrays = np.arange(SWITCH // 2), dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
-    seen = reader(replace(turns, probe=turns.probe.having(**arrays)), found)(positions)
+        return {}, None
+    arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    read = reader(replace(turns, probe=turns.probe.having(**arrays)), found)
 
-    def compared(one: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
-        return np.asarray(angles.wrapped(sign * seen - np.angle(turned(one, arrays, parameters, positions))) / APART).ravel()
+    def compared(positions: np.ndarray) -> Rule:
+        seen = sign * read(positions)
 
-    values = {name: one.value for name, one in identity.parameters.items()}
-    fit = identified([Rule(operation, known(operation, {"head_dim": found.pairing.width, **values}), compared)], turns.probe.settings)
-    return {} if fit is None else fit.parameters
+        def off(one: Operation, parameters: Mapping[str, Any]) -> np.ndarray:
+            return np.asarray(angles.wrapped(seen - np.angle(turned(one, arrays, parameters, positions))) / APART).ravel()
+
+        values = {name: one.value for name, one in identity.parameters.items()}
+        return Rule(operation, known(operation, {"head_dim": found.pairing.width, **values}), off)
+
+    fit = identified([compared(np.arange(SWITCH // 2))], turns.probe.settings)
+    if fit is None:
+        return {}, None
+    try:
+        below = compared(np.array([-3, -1])).fits({name: one.value for name, one in fit.parameters.items()})
+    except Refused:
+        below = True
+    return fit.parameters, None if below else 0
 
 
 def _near(read: Read) -> Read:
@@ -293,32 +373,45 @@ def named(
     """Return which operation shows in frequencies and growth, and its parameters, for the settings that were asked."""
     found, rounded = rule(ladders, candidates, told, asked)
     if found is None:
-        return _unruled(ladders[0], _grown(growth))
+        return _unruled(ladders[0], grown_by(growth))
     factors = grown(found, ladders[0], told, asked, growth, NOISE)
     if factors is None:
         larger = {"attention_factor": near(growth, NOISE)}
         return Identity(None, f"rotary, {found.words}, times {growth:.6g}", {**found.parameters, **larger}, rounded, found.notes)
-    follows = followed(found, ladders, told)
-    return Identity(found.operation.name, found.words, {**found.parameters, **factors}, rounded, found.notes, follows=follows)
+    notes = tuple(note for note in found.notes if note.partition(" ")[0] not in factors)
+    whole = replace(found, parameters={**found.parameters, **factors}, notes=notes)
+    follows = followed(whole, ladders, told)
+    shown = {*told, *whole.parameters, *(name for ladder in ladders for name in ladder.settings)}
+    if any(parameter.required and name not in shown for name, parameter in whole.operation.parameters.items()):
+        return Identity(None, whole.words, whole.parameters, rounded, notes, values_of=whole.operation.name)
+    return Identity(whole.operation.name, whole.words, whole.parameters, rounded, whole.notes, follows=follows)
 
 
 def _unruled(ladder: Ladder, seen: tuple[str, ...]) -> Identity:
     """Say that frequencies are on no known ladder, and which they are."""
     listed = f"radians per position: {_listed(ladder.theta)}"
     what = "a norm-preserving rotation of pairs, but its frequencies are on no known ladder"
-    usual = BASE ** (-np.arange(ladder.theta.size) / ladder.theta.size)
-    factors = np.divide(usual, ladder.theta, out=np.zeros_like(usual), where=ladder.theta != 0)
-    if np.all(np.diff(ladder.theta) < 0) and np.all(factors > 1 - SMALL):
-        per_pair = f"against base {BASE:g} the pairs have these factors: {_listed(factors)}"
-        return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", {}, (*seen, listed, per_pair))
+    if np.all(np.diff(ladder.theta) < 0) and np.all(_usual(ladder.theta) > 1 - SMALL):
+        return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", {}, (*seen, listed, _factors(ladder.theta)))
     return Identity(None, f"{what}: learned, or drawn", {}, (*seen, listed))
+
+
+def _factors(theta: np.ndarray) -> str:
+    return f"against base {BASE:g} the pairs have these factors: {_listed(_usual(theta))}"
+
+
+def _usual(theta: np.ndarray) -> np.ndarray:
+    """Return by how much usual frequencies are higher, 0 for pairs that rest."""
+    usual = BASE ** (-np.arange(theta.size) / theta.size)
+    return np.asarray(np.divide(usual, theta, out=np.zeros_like(theta), where=theta != 0))
 
 
 def _listed(numbers: np.ndarray) -> str:
     return ", ".join(f"{number:.6g}" for number in numbers)
 
 
-def _grown(growth: float) -> tuple[str, ...]:
+def grown_by(growth: float) -> tuple[str, ...]:
+    """Say how much longer every vector becomes."""
     return (f"every vector is {growth:.6g} times as long: an attention factor",) if abs(growth - 1) > NOISE else ()
 
 

@@ -242,22 +242,44 @@ class _Search:
         moved = self.values(list(found))
         return moved if self.rule.cost(moved) <= self.rule.cost(values) else values
 
-    def seen(self, values: Values) -> tuple[Mapping[str, Seen], list[str]]:
-        """Return the shortest numbers that fit with the ends between which they may lie, and those of which nothing shows."""
-        found, unseen = dict(values), []
-        shown = {}
+    def seen(self, values: Values) -> tuple[Mapping[str, Seen], tuple[str, ...]]:
+        """Return the shortest numbers that fit with the ends between which they may lie, and what can't be seen of others, in words."""
+        found, shown, unseen = dict(values), dict[str, Seen](), list[str]()
         for name in sorted(self.names, key=self.whole):
             low, high = self._ends(found, name)
-            low, high = (math.ceil(low), math.floor(high)) if self.whole(name) else (low, high)
-            if high > ANYTHING * abs(found[name]) > ANYTHING * ANYTHING * abs(low):
-                unseen.append(name)
+            if self._anything(name, found[name], low, high):
+                unseen.append(f"{name} can't be seen: every value gives the same")
                 continue
-            short = roundest(low, high) if self.whole(name) else shortest(found[name], low, high)
-            told = self.whole(name) or tells(short, low, high)
-            rounded = {**found, name: short if told else as_known(found[name], low, high)}
-            found = rounded if self.rule.fits(rounded) else found
-            shown[name] = Seen(found[name], low, high)
-        return {name: shown.get(name) or Seen(found[name]) for name in self.rule.free if name not in unseen}, unseen
+            shown[name] = self._shown(found, name, low, high)
+            found[name] = shown[name].value
+            if math.isinf(high):
+                unseen.append(f"{name} can't be seen: every value from {written(found[name])} on gives the same")
+        numbers = {*self.names} - shown.keys()
+        return {name: shown.get(name) or Seen(found[name]) for name in self.rule.free if name not in numbers}, tuple(unseen)
+
+    def _anything(self, name: str, value: float, low: float, high: float) -> bool:
+        """Whether nothing shows of a number: others that give the same are far larger, and far smaller or the least that it may be."""
+        far = high > ANYTHING * abs(value) > ANYTHING * ANYTHING * abs(low)
+        return math.isinf(low) or far or (math.isinf(high) and self._least(name, low))
+
+    def _least(self, name: str, low: float) -> bool:
+        """Whether a whole number may not be less."""
+        return self.whole(name) and not obeys(self.rule.free[name], math.ceil(low) - 1)
+
+    def _shown(self, found: Values, name: str, low: float, high: float) -> Seen:
+        """Return the number that is easiest to write between its ends, the lowest where there is no upper one."""
+        whole = self.whole(name)
+        low = math.ceil(low) if whole else low
+        if math.isinf(high):
+            return Seen(low, low, high, Confidence.GUESS)
+        high = math.floor(high) if whole else high
+        if whole:
+            least = low < high and self._least(name, low)
+            sure = Confidence.CERTAIN if low == high else Confidence.GUESS if least else Confidence.LIKELY
+            return Seen(low if least else roundest(low, high), low, high, sure)
+        short = shortest(found[name], low, high)
+        value = short if tells(short, low, high) else as_known(found[name], low, high)
+        return Seen(value if self.rule.fits({**found, name: value}) else found[name], low, high)
 
     def _ends(self, values: Values, name: str) -> tuple[float, float]:
         def fits(number: float) -> bool:
@@ -274,8 +296,7 @@ def _searched(rule: Rule, names: Sequence[str], fixed: Values, asked: Values, ne
     for start in search.starts(asked, near):
         values = search.polished(start)
         if values is not None:
-            shown, unseen = search.seen(values)
-            return Fit(rule.operation, shown, tuple(f"{name} can't be seen: every value gives the same" for name in unseen))
+            return Fit(rule.operation, *search.seen(values))
     return None
 
 
