@@ -76,6 +76,9 @@ OTHERWISE: Mapping[str, str] = {
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
 
+#: What code that turns vectors may call the angles of the tokens.
+ANGLES = {"freqs"}
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -168,6 +171,8 @@ def _of_tables(plan: Plan) -> Plan:
 def otherwise(signature: Signature) -> str:
     """Return how to write a function that takes what no call is tried of; nothing where no name says so."""
     names = {argument.name for argument in (*signature.positional, *signature.keywords)}
+    if any({"x", "q"} & set(roles(name)) for name in names):
+        names -= ANGLES
     return next((told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split())), "")
 
 
