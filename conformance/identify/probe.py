@@ -133,7 +133,7 @@ def first(strangers: Strangers, signature: Signature, plan: Plan, given: Mapping
         ours["max_distance"] = FEW_ROWS
     if "length" in ours and "x" in plan.needs:
         ours |= {name: FAR[name] for name in FAR if name in ours}
-    if {"order", "layout", "sections"} <= ours.keys():  # neighbours are the same pairs in two orders
+    if {"order", "layout"} <= ours.keys() and {"sections", "axes"} & ours.keys():  # neighbours are the same pairs in two orders
         ours["layout"] = "half"
     named = {role: value for role, value in given.items() if role in {*plan.needs, *plan.optional.values()}}
     return Probe(strangers, signature, plan, {**ours, **named})
