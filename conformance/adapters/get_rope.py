@@ -111,7 +111,7 @@ class Offers:
         self.adapter.implements(operation, function, **(settings | declared))
 
     def offer_all(self) -> None:
-        """Offer what the layers of both libraries have."""
+        """Offer what every such library has layers for."""
         self.offer("rope.rotate", self.plain)
         self.offer("rope.rotate_query_key", self.both)
         self.offer("partial_rope.rotate", self.part, placement="first")
