@@ -45,3 +45,8 @@ def tables_of_lists(x, position_ids):
     angles = position_ids[..., None] * frequencies(64) / factors
     both = np.concatenate([angles, angles], axis=-1)
     return np.cos(both).astype(x.dtype), np.sin(both).astype(x.dtype)
+
+
+def retention(x, positions):
+    """Turn as RetNet does, whose slowest pair has the frequency 1 / 10000."""
+    return turned(x, positions[:, None] / 10_000.0 ** np.linspace(0, 1, x.shape[-1] // 2))

@@ -42,6 +42,7 @@ def screen(name: str) -> str:
     [
         ("by_last_position", {"operation": "longrope.rotate", "base": 1e4, "original_length": 3_000, "max_length": 131_072}),
         ("by_length", {"operation": "longrope.rotate", "original_length": 4_096, "max_length": 1}),
+        ("retention", {"operation": "retnet.rotate", "base": 1e4}),
         ("one_list", {"operation": "longrope.rotate_searched", "base": 1e4, "start_tokens": 0}),
     ],
 )

@@ -123,7 +123,7 @@ def sibling(operation: str, *arrays: str) -> str | None:
 
 
 def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None) -> Fit | None:
-    """Return the rule that gives what was seen for what was asked, else for numbers that are found, the simplest first.
+    """Return the rule that gives what was seen for what was asked, else for numbers that are found, the simplest first, of equally simple ones the roundest.
 
     ``near`` are numbers to start from instead of the usual ones.
     """
@@ -134,8 +134,9 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
             sure = {name: Confidence.CERTAIN if rule.shows(name, values) else Confidence.LIKELY for name in values}
             return Fit(rule.operation, {name: Seen(value, confidence=sure[name]) for name, value in values.items()})
     for stage in (_usual, _other_ends, _given):
-        for rule in every:
-            found = [fit for names, fixed in stage(rule, asked) if (fit := _searched(rule, names, fixed, asked, near or {})) is not None]
+        for _, alike in itertools.groupby(every, key=lambda rule: len(rule.free)):
+            ways = ((rule, names, fixed) for rule in alike for names, fixed in stage(rule, asked))
+            found = [fit for rule, names, fixed in ways if (fit := _searched(rule, names, fixed, asked, near or {})) is not None]
             if found:
                 return _told(min(found, key=_length), found, every)
     return None
@@ -306,7 +307,7 @@ def _length(fit: Fit) -> int:
 
 def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
     """Say how sure the values are: choices that others could replace, ends of a band, what isn't set, a number that nobody would write."""
-    others = [fit for fit in found if fit is not best]
+    others = [fit for fit in found if fit is not best and fit.operation == best.operation]
     sure = all(_length(fit) > _length(best) + SURE for fit in others)
     notes, shown = list(best.notes), dict(best.parameters)
     for name in (name for name, seen in shown.items() if any(_other(fit, name, seen) for fit in others)):
