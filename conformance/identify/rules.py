@@ -123,8 +123,9 @@ def sibling(operation: str, *arrays: str) -> str | None:
 
 
 def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None) -> Fit | None:
-    """Return the rule that gives what was seen for what was asked, else for numbers that are found, the simplest first, of equally simple ones the roundest.
+    """Return the rule that gives what was seen for what was asked, else for numbers that are found.
 
+    The simplest goes first, and of equally simple ones the one with the roundest numbers.
     ``near`` are numbers to start from instead of the usual ones.
     """
     every = sorted(rules, key=lambda rule: len(rule.free))
