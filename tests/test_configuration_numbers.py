@@ -14,7 +14,7 @@ from test_configuration import BROKEN, LIKE
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.errors import SpecificationError
-from refimpl.schemes import llama3, longrope, mrope, partial_rope, proportional_rope, rope, yarn
+from refimpl.schemes import axial_rope, llama3, longrope, mrope, partial_rope, proportional_rope, rope, yarn
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -185,6 +185,23 @@ def test_pairs_follow_the_axes_that_the_configuration_and_the_model_type_say() -
     ernie = {**MULTIMODAL, "model_type": "ernie4_5_vl_moe", "rope_scaling": {"type": "mrope", "mrope_section": [3, 3, 2]}}
     given = {**sections, "sections": (2, 3, 3), "order": "first_last", "layout": "interleaved"}
     assert np.array_equal(config.rotate_on_axes(ernie, x, places), mrope.rotate(x, places, **given))
+
+
+def test_an_encoder_of_images_turns_half_of_a_head_for_each_axis_and_no_token_alone() -> None:
+    x, places = features(16), np.stack([POSITIONS, POSITIONS + 3], axis=-1)
+    image = {"model_type": "qwen2_vl_vision", "embed_dim": 64, "hidden_size": 256, "num_heads": 4}
+    expected = axial_rope.rotate(x, places, head_dim=16, axes=(8, 8), order="joined", layout="half")
+
+    assert np.array_equal(config.rotate_on_axes(image, x, places), expected)
+    assert config.attention_factor(image) == 1
+    for ask in (lambda: config.rotate(image, x, POSITIONS), lambda: config.frequencies(image, like=LIKE)):
+        with pytest.raises(SpecificationError, match=r"the layer must turn by one position of a token, got axial, which has several"):
+            ask()
+
+
+def test_an_image_needs_whole_pairs_for_each_axis() -> None:
+    with pytest.raises(SpecificationError, match=r"head_dim must be a multiple of 4, so that each of two axes turns whole pairs, got 18"):
+        config.rotate_on_axes({"model_type": "pixtral", "head_dim": 18}, features(18), np.stack([POSITIONS] * 2, axis=-1))
 
 
 def test_only_what_turns_by_sections_takes_positions_with_axes() -> None:

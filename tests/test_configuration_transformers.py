@@ -10,6 +10,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
+from refimpl.configuration.families import FAMILIES, family
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -25,7 +26,13 @@ def language(whole: dict[str, Any]) -> dict[str, Any]:
     return section.get("text_config", section)
 
 
-HAVE = [entry for entry in RELEASED if language(entry["configuration"])["model_type"] not in WITHOUT]
+HAVE = [
+    entry
+    for entry in RELEASED
+    if language(entry["configuration"])["model_type"] not in WITHOUT and family(language(entry["configuration"])["model_type"]).grid is None
+]
+#: Encoders of images whose module takes positions.
+IMAGES = {name: each.grid for name, each in FAMILIES.items() if each.grid is not None and each.grid.order and name != "llama4_vision"}
 
 
 def rotary(section: dict[str, Any]) -> Any:
@@ -61,6 +68,20 @@ def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]
         compared += 1
 
     assert compared
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_patches_of_an_image_turn_as_in_transformers(name: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    torch, models = (pytest.importorskip(module) for module in ("torch", "conformance.adapters.transformers_configured"))
+    model_type = "mlcd_vision_model" if name == "mlcd_vision" else name
+    sizes = {"embed_dim": 48, "num_heads": 2} if name == "qwen2_vl_vision" else {"hidden_size": 48, "num_attention_heads": 2}
+    whole = {"model_type": model_type, **sizes, **({"head_dim": 24} if name == "gemma4_vision" else {})}
+    whole |= {"adapter_in_dim": 48} if name == "dots3_note_vision_encoder" else {}
+    rng = np.random.default_rng(0)
+    x, places = rng.standard_normal((2, 2, 7, 24)).astype(np.float32), rng.integers(0, 30, (7, 2))
+    got = models.rotate_on_axes(torch.asarray(x), torch.asarray(places), configuration=whole, layer=0)
+    np.testing.assert_allclose(got, config.rotate_on_axes(whole, x, places), atol=2e-5)
 
 
 def test_where_the_factor_of_yarn_is_null_the_ratio_of_the_lengths_is_taken_as_transformers_does() -> None:

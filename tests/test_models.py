@@ -60,9 +60,9 @@ def test_every_model_whose_layers_turn_by_an_operation_of_ours_has_a_file() -> N
     assert {model.name for model in MODELS} == turning
 
 
-def turns(kind: config.Kind) -> bool:
+def turns(kind: config.Kind) -> object:
     """Whether layers turn by an operation of ours, and by no lists besides."""
-    return kind.rotation is not None and kind.rotation.operation is not None and kind.rotation.factors is None
+    return kind.rotation is not None and (kind.rotation.operation or kind.rotation.grid) and kind.rotation.factors is None
 
 
 def test_the_bytes_are_fresh() -> None:
@@ -87,7 +87,8 @@ def test_a_model_holds_its_configuration_and_cases_of_each_kind_that_turns(model
         found = [short(CASES[identity]) for identity in told.cases]
         assert told.layers == kind.layers
         assert all(CASES[identity] in next(m for m in MODELS if slug(m.name) == stem).cases for identity, stem in told.cases.items())
-        assert {"frequencies", "rotate"} <= {*found} if turns(kind) else {*found} <= {"scale"}
+        always = {"rotate"} if kind.rotation and kind.rotation.grid else {"frequencies", "rotate"}
+        assert always <= {*found} if turns(kind) else {*found} <= {"scale"}
         assert bool({"scale", "log_scale"} & {*found}) == (kind.temperature is not None)
 
 
@@ -125,7 +126,7 @@ def read_and_turned(configuration: Any, told: Layers, case: Vector, layer: int) 
     head = np.full((*x.shape[:-1], told.head_dim), 0.375)
     head[..., first : last + 1] = x
     by_length = partial(config.rotate, length=case.parameters.get("length"))
-    rotate = config.rotate_on_axes if "sections" in case.parameters else by_length
+    rotate = config.rotate_on_axes if {"sections", "axes"} & {*case.parameters} else by_length
     got = np.asarray(rotate(configuration, head, case.inputs["positions"], layer=layer))
     passed = np.delete(got, range(first, last + 1), axis=-1)
     assert (passed == 0.375).all()
@@ -147,6 +148,8 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
         found = [float(max(mp.mpf(1), each)) for each in logarithms]
     elif short(case) == "frequencies":
         found = [float(theta) for theta in FREQUENCIES[scheme](**p)]
+    elif scheme == "axial_rope":
+        found = products_of_patches(case)
     else:
         found = complex_products(case, {"mrope": "rope"}.get(scheme, scheme))
 
@@ -161,6 +164,21 @@ def complex_products(case: Vector, scheme: str) -> list[float]:
         places = [position[axis] for axis in followed(p)] if isinstance(position, list) else [position] * len(thetas)
         angles = [place * theta for place, theta in zip(places, thetas, strict=True)]
         found += turned(row, members(str(p["layout"]), len(thetas)), angles, size)
+    return found
+
+
+def products_of_patches(case: Vector) -> list[float]:
+    """Return patches turned by pairs of a half of the head for each axis, as their libraries lay these out."""
+    p, found = case.parameters, list[float]()
+    half, own = p["head_dim"] // 2, p["head_dim"] // 4
+    apart = {"block": (half, 1, own), "joined": (own, 1, half), "alternating": (1, 2, half)}
+    by_axis, by_pair, within = apart[p["order"]]
+    every = [(axis, n) for axis in (0, 1) for n in range(own)]
+    pairs = [(first := axis * by_axis + n * by_pair, first + within) for axis, n in every]
+    steps = [mp.mpf(2 * n + axis) / half if p["ladder"] == "in_turns" else mp.mpf(n) / own for axis, n in every]
+    for row, places in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
+        angles = [places[axis] * mp.mpf(p["base"]) ** -step for (axis, _), step in zip(every, steps, strict=True)]
+        found += turned(row, zip(pairs, pairs, strict=True), angles)
     return found
 
 

@@ -99,7 +99,9 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
         _verify(one)
     found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading)]
     if not found:
-        message = f"{path.name} must have layers that turn for {' and '.join(one.operation for one in offered)} to be judged, got none"
+        grids = any(kind.rotation is not None and kind.rotation.grid for kind in reading.kinds)
+        got = f"places in an image, for which there is {TURNS_ON_AXES}" if grids else "none"
+        message = f"{path.name} must have layers that turn for {' and '.join(one.operation for one in offered)} to be judged, got {got}"
         raise ConfigurationError(message)
     return replace(adapter, implementations=found)
 
@@ -171,6 +173,8 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
         return []
     if one.operation == SCALES:
         rotation = _multiplied(kind, reading)
+    if rotation.grid and one.operation not in (TURNS_ON_AXES, SCALES):
+        return []
     names = {TURNS_ON_AXES: rotation.on_axes, SCALES: rotation.operation}
     operation = operations().get(str(names.get(one.operation, f"{rotation.scheme}.{one.operation.partition('.')[2]}")))
     if operation is None:
@@ -264,7 +268,7 @@ class _Configured:
     @property
     def _unjudged(self) -> str:
         """What of the rotation no operation of ours computes, in words."""
-        if self.rotation.operation is None:
+        if self.rotation.operation is None and not self.rotation.grid:
             return next(finding.text for finding in self.kind.findings if finding.level == "missing")
         if not (self.kind.layers or self.alone):
             return f"the configuration must say which layers are of the kind {self.kind.name}, got no layer_types"

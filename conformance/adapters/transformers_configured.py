@@ -15,6 +15,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from conformance.adapt.adapter import Unsupported
 from conformance.adapters.transformers_adapter import adapter
 from conformance.adapters.transformers_rotary import batched, within
+from refimpl.configuration.families import family
 from refimpl.configuration.findings import Notes
 from refimpl.configuration.sections import language
 
@@ -27,13 +28,9 @@ class Layers:
 
     def __init__(self, section: Mapping[str, Any]) -> None:
         """Make the module as its model does."""
-        model_type = str(section.get("model_type"))
-        if model_type not in CONFIG_MAPPING:
-            message = f"the library has no model type {model_type!r}"
-            raise Unsupported(message)
-        whole = CONFIG_MAPPING[model_type](**{name: value for name, value in section.items() if name != "model_type"})
+        whole = _made(section)
         self.configuration = whole.get_text_config()
-        self.modeling = importlib.import_module(type(whole).__module__.replace("configuration_", "modeling_"))
+        self.modeling = _modeling(whole)
         self.module = self._rotary()(config=self.configuration)
         self.resting: dict[int, bool] = {}
 
@@ -106,6 +103,46 @@ class Layers:
         return torch.cat((x[..., :-width], turned), dim=-1)
 
 
+class Images:
+    """The rotary module of an encoder of images, and the function that turns patches by it."""
+
+    def __init__(self, section: Mapping[str, Any]) -> None:
+        """Make the module as its model does."""
+        whole = _made(section)
+        self.modeling = _modeling(whole)
+        every = [each for name, each in vars(self.modeling).items() if name.endswith("RotaryEmbedding")]
+        self.module = next(each for each in every if len(every) == 1 or "Vision" in _words(each.__name__))(config=whole)
+        if len(inspect.signature(self.module.forward).parameters) < 2:
+            message = f"{type(self.module).__name__} takes no positions, but has tables of a whole image"
+            raise Unsupported(message)
+        grid = family(whole.model_type).grid
+        self.flipped = grid is not None and grid.first == "width"
+
+    def turn(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """Turn patches of images, which most models put one after the other."""
+        places, tokens = positions.expand(x.shape[0], *positions.shape[-2:]), x.transpose(1, 2)
+        places = places.flip(-1) if self.flipped else places  # the library has the height first
+        if function := getattr(self.modeling, "apply_multidimensional_rope", None):
+            turned: torch.Tensor = function(tokens, *self.module(x, places), places)
+            return turned.transpose(1, 2)
+        function = getattr(self.modeling, "apply_rotary_pos_emb_vision", None) or self.modeling.apply_rotary_pos_emb
+        patches = tokens.flatten(0, 1)
+        return _applied(function, patches, self.module(patches, places.flatten(0, 1))).unflatten(0, tokens.shape[:2]).transpose(1, 2)
+
+
+def _made(section: Mapping[str, Any]) -> Any:
+    """Return what the library makes of a configuration."""
+    model_type = str(section.get("model_type"))
+    if model_type not in CONFIG_MAPPING:
+        message = f"the library has no model type {model_type!r}"
+        raise Unsupported(message)
+    return CONFIG_MAPPING[model_type](**{name: value for name, value in section.items() if name != "model_type"})
+
+
+def _modeling(configuration: Any) -> Any:
+    return importlib.import_module(type(configuration).__module__.replace("configuration_", "modeling_"))
+
+
 def _refused(*_: Any, **__: Any) -> None:
     message = "this layer turns"
     raise Unsupported(message)
@@ -125,6 +162,11 @@ def _applied(function: Callable[..., Any], x: torch.Tensor, tables: tuple[torch.
 @functools.lru_cache(maxsize=8)
 def _layers(section: str) -> Layers:
     return Layers(json.loads(section))
+
+
+@functools.lru_cache(maxsize=8)
+def _images(section: str) -> Images:
+    return Images(json.loads(section))
 
 
 def layers(configuration: Mapping[str, Any]) -> Layers:
@@ -161,7 +203,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[s
 
 @adapter.implements("config.rotate_on_axes", dtypes=("float32",))
 def rotate_on_axes(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int) -> torch.Tensor:
-    """Turn ``x`` by the module's tables for positions on three axes; it takes the axis first."""
+    """Turn ``x`` by the module's tables for positions on three axes, which it takes with the axis first, or in an image, on two."""
+    if positions.shape[-1] == 2:
+        return _images(json.dumps(configuration)).turn(x, positions)
     if positions.shape[-1] != 3:
         message = f"the module takes three axes, got {positions.shape[-1]}"
         raise Unsupported(message)

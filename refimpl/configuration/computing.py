@@ -46,10 +46,19 @@ def understood(configuration: Mapping[str, Any], layer: int) -> tuple[Reading, K
 def rotation(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
     """Return how a layer turns, none where it doesn't."""
     _, kind = understood(configuration, layer)
-    if kind.rotation is not None and kind.rotation.operation is None:
+    if kind.rotation is not None and kind.rotation.operation is None and not kind.rotation.grid:
         missing = next((finding.text for finding in kind.findings if finding.level == "missing"), kind.rotation.rope_type)
         raise SpecificationError(missing)
     return kind.rotation
+
+
+def rotation_of_tokens(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
+    """Return how a layer turns to positions without axes; an encoder of images has no such rotation."""
+    found = rotation(configuration, layer)
+    if found is not None and found.grid:
+        message = f"the layer must turn by one position of a token, got {found.rope_type}, which has several (rotate_on_axes)"
+        raise SpecificationError(message)
+    return found
 
 
 def arguments(found: Rotation, length: int | None, like: Array) -> tuple[tuple[Array, ...], dict[str, Any]]:
@@ -65,7 +74,7 @@ def arguments(found: Rotation, length: int | None, like: Array) -> tuple[tuple[A
 
 def frequencies(configuration: Mapping[str, Any], *, layer: int = 0, length: int | None = None, like: Array) -> Array:
     """Return the radians per position of every pair that turns in a layer; of a layer that doesn't turn, none."""
-    found = rotation(configuration, layer)
+    found = rotation_of_tokens(configuration, layer)
     if found is None:
         return row([], like=like)
     return of(found, length, like)
@@ -112,7 +121,7 @@ def scale(configuration: Mapping[str, Any], positions: Array, *, layer: int = 0)
 
 def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, layer: int = 0, length: int | None = None) -> Array:
     """Turn queries or keys as a layer does; channels that don't turn pass. Where positions have axes, these are tokens of text."""
-    found = rotation(configuration, layer)
+    found = rotation_of_tokens(configuration, layer)
     if found is None:
         return x
     if found.sections and not found.order:

@@ -8,6 +8,16 @@ SLIDING = ("sliding_attention",)
 
 
 @dataclass(frozen=True)
+class Grid:
+    """How the axes of an image share the pairs of a head: equally, in an order of ``axial_rope``, none where it has no such rotation."""
+
+    order: str = ""
+    ladder: str = "own"
+    first: str = "height"
+    """What the first axis of the positions is."""
+
+
+@dataclass(frozen=True)
 class Family:
     """The defaults of a model type; ``None`` is what most types do."""
 
@@ -29,8 +39,8 @@ class Family:
     without_every: int | None = None
     """Every so many layers one doesn't turn."""
     turns: bool = True
-    axial: bool = False
-    """Whether positions are places in an image, with an axis for each part of a head."""
+    grid: Grid | None = None
+    """How a head is shared among the axes, where positions are places in an image."""
     trailing: bool = False
     """Whether the last channels of a head turn, not the first."""
     attention_factor: float | None = None
@@ -53,7 +63,8 @@ LATENT = Family("interleaved_to_half")
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=6)
 EXAONE4 = Family(pattern=4, unturned=FULL)
 MODERNBERT = Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True)
-IMAGE = Family(axial=True)
+IMAGE = Family(grid=Grid("joined"))
+OTHER_IMAGE = Family(grid=Grid())
 LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 GLM4V = Family("interleaved", axes_order="contiguous")
@@ -81,8 +92,20 @@ UNTURNED = frozenset(
     }
 )
 
+#: Encoders of images whose height turns the first half of the pairs, and whose width the second one.
+IMAGES = frozenset(
+    {
+        *("cohere_compass_vision", "dots3_note_vision_encoder", "ernie4_5_vl_moe_vision", "exaone4_5_vision", "glm4v_moe_vision"),
+        *("glm4v_vision", "glm5_next_vision", "glm_ocr_vision", "mlcd_vision", "muse_glimmer_vision", "muse_spark_vision"),
+        *("paddleocr_vl_vision", "qwen2_5_omni_vision_encoder", "qwen2_5_vl_vision", "qwen2_vl_vision", "qwen3_5_moe_vision"),
+        *("qwen3_5_vision", "qwen3_omni_moe_vision_encoder", "qwen3_vl_moe_vision", "qwen3_vl_vision", "qwen4_exp_vision"),
+        "video_llama_3_vision",
+    }
+)
+
 FAMILIES = {
     **dict.fromkeys(UNTURNED, WITHOUT),
+    **dict.fromkeys(IMAGES, IMAGE),
     "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
     "apertus": Family(base=12e6),
     "bamba": Family(fraction=0.5),
@@ -99,9 +122,9 @@ FAMILIES = {
     "deepseek_v32": LATENT,
     "dots3_note": Family("interleaved_to_half", trailing=True),
     "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
-    "dinov3_vit": Family(base=100.0, axial=True),
+    "dinov3_vit": Family(base=100.0, grid=Grid()),
     "emu3": Family(base=1e6),
-    "eomt_dinov3": Family(base=100.0, axial=True),
+    "eomt_dinov3": Family(base=100.0, grid=Grid()),
     "ernie4_5": Family("interleaved", base=5e5),
     "ernie4_5_moe": Family("interleaved", base=5e5),
     "ernie4_5_vl_moe": Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2}),
@@ -113,7 +136,7 @@ FAMILIES = {
     "gemma2": Family(head_dim=256),
     "gemma3": GEMMA3,
     "gemma3n": Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=5),
-    "gemma4_vision": Family(base=100.0, axial=True),
+    "gemma4_vision": Family(base=100.0, grid=Grid("block")),
     "glm": Family("interleaved", fraction=0.5),
     "glm4": Family("interleaved", fraction=0.5),
     "glm4_moe": Family(fraction=0.5),
@@ -130,17 +153,20 @@ FAMILIES = {
     "hy_v3": Family(base=11_158_840.0),
     "inkling": WITHOUT,
     "inkling2": WITHOUT,
+    "inkling2_vision": Family("interleaved", grid=Grid("block", first="width")),
     "jamba": WITHOUT,
     "jina_embeddings_v3": Family(base=20_000.0),
     "kimi_k2": LATENT,
+    "kimi_k25_vision": Family(grid=Grid("alternating", first="width")),
     "kimi_linear": WITHOUT,
     "lfm2": Family(base=1e6),
     "lfm2_moe": Family(base=1e6),
+    "lfm3_vl_vision": Family(base=1e6, grid=Grid("joined")),
     "llama4": LLAMA4,
+    "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "minimax": Family(base=1e6),
     "minimax_m2": Family(base=5e6),
     "mixtral": Family(base=1e6),
-    "mlcd_vision": IMAGE,
     "mllama": Family(base=5e5),
     "modernbert": MODERNBERT,
     "modernbert_decoder": MODERNBERT,
@@ -154,7 +180,7 @@ FAMILIES = {
     "phi": Family(fraction=0.5),
     "phi3": Family(longrope_by_yarn=True),
     "phimoe": Family(base=1e6),
-    "pixtral": IMAGE,
+    "pixtral": Family(grid=Grid("joined", "in_turns")),
     "qwen": Family(doubles=True),
     "qwen2_5_omni": Family(base=1e6, axes_order="contiguous", image_keys={**OF_OMNI, "seconds_per_chunk": 2}),
     "qwen2_5_vl": Family(base=1e6, axes_order="contiguous", image_keys={"tokens_per_second": 4}),
@@ -169,14 +195,15 @@ FAMILIES = {
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),
+    "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
-    "vjepa2": IMAGE,
+    "vjepa2": OTHER_IMAGE,
 }
 
 
 def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
-    return FAMILIES.get(plain_name(model_type), IMAGE if model_type.endswith("_vision") else Family())
+    return FAMILIES.get(plain_name(model_type), OTHER_IMAGE if model_type.endswith("_vision") else Family())
 
 
 def is_known(model_type: str) -> bool:

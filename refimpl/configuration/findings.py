@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 #: The most characters of a value that a finding tells.
 MOST = 300
-#: The operation that turns to positions on several axes.
-ON_AXES = "mrope.rotate"
+#: The operation that turns to positions on several axes, and that of images, whose axes have parts of the head.
+ON_AXES, ON_GRID = "mrope.rotate", "axial_rope.rotate"
 #: The operation that logits are scaled by where the model's code does so itself.
 SOFTMAX = "yarn.softmax_scale"
 #: Which pairs follow which axis, in words.
@@ -16,6 +16,12 @@ ORDERS = {
     "contiguous": "one axis after the other",
     "interleaved": "in turns, and what is left follows the first",
     "first_last": "in turns but for the first, which comes last",
+}
+#: The same of an image, whose axes have parts of the head.
+GRIDS = {
+    "block": "all channels of the first, then those of the second",
+    "joined": "all pairs of the first, then those of the second, over the whole head",
+    "alternating": "in turns",
 }
 Level = Literal["error", "warning", "missing"]
 
@@ -129,6 +135,8 @@ class Rotation:
     sections: tuple[int, ...] = ()
     order: str = ""
     """Which pairs follow which axis, where positions have several and posenc has the rotation."""
+    grid: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters of the rotation of an image, where positions are places in one; of no token alone."""
 
     @property
     def scheme(self) -> str:
@@ -137,14 +145,15 @@ class Rotation:
 
     @property
     def on_axes(self) -> str | None:
-        """The operation that turns to positions on several axes, which is plain rope on text."""
-        return ON_AXES if self.order else None
+        """The operation that turns to positions on several axes: on text it is plain rope, but for images."""
+        return ON_GRID if self.grid else ON_AXES if self.order else None
 
     @property
     def settled(self) -> Mapping[str, Any]:
         """Every parameter that the configuration settles, of whichever of the scheme's operations."""
         unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
         axes = {"sections": self.sections, "order": self.order} if self.order else {}
+        axes |= {**self.grid, "sides": ()} if self.grid else {}
         return {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters, **axes}
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from refimpl.configuration import images, scalings, spellings, temperatures
 from refimpl.configuration.bases import base
-from refimpl.configuration.families import Family, family, is_known
-from refimpl.configuration.findings import ORDERS, Kind, Notes, Reading, Rotation, shared
+from refimpl.configuration.families import Family, Grid, family, is_known
+from refimpl.configuration.findings import GRIDS, ORDERS, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
 from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
@@ -250,6 +250,8 @@ def _scaled(
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name == "default")
+    if name == "axial" and own.grid is not None and own.grid.order:
+        return _on_grid(own.grid, chosen_layout, found, common, notes)
     if name in scalings.WITHOUT:
         _without(name, section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
@@ -265,6 +267,18 @@ def _scaled(
     operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
     settled = {**common, **(given or {})}
     return Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
+
+
+def _on_grid(grid: Grid, chosen_layout: str, found: Width, common: Mapping[str, Any], notes: Notes) -> Rotation | None:
+    """Return the rotation of an encoder of images, of whose head every axis has one half."""
+    half = len(found.channels) // 2
+    if half % 2:
+        notes.find("error", "odd-axes", "head_dim", len(found.channels), "be a multiple of 4, so that each of two axes turns whole pairs")
+        return None
+    notes.assume("order", grid.order, f"the two axes of an image share the pairs of a head: {GRIDS[grid.order]}")
+    notes.assume("first axis", grid.first, f"the first axis of the positions is the {grid.first}")
+    laid = {"axes": (half, half), "order": grid.order, "ladder": grid.ladder}
+    return Rotation(found.head_dim, found.channels, chosen_layout, "axial", None, common, grid=laid)
 
 
 def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:

@@ -73,7 +73,7 @@ UNNAMED = frozenset({"doublings", "grown-doublings", "ntk_alpha"})
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
-    "axial": "turns a part of the head for each axis of an image",
+    "axial": "turns a part of the head for each axis of an image, in a way of its own",
     "ntk": "raises the base once, and divides the frequencies besides",
     "xdrope": "takes positions with four axes, each for some pairs",
     "yarn_log": "blends frequencies geometrically",
@@ -113,7 +113,7 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
 def _meant(name: str, rope: Section, family: Family) -> str:
     """Return the rope type that a name means beside the other keys."""
     if name in ("mrope", "default"):
-        return "axial" if family.axial else "default"
+        return "axial" if family.grid is not None else "default"
     if name == "yarn" and family.longrope_by_yarn and rope.get("long_factor") is not None:
         return "longrope"
     return "ntk_alpha" if name == "dynamic" and rope.get("alpha") is not None else name
@@ -128,7 +128,7 @@ def _untyped(rope: Section | None, family: Family, notes: Notes) -> str | None:
         rule = f"be given as rope_type or type beside {', '.join(scaled)}{hint}"
         notes.find("error", "no-type", rope.name("rope_type"), rope.get(close) if close else None, rule)
         return None
-    if family.axial:
+    if family.grid is not None:
         notes.assume("rope_type", "axial", "the rope type is axial, as in this model type")
         return "axial"
     notes.assume("rope_type", "default", "the rope type is default: frequencies aren't scaled")

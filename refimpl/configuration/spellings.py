@@ -3,9 +3,11 @@
 #: Where the language model's part of a configuration stands, if not at the top.
 SECTIONS = (("thinker_config", "text_config"), ("text_config",), ("language_config",), ("llm_config",))
 
-LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers")
+LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "depth")
 HIDDEN = ("hidden_size", "n_embd", "d_model")
-HEADS = ("num_attention_heads", "n_head", "n_heads")
+#: The same of an encoder of images; beside it, hidden_size may be that of the language model.
+HIDDEN_OF_IMAGES = ("embed_dim", *HIDDEN)
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
 HEAD_DIM = ("head_dim", "kv_channels", "d_kv")
 FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_emb_fraction")
 ROTARY_DIM = ("rotary_dim",)
@@ -52,10 +54,10 @@ CHUNK_SIZES = {"chunk_size": 8_192, "local_size": 1_024}
 #: Keys of a configuration that this reader reads, or that change nothing that it says.
 READ = frozenset(
     {
-        *(key for keys in (LAYERS, HIDDEN, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH, LAYER_TYPES, ROPE) for key in keys),
+        *(key for keys in (LAYERS, HIDDEN_OF_IMAGES, HEADS, HEAD_DIM, FRACTION, ROTARY_DIM, BASE, MAX_LENGTH) for key in keys),
         *(key for keys in (*BASE_OF_KIND.values(), *HEAD_DIM_OF_KIND.values()) for key in keys),
         *(ORIGINAL_LENGTH, "model_type", "qk_rope_head_dim", "qk_nope_head_dim", "rope_ratio", "layer_rope_theta", "rope_interleave"),
-        *(key for path in SECTIONS for key in path),
+        *(key for path in (*SECTIONS, LAYER_TYPES, ROPE) for key in path),
         *("no_rope_layers", "no_rope_layer_interval", "sliding_window_pattern", "global_attn_every_n_layers", "full_attention_interval"),
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk"),

@@ -56,7 +56,8 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
     if family.head_dim is not None:
         notes.assume("head_dim", family.head_dim, f"a head has {family.head_dim} channels, as in this model type")
         return family.head_dim
-    hidden, number = section.given(spellings.HIDDEN)[:1], section.given(spellings.HEADS)[:1]
+    hidden = section.given(spellings.HIDDEN if family.grid is None else spellings.HIDDEN_OF_IMAGES)[:1]
+    number = section.given(spellings.HEADS)[:1]
     if not hidden or not number:
         notes.find("error", "no-head-dim", section.name("head_dim"), None, "be given, or hidden_size and num_attention_heads")
         return None

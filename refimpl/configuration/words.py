@@ -103,6 +103,10 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     yield "", f"  base      {base:,.10g}"
     if rotation.sections:
         yield "", f"  axes      {shared(rotation.sections, rotation.order)}"
+    if rotation.grid:
+        yield "", f"  axes      {' and '.join(map(str, rotation.grid['axes']))} channels follow the axes of an image"
+        yield "", f"  computed  {call(str(rotation.on_axes), {**rotation.parameters, **rotation.grid})}"
+        return
     if rotation.operation is None:
         yield "", f"  scaling   {rotation.rope_type}: posenc has no operation for it yet"
         return

@@ -22,6 +22,8 @@ OPERATIONS = operations()
 FACTS = Path(__file__).resolve().parents[2] / "tests" / "configurations" / "released.yaml"
 #: The kind of layers that a model has alone: it isn't told in the names of cases.
 WHOLE = "every layer"
+#: Where patches of an image stand that is higher than wide, and one that belongs to no patch.
+PATCHES = [[0, 0], [0, 1], [1, 0], [17, 5], [63, 22]]
 #: Where tokens of an image stand, on time, height and width: neither square nor at the beginning.
 IMAGE = [[17, 17, 17], [18, 18, 22], [18, 20, 19], [18, 31, 57]]
 
@@ -100,6 +102,8 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     Where frequencies follow the length of the sequence, there are those of the original length, of one token more, and of the longest
     one; nothing is stored where they follow lists besides.
     """
+    if rotation.grid:
+        yield from _task(rotation, f"rotate/{called}", f"pairs that follow other axes than in {whose}", PATCHES, "axial_rope")
     if rotation.operation is None or rotation.factors is not None:
         return
     if "length" in OPERATIONS[rotation.operation].parameters:
