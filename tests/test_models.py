@@ -394,6 +394,14 @@ def test_pairs_that_do_not_turn_are_said_so_and_not_drawn() -> None:
     assert "   255   0                         doesn't turn" in printed(show.describe("gemma-4-31B"))
 
 
+def test_a_picture_of_an_encoder_of_images_has_the_pairs_of_each_axis() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    first, second = picture.draw(show.named("mistral-community/pixtral-12b (vision)")).axes[0].get_lines()
+    shown = [[place for place, wave in enumerate(line.get_ydata()) if not np.isnan(wave)] for line in (first, second)]
+    assert shown == [[*range(16)], [*range(16, 32)]]
+    assert second.get_ydata()[16] == pytest.approx(2 * np.pi * 10_000 ** (1 / 32))
+
+
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_a_picture_is_written_beside_nothing_else(tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
