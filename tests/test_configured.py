@@ -370,6 +370,46 @@ def test_a_length_is_offered_where_something_depends_on_it(capsys: pytest.Captur
     assert "  length:" not in on_axes
 
 
+IMAGES = """
+import numpy as np
+
+from posenc import Adapter
+
+adapter = Adapter("patches")
+
+
+@adapter.implements("{operation}")
+def rotate(x, positions, *, configuration, layer):
+    places = positions if positions.ndim == 3 else positions[None]
+    width = x.shape[-1] // 2
+    frequencies = 10_000.0 ** (-2 * np.arange(width // 2) / width)
+    angles = np.concatenate([places[..., axis, None] * frequencies for axis in {axes}], axis=-1)[:, None]
+    first, second = x[..., :width], x[..., width:]
+    cos, sin = np.cos(angles), np.sin(angles)
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "axes", "status", "said"),
+    [
+        ("config.rotate_on_axes", "(0, 1)", 0, "patches conforms"),
+        ("config.rotate_on_axes", "(1, 0)", 1, "axial_rope.rotate/axes-exchanged"),
+        ("config.rotate", "(0, 1)", 2, "got places in an image, for which there is config.rotate_on_axes"),
+    ],
+)
+def test_patches_of_an_image_are_judged_by_the_configuration_of_their_encoder(
+    operation: str, axes: str, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, config = tmp_path / "patches.py", tmp_path / "config.json"
+    path.write_text(IMAGES.replace("{operation}", operation).replace("{axes}", axes), encoding="utf-8")
+    config.write_text(json.dumps({"model_type": "qwen2_vl_vision", "embed_dim": 32, "hidden_size": 64, "num_heads": 2}), encoding="utf-8")
+
+    assert main(["check", str(path), "--config", str(config), "--level", "smoke", "--seed", "0"]) == status
+    told = capsys.readouterr()
+    assert said.replace("patches conforms", "patches.py conforms") in " ".join((told.out + told.err).split())
+
+
 def test_where_nothing_turns_vectors_must_stay_and_there_are_no_frequencies(tmp_path: Path) -> None:
     nothing = {**BASIC, "model_type": "nemotron_h"}
     assert judged(tmp_path, STAYING, nothing).status is Status.CONFORMS

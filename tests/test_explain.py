@@ -25,6 +25,19 @@ def model(folder: Path, name: str) -> str:
     return written(folder, published(BY_ID[name]))
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("google/gemma-4-E4B (vision)", "pairs lie half of an axis's channels apart"),
+        ("moonshotai/Kimi-K2.6 (vision)", "the first axis of the positions is the width"),
+        ("Qwen/Qwen2-VL-7B-Instruct (vision)", "axial_rope.rotate(head_dim=80, base=10000.0, axes=(40, 40), order=joined, ladder=own)"),
+    ],
+)
+def test_it_says_how_the_axes_of_an_image_share_a_head(name: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["explain", model(tmp_path, name)]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_it_says_in_words_which_pairs_are_slowed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = cli.main(["explain", model(tmp_path, "meta-llama/Llama-3.1-8B-Instruct")])
     out = " ".join(capsys.readouterr().out.split())

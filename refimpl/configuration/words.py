@@ -20,6 +20,8 @@ LAYOUTS = {
     "interleaved": "pairs are neighbours",
     "interleaved_to_half": "pairs are read as neighbours and written half of them apart",
 }
+#: The same where all channels of one axis of an image come before those of the next.
+OF_BLOCKS = {**LAYOUTS, "half": "pairs lie half of an axis's channels apart"}
 FEW = 8
 
 
@@ -98,8 +100,9 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     """Yield which channels turn, how fast, and what multiplies them."""
     channels, base = rotation.channels, rotation.parameters["base"]
     which = f"all {rotation.head_dim} channels" if len(channels) == rotation.head_dim else f"channels {channels[0]} to {channels[-1]}"
+    layouts = OF_BLOCKS if rotation.grid.get("order") == "block" else LAYOUTS
     of_head = "of a head" if len(channels) == rotation.head_dim else f"of a head of {rotation.head_dim}"
-    yield "", f"  turns     {which} {of_head}; {LAYOUTS[rotation.layout]}"
+    yield "", f"  turns     {which} {of_head}; {layouts[rotation.layout]}"
     yield "", f"  base      {base:,.10g}"
     if rotation.sections:
         yield "", f"  axes      {shared(rotation.sections, rotation.order)}"
