@@ -106,6 +106,26 @@ def test_a_phase_that_grows_with_the_position_is_told() -> None:
     assert "right at position 0, wrong from position 1 on" in clues
 
 
+@pytest.mark.parametrize(("pair", "words"), [(-1, "the last pair"), (0, "the first pair")])
+def test_a_pair_that_alone_is_off_is_told(pair: int, words: str) -> None:
+    def kept(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        result, half = np.array(rope.rotate(x, positions, **given)), x.shape[-1] // 2
+        result[..., [pair % half, pair % half + half]] = x[..., [pair % half, pair % half + half]]
+        return result
+
+    clues = told("rope.rotate", kept, layout="half", direction="positive", head_dim=8)
+    assert any(clue.startswith(f"a phase error of {words} alone: every pair keeps its length") for clue in clues)
+
+
+def test_pairs_that_alone_are_off_are_numbered() -> None:
+    def kept(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        result, half = np.array(rope.rotate(x, positions, **given)), x.shape[-1] // 2
+        return np.where(np.arange(2 * half) % half == 2, x, result)
+
+    clues = told("rope.rotate", kept, layout="half", direction="positive", head_dim=8)
+    assert any(clue.startswith("a phase error of pair 2 alone, of 4: ") for clue in clues)
+
+
 def test_an_error_of_magnitude_is_told_from_one_of_phase() -> None:
     clues = told("rope.rotate", lambda x, p, **given: rope.rotate(x, p, **given) * np.linspace(1, 2, x.shape[2])[:, None])
 

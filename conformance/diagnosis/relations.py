@@ -136,8 +136,26 @@ def turned(wrong: Sequence[Wrong]) -> str:
 
 def _turned(wrong: Sequence[Wrong]) -> str:
     if all(_lengths_fit(*one) for one in wrong):
-        return f"a phase error: every pair keeps its length{_angle(wrong)}"
+        return f"a phase error{_of_pairs(wrong)}: every pair keeps its length{_angle(wrong)}"
     return "an error of magnitude: every pair points the right way, its length is wrong" if all(_ways_fit(*one) for one in wrong) else ""
+
+
+def _of_pairs(wrong: Sequence[Wrong]) -> str:
+    """Say which pair alone is off, or which few, where every result has the same ones."""
+    masks: list[np.ndarray] = []
+    for element, _, vector in wrong:
+        off = _pairs(element.wrong, vector) != 0
+        masks.append(np.asarray(off.reshape(-1, off.shape[-1]).any(axis=0)))
+    if min(mask.size for mask in masks) < FEWEST:
+        return ""
+    for words, pair in (("first", 0), ("last", -1)):
+        if all(mask[pair] and mask.sum() == 1 for mask in masks):
+            return f" of the {words} pair alone"
+    off = np.flatnonzero(np.any(masks, axis=0)) if len({mask.size for mask in masks}) == 1 else np.arange(masks[0].size)
+    if 2 * off.size > masks[0].size:
+        return ""
+    run = f"{off[0]} to {off[-1]}" if off.size > 1 and off[-1] - off[0] == off.size - 1 else ", ".join(map(str, off))
+    return f" of pair{'s' if off.size > 1 else ''} {run} alone, of {masks[0].size}"
 
 
 def _paired(vector: Vector, layout: str) -> Vector:
