@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy check-mlx check-vllm reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-third check-legacy check-mlx check-vllm check-tuning reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -26,6 +26,9 @@ check-mlx: .venvs/mlx/.peers ## judge MLX's own layers and what mlx-lm makes of 
 
 check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in an environment of its own (2.4 GB)
 	.venvs/vllm/bin/python examples/run.py vllm
+
+check-tuning: .venvs/tuning/.peers ## judge the rotations of torchtune and litgpt, in an environment of their own (1.5 GB)
+	.venvs/tuning/bin/python examples/run.py torchtune litgpt
 
 # The tests start hundreds of processes, each of which would compile everything again.
 test test-whole: export PYTHONDONTWRITEBYTECODE :=
@@ -176,6 +179,12 @@ $(VENV)/.peers: $(VENV)/.runtime
 .venvs/mlx/.peers: pyproject.toml
 	$(PYTHON) -m venv .venvs/mlx
 	.venvs/mlx/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[mlx-lm]"
+	@touch $@
+
+.venvs/tuning/.peers: pyproject.toml
+	$(PYTHON) -m venv .venvs/tuning
+	.venvs/tuning/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venvs/tuning/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[torchtune,litgpt]"
 	@touch $@
 
 # Its wheel asks for CUDA and another torch: only its Python files are taken.

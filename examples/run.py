@@ -103,6 +103,12 @@ EXAMPLES = (
     ),
     Example(f"config:{HERE / 'llama-3.1-8b.json'}:mlx_lm", "conforms", conforms),
     Example("vllm", "conforms", conforms, many=True),
+    Example("torchtune", "conforms", conforms),
+    Example(
+        "litgpt",
+        "conforms but for YaRN, whose ramp is inverted and whose attention factor is 1 where no mscale is set",
+        only_named("ramp-inverted", "default-is-one"),
+    ),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )
 

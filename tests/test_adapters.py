@@ -40,13 +40,20 @@ OFFERED = {
     },
     "mlx_lm": {"llama3.rotate", "longrope.rotate", "position_interpolation.rotate", "proportional_rope.rotate", "yarn.rotate"},
     "equinox": {"rope.rotate"},
+    "torchtune": {
+        "axial_rope.rotate", "llama3.frequencies", "llama3.rotate", "rope.frequencies", "rope.rotate", "rope.tables", "t5.bias",
+    },
+    "litgpt": {
+        "llama3.rotate", "partial_rope.rotate", "position_interpolation.rotate", "rope.rotate", "yarn.attention_factor",
+        "yarn.frequencies", "yarn.rotate", "yarn.softmax_scale",
+    },
     "vllm": {
         "dynamic_ntk.rotate", "llama3.rotate", "longrope.rotate", "mrope.rotate", "ntk_aware.rotate", "partial_rope.rotate",
         "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate", "rope.rotate_query_key", "yarn.rotate",
     },
 }
 #: Those of which not everything is right.
-DEVIATING = {"equinox", "mlx_lm"}
+DEVIATING = {"equinox", "litgpt", "mlx_lm"}
 
 
 Start = Callable[[str], Session]
@@ -122,6 +129,34 @@ def test_mlx_lm_takes_the_long_factors_always_and_one_mscale_without_the_other(s
 
     assert isinstance(found[f"{operation}/{case} at float32"].outcome, Failed)
     assert any(isinstance(judgement.outcome, Passed) for judgement in found.values())
+
+
+@pytest.mark.parametrize(
+    ("operation", "case"), [("yarn.frequencies", "eight-wide"), ("yarn.attention_factor", "fourfold"), ("yarn.rotate", "half-layout")]
+)
+def test_litgpt_inverts_the_ramp_of_yarn_and_has_no_default_factor(start: Start, operation: str, case: str) -> None:
+    session = start("litgpt")
+
+    assert isinstance(judgements(session, only(session, operation, "litgpt"))[f"{operation}/{case} at float32"].outcome, Failed)
+
+
+def test_what_litgpt_offers_beside_yarn_meets_the_vectors(start: Start) -> None:
+    session = start("litgpt")
+    rest = [one for one in session.implementations if not one.operation.startswith("yarn.") or one.operation == "yarn.softmax_scale"]
+    found = [judgement.outcome for one in rest for judgement in judgements(session, one).values()]
+
+    assert all(isinstance(outcome, Passed | NotJudged) for outcome in found)
+    assert sum(isinstance(outcome, Passed) for outcome in found) >= 20
+
+
+def test_torchtune_trains_code_llama_by_another_base_with_lora_than_without() -> None:
+    """The builder of attention with LoRA isn't told the base (docs/findings.md)."""
+    torch, models = (pytest.importorskip(name) for name in ("torch", "torchtune.models.code_llama2"))
+
+    with torch.device("meta"):
+        whole, adapted = models.code_llama2_7b(), models.lora_code_llama2_7b(["q_proj"])
+
+    assert [model.layers[0].attn.pos_embeddings.base for model in (whole, adapted)] == [1_000_000, 10_000]
 
 
 def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(start: Start) -> None:

@@ -43,6 +43,8 @@ BUNDLED = {
     "transformers4": "conformance.adapters.transformers4_models",
     "equinox": "conformance.adapters.equinox_layers",
     "vllm": "conformance.adapters.vllm_models",
+    "torchtune": "conformance.adapters.torchtune_layers",
+    "litgpt": "conformance.adapters.litgpt_layers",
 }
 
 #: Parameters that say how long an axis of another name is, and what is the longest axis that arrays are made of here.

@@ -131,6 +131,13 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         fix="use 0.1, or know that the weights were trained otherwise",
         origin="TeleChat-3",
     ).made_by(with_logarithm(math.log, 0.07)),
+    Mistake(
+        "default-is-one",
+        does="multiplies by 1 where no mscale is set, and by the growth of one that is set alone",
+        should="use 0.1 ln(factor) + 1 unless both are set and not 0",
+        fix="start from 0.1 ln(factor) + 1, and let only both mscales together replace it",
+        origin="litgpt 0.5.13, build_rope_cache",
+    ).made_by(override(lambda factor, mscale, all_dim: right_ratio(factor, mscale or all_dim or 0.0, (mscale and all_dim) or 0.0))),
 )
 FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
     Mistake(

@@ -32,6 +32,8 @@ NEEDS = {
     "transformers4": ("transformers 4.57", "torch"),
     "equinox": ("equinox", "jax"),
     "vllm": ("vllm 0.33", "torch"),
+    "torchtune": ("torchtune", "torch"),
+    "litgpt": ("litgpt", "torch"),
 }
 
 
