@@ -353,7 +353,7 @@ def test_a_sign_that_differs_between_queries_and_keys_breaks_the_relative_law() 
 
 
 def test_a_counterexample_that_is_told_as_it_was_met_has_every_call_of_its_law() -> None:
-    added = changed("rope.rotate", lambda result, _: result + 1.0)
+    added = changed("rope.rotate", lambda result, _: result * np.abs(result))
     found = findings(added, shrink=False)
 
-    assert len(found["linear"].calls) == len(findings(added)["linear"].calls) > 1
+    assert len(found["linear"].calls) > 1
