@@ -1,12 +1,14 @@
 """A mistake that shows only in training, or only where gradients are off, is named like any other, with the mode."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from test_manner_checks import HALF, batched, drawn
 from test_worker_manners import session, turning
 
+from conformance import run
 from conformance.calls.manner import INFERENCE, NO_GRAD, TRACKED, WAYS
 from conformance.calls.outcomes import Diagnosis, Passed
 from conformance.checks import manner_checks
@@ -61,3 +63,29 @@ def test_right_code_has_no_diagnosis() -> None:
     torch = pytest.importorskip("torch")
 
     assert diagnosed(batched(turning(torch))) is None
+
+
+def test_code_that_is_right_for_contiguous_arrays_alone_is_told_so(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "shifting.py"
+    path.write_text(SHIFTING, encoding="utf-8")
+    report = run.check(f"{path}", level="smoke", seed=1)
+
+    (told,) = [each.description for each in report.diagnoses.values()]
+    assert told[0].startswith("right for contiguous arrays, wrong for views such as transposed ones")
+
+
+SHIFTING = """
+import torch
+
+from conformance import Adapter
+from refimpl.schemes import transformer_xl
+
+adapter = Adapter("shifting", framework="torch")
+
+
+@adapter.implements("transformer_xl.shift")
+def shift(scores, **parameters):
+    scores = torch.as_strided(scores, scores.shape, torch.empty(scores.shape).stride())
+    return torch.as_tensor(transformer_xl.shift(scores.clone(), **parameters))
+"""

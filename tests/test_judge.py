@@ -13,7 +13,7 @@ from conformance.calls.subject import Reply
 from conformance.judge import judge
 from conformance.judge.judge import Judgement, exact_in, half_ulp
 from conformance.spec.profiles import FORMATS, PROFILES
-from conformance.spec.vectors import Vector
+from conformance.spec.vectors import Vector, load
 
 X = np.array([[[[0.5, -1.0], [0.25, 2.0]]]])
 
@@ -443,3 +443,13 @@ def test_sampled_elements_of_a_masked_bias_are_judged() -> None:
 
     assert compare(case, reply(got), "float32", "float32", masked=True).outcome == Passed()
     assert isinstance(compare(case, reply(np.where(got < 0, got, 1.0)), "float32", "float32", masked=True).outcome, Failed)
+
+
+@pytest.mark.parametrize(("value", "ordinary"), [(1.5, True), (1e-12, False), (1e20, False)])
+def test_a_judgement_says_whether_the_worst_number_is_easily_read(value: float, ordinary: bool) -> None:  # noqa: FBT001  a case
+    vector = next(each for each in load(["rope.rotate"]) if each.id == "rope.rotate/half-negative")
+    right = (vector.expected or {})["result"]
+    scaled = replace(vector, expected={"result": right * 0 + value})
+    reply = Reply({"result": right * 0 + 2 * value}, {"result": "float32"})
+
+    assert judge.compare(scaled, reply, "float32", "float32").ordinary is ordinary

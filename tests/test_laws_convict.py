@@ -350,3 +350,10 @@ def test_a_sign_that_differs_between_queries_and_keys_breaks_the_relative_law() 
 
     assert "relative" in broken
     assert "isometry" not in broken
+
+
+def test_a_counterexample_that_is_told_as_it_was_met_has_every_call_of_its_law() -> None:
+    added = changed("rope.rotate", lambda result, _: result * np.abs(result))
+    found = findings(added, shrink=False)
+
+    assert len(found["linear"].calls) > 1

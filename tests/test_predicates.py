@@ -147,3 +147,12 @@ def test_a_predicate_that_changes_what_it_is_given_changes_no_call(tmp_path: Any
     (tmp_path / "mine.py").write_text(CHANGING)
     with Session(str(tmp_path / "mine.py")) as session:
         assert session.call("binary.encode", [np.array([2])], {"bits": 2})["result"].tolist() == [[0, 1]]
+
+
+def test_what_a_predicate_never_takes_is_told_by_parameter_and_nothing_where_it_takes_everything() -> None:
+    _, narrow = judged(lambda given: given["head_dim"] in (64, 128) and given["direction"] == "positive")
+    _, wide = judged(lambda _: True)
+
+    assert narrow.left_out.keys() == {"head_dim", "direction"}
+    assert narrow.left_out["direction"] == "negative"
+    assert wide.left_out == {}

@@ -580,3 +580,30 @@ def test_what_is_right_and_what_is_wrong_are_told_apart() -> None:
 
 def test_a_law_that_was_not_judged_is_named() -> None:
     assert "not judged (1): inverse: nothing was drawn" in screen(right(), result(NotJudged("nothing was drawn"), "inverse", kind="law"))
+
+
+def test_where_only_a_gradient_is_wrong_the_precision_says_so_and_keeps_that_of_the_values() -> None:
+    gradient = wrong("rope.rotate/drawn-1-gradient", kind="drawn", gradient=True, errors_by_position=((0, 200.0),), logits=((0, 0.5),))
+    shown = screen(right(logits=((9, 1e-6),), farthest=9), gradient)
+
+    assert "mine: float32 meets float32, worst 0.40; to 9; the gradient is wrong from position 0" in shown
+    assert "float32 angles: right up to 9; logits off by 1e-06 at 9" in shown
+    for form in FORMS.values():
+        assert "the gradient is wrong from position 0" in " ".join(form([a_report(right(), gradient)]).split())
+
+
+def test_of_failures_that_are_as_clear_one_with_numbers_of_ordinary_size_is_shown() -> None:
+    tiny, plain = wrong("rope.rotate/tiny", size=2, ordinary=False), wrong("rope.rotate/plain", size=12)
+
+    assert convictions(a_report(tiny, plain))[0].smallest is plain
+    assert convictions(a_report(tiny, wrong("rope.rotate/plain", ratio=2.0)))[0].smallest is tiny
+
+
+def test_values_that_a_predicate_never_takes_are_told_in_the_verdict_and_below() -> None:
+    narrow = a_report(right(), evidence=(enough(right(), left_out={"head_dim": "80, 96", "base": "100"}),))
+    told = "its predicate (when=) takes no head_dim 80, 96; no base 100"
+
+    assert verdict(narrow) == "conforms (a predicate leaves out values of base, head_dim)"
+    assert all(told in " ".join(form([narrow]).replace("\\_", "_").split()) for form in FORMS.values())
+    assert record.document(narrow)["evidence"][0]["left_out"] == {"head_dim": "80, 96", "base": "100"}
+    assert "predicate" not in screen(right())

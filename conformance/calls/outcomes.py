@@ -268,6 +268,8 @@ class Result:
     size: int = 0
     logits: tuple[tuple[int, float], ...] = ()
     call: str | None = None
+    gradient: bool = False
+    ordinary: bool = True
 
     @property
     def convicts(self) -> bool:
@@ -293,7 +295,7 @@ class Evidence:
     declaration that the code refused. ``excluded`` and ``not_excluded`` name the known mistakes that these cases would have convicted,
     and those that they would not; ``alike`` are those of the latter that show nothing within the declaration, as far as was looked.
     ``covered`` says what was drawn, in words, by parameter or axis. ``missing`` says why it isn't enough and what helps; nothing
-    where it is enough.
+    where it is enough. ``left_out`` says which values of parameters a predicate of the declaration never takes.
     """
 
     implementation: str
@@ -307,6 +309,7 @@ class Evidence:
     alike: tuple[str, ...] = ()
     covered: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

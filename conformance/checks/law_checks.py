@@ -22,6 +22,8 @@ HISTORY = "history independence"
 DETERMINISM = "determinism"
 UNMODIFIED = "inputs unmodified"
 SHAPE = "shape"
+#: What the same call shows when it is made again.
+DIFFERING = (Reason.NOT_DETERMINISTIC, Reason.HISTORY)
 #: How many examples are enough to have one repeated many times.
 PATIENT = 12
 PARTS = "parts of a whole"
@@ -63,6 +65,11 @@ class Found:
         """The calls of the counterexample."""
         return tuple(Call(self.task, tuple(arrays), parameters) for arrays, parameters in self.finding.calls)
 
+    @property
+    def _shown(self) -> tuple[Call, ...]:
+        """The calls that a person makes to see it: the same one twice where answers to it differ."""
+        return self.calls * 2 if self.finding.kind in DIFFERING and len(self.calls) == 1 else self.calls
+
     def result(self, opened: str, outcome: Outcome | None = None) -> Result:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the finding."""
         finding, calls = self.finding, self.calls
@@ -78,7 +85,7 @@ class Found:
             farthest=finding.farthest,
             examples=finding.examples,
             size=sum(array.size for call in calls for array in call.arrays),
-            reproduction=reproduction.of_calls(opened, calls) if outcome is None and self.failed and calls else None,
+            reproduction=reproduction.of_calls(opened, self._shown) if outcome is None and self.failed and calls else None,
         )
 
     def _outcome(self) -> Outcome:

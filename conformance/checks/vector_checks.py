@@ -60,6 +60,7 @@ class Checked:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""
         judgement, vector, shown = self.judgement, self.vector, outcome is None and self.failed
         script = reproduction.of_calls(opened, (self.call,)) if shown else None
+        told = judgement.by_position and not self.manner.cotangents  # a gradient makes no logits
         return Result(
             implementation=self.task.descriptor.label,
             operation=vector.operation,
@@ -76,7 +77,9 @@ class Checked:
             call=reproduction.described(self.call) if shown and script is None else None,
             seconds=self.seconds,
             errors_by_position=judgement.by_position if outcome is None else (),
-            logits=in_logits(vector, self.reply.values) if outcome is None and self.reply is not None and judgement.by_position else (),
+            logits=in_logits(vector, self.reply.values) if outcome is None and self.reply is not None and told else (),
+            gradient=bool(self.manner.cotangents),
+            ordinary=judgement.ordinary,
         )
 
 

@@ -1,5 +1,6 @@
 """What is no mistake of a scheme: zeros, an input that comes back as it was, one number everywhere."""
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
@@ -11,15 +12,19 @@ from conformance.diagnosis.candidates import Candidate
 from conformance.diagnosis.quantities import USUAL
 from conformance.diagnosis.seen import Seen
 from conformance.mutants.building import Function, altered
-from conformance.mutants.rotary import turned_by
+from conformance.mutants.none import Plain
+from conformance.mutants.rotary import Rotary, form_of, turned_by
 from conformance.spec.declarations import operations
 from conformance.spec.ranges import BASES
+from refimpl import attention
 
 FIX = "check that what is computed is what is returned"
 #: Which channels are a pair, in words.
 PAIRS = {"half": "channels half a head apart", "interleaved": "neighbouring channels"}
 #: The bases of models.
 TURNED_BY = sorted({*map(float, USUAL), *BASES, 2e6, 1e7})
+#: The numbers that models mask with; what is lower no logit reaches.
+MASKS = (-10.0, -100.0, -1e3, -1e4, -65_504.0, -1e5, -1e6)
 #: So many different right numbers tell a constant from a number that happens to be another.
 ENOUGH = 3
 
@@ -30,6 +35,7 @@ def plain(operation: str, everything: Sequence[Seen]) -> Iterator[Candidate]:
     for name in _alike(operation):
         yield _named(operation, f"{name}-unchanged", f"returns {name} unchanged", _unchanged(operation, name))
     yield from _turned(operation)
+    yield from _masked(operation)
     constant = _constant(everything)
     if constant is not None:
         yield _named(operation, f"constant={constant:g}", f"returns {constant:g} everywhere", _everywhere(operation, constant))
@@ -44,6 +50,24 @@ def _turned(operation: str) -> Iterator[Candidate]:
         does = f"turns queries and keys with base {base:,.10g}, {PAIRS[layout]}, where nothing turns"
         candidate = _named(operation, f"turned,base={base:.10g}", does, turned_by(layout, base))
         yield replace(candidate, should="leave queries and keys as they are", fix="skip the rotation in layers without it")
+
+
+def _masked(operation: str) -> Iterator[Candidate]:
+    """Yield attention whose hidden logits are a number, or have one added: no more is hidden where other logits are as low."""
+    whole = Plain() if operation.startswith("none.") else Rotary() if form_of(operation) is not None else None
+    if whole is None or "causal" not in operations()[operation].parameters:
+        return
+    for number, (word, given) in product(MASKS, {"set to": False, "lowered by": True}.items()):
+        soften = functools.partial(softened, number=number, added=given)
+        does = f"masks with a number: hidden logits are {word} {abs(number) if given else number:,.10g}, which other logits reach"
+        name = f"mask={number:.10g}{',added' if given else ''}"
+        candidate = _named(operation, name, does, replace(whole, soften=soften).of(operation))
+        yield replace(candidate, should="give hidden keys no weight at all", fix="hide by minus infinity, in the dtype of the logits")
+
+
+def softened(logits: np.ndarray, seen: np.ndarray, *, number: float, added: bool) -> Any:
+    """Return weights where hidden logits are a number, or have one added."""
+    return attention.softmax(np.where(seen, logits, logits + number if added else number), np.ones_like(seen))
 
 
 def _named(operation: str, name: str, does: str, function: Function) -> Candidate:

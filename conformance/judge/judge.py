@@ -18,13 +18,15 @@ from conformance.spec.profiles import FORMATS, LARGEST, attainable
 from conformance.spec.vectors import Vector
 from refimpl.spec import axis_names
 
+#: From where to where numbers are easily read.
+SMALL, LARGE = 1e-4, 1e6
 #: Where the tokens of an axis stand.
 PLACES = {"token": "positions", "query": "query_positions", "key": "key_positions", "offset": "offsets"}
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one comparison found; ``ratio`` is the error as a multiple of the allowed."""
+    """What one comparison found; ``ratio`` is a multiple of the allowed, ``ordinary`` says that the worst number is easily read."""
 
     outcome: Outcome
     ratio: float | None = None
@@ -34,6 +36,7 @@ class Judgement:
     not_judged: int = 0
     total: int = 0
     wider: str | None = None
+    ordinary: bool = True
 
 
 @dataclass(frozen=True)
@@ -276,6 +279,7 @@ def _judgement(vector: Vector, sides: list[_Side], profile: str, profiles: Seque
         not_judged=skipped,
         total=total,
         wider=wider,
+        ordinary=_ordinary(worst, ratios),
     )
 
 
@@ -285,6 +289,14 @@ def _largest(ratios: np.ndarray) -> float:
 
 def _where(side: _Side, ratios: np.ndarray) -> tuple[int, ...]:
     return _index(int(side.at[_farthest(ratios)]), side.shape) if ratios.size else ()
+
+
+def _ordinary(side: _Side, ratios: np.ndarray) -> bool:
+    """Whether the worst element, as it came or as it should, has a size that people meet."""
+    if side.expected.dtype.kind == "i" or not ratios.size:
+        return True
+    at = _farthest(ratios)
+    return bool(SMALL <= max(abs(side.got[at]), abs(side.expected[at])) <= LARGE)
 
 
 def _farthest(ratios: np.ndarray) -> int:

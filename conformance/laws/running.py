@@ -55,10 +55,11 @@ class Tally:
     refused: int = 0
     worst: float = 0.0
     farthest: int | None = None
-    broken: tuple[Example, Verdict] | None = None
+    broken: "Counterexample | None" = None
 
-    def count(self, example: Example, verdict: Verdict | None) -> None:
-        """Add one example; ``None`` means that it could not be put."""
+    def count(self, trial: Trial, verdict: Verdict | None) -> None:
+        """Add one example, with the calls that the law has just made of it; ``None`` means that it could not be put."""
+        example = trial.example
         if verdict is None:
             self.refused += 1
             return
@@ -66,7 +67,7 @@ class Tally:
         self.worst = max(self.worst, verdict.ratio)
         self.farthest = max((p for p in (self.farthest, example.arguments.farthest) if p is not None), default=None)
         if verdict.message is not None:
-            self.broken = example, verdict
+            self.broken = Counterexample(example, verdict, tuple(map(_call, trial.calls.values())))
 
 
 @dataclass
@@ -91,19 +92,19 @@ def run_checks(
     fickle, small = _fickle(tallies), list[Example]()
     for tally in tallies:
         as_met = not shrink or (fickle and tally.check.reason is Reason.LAW)
-        yield _finding(tally, drawing, _as_met(tally) if as_met else _counterexample(subject, tally, small, examples=examples, seed=seed))
+        yield _finding(tally, drawing, tally.broken if as_met else _counterexample(subject, tally, small, examples=examples, seed=seed))
 
 
 def once(subject: Subject, check: Check, example: Example) -> Finding:
     """Put one example to one law."""
-    tally = Tally(check)
-    tally.count(example, judge(Trial(subject, example), check))
-    return _finding(tally, 0.0, _as_met(tally))
+    tally, trial = Tally(check), Trial(subject, example)
+    tally.count(trial, judge(trial, check))
+    return _finding(tally, 0.0, tally.broken)
 
 
 def _fickle(tallies: Sequence[Tally]) -> bool:
     """Whether the same call does not always give the same: then nothing else can be shrunk."""
-    return any(tally.broken and tally.broken[1].reason in (Reason.HISTORY, Reason.NOT_DETERMINISTIC) for tally in tallies)
+    return any(tally.broken and tally.broken.verdict.reason in (Reason.HISTORY, Reason.NOT_DETERMINISTIC) for tally in tallies)
 
 
 def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, patience: Patience, *, examples: int, seed: int) -> None:
@@ -117,7 +118,7 @@ def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, patience: 
             if _ended(tallies):
                 break
             if tally.broken is None:
-                tally.count(example, _told_once(judge(trial, tally.check), tallies))
+                tally.count(trial, _told_once(judge(trial, tally.check), tallies))
         clock.checking += time.perf_counter() - begun
 
     with by_seed_alone(), leaving_nothing(), contextlib.suppress(Unsatisfiable):  # where nothing can be drawn, no law has an example
@@ -126,13 +127,13 @@ def _survey(subject: Subject, tallies: Sequence[Tally], clock: Clock, patience: 
 
 def _ended(tallies: Sequence[Tally]) -> bool:
     """Whether it makes no sense to go on: after a crash or time-out, and where another shape leaves nothing to compare."""
-    verdicts = [tally.broken[1] for tally in tallies if tally.broken]
+    verdicts = [tally.broken.verdict for tally in tallies if tally.broken]
     return any(isinstance(verdict.outcome, FATAL) or verdict.reason in UNUSABLE for verdict in verdicts)
 
 
 def _told_once(verdict: Verdict | None, tallies: Sequence[Tally]) -> Verdict | None:
     """Return the verdict; ``None`` for another call without a result where one was told already."""
-    told = any(tally.broken[1].outcome for tally in tallies if tally.broken)
+    told = any(tally.broken.verdict.outcome for tally in tallies if tally.broken)
     return None if told and verdict is not None and verdict.outcome is not None else verdict
 
 
@@ -147,24 +148,16 @@ class Counterexample:
 
 def _counterexample(subject: Subject, tally: Tally, small: list[Example], *, examples: int, seed: int) -> Counterexample | None:
     """Return a small counterexample, and keep it for the other laws; the one that was met where calls fail or don't repeat."""
-    if tally.broken is None or tally.broken[1].outcome is not None:
-        return _as_met(tally)
+    if tally.broken is None or tally.broken.verdict.outcome is not None:
+        return tally.broken
     with by_seed_alone(), leaving_nothing():
-        example = smallest(subject, tally.check, tally.broken[0], small, examples=examples, seed=seed)
+        example = smallest(subject, tally.check, tally.broken.example, small, examples=examples, seed=seed)
     trial = Trial(subject, example)
     again = judge(trial, tally.check)
     if again is None or again.message is None:
-        return _as_met(tally)
+        return tally.broken
     small.append(example)
     return Counterexample(example, again, tuple(_call(arguments) for arguments in trial.calls.values()))
-
-
-def _as_met(tally: Tally) -> Counterexample | None:
-    """Return the counterexample that was met, as it was."""
-    if tally.broken is None:
-        return None
-    met, verdict = tally.broken
-    return Counterexample(met, verdict, (_call(met.arguments),))
 
 
 def _call(arguments: Arguments) -> Call:

@@ -106,6 +106,11 @@ def top_left(query_positions: Array, key_positions: Array, *, causal: bool) -> A
     return attention.visible(np.arange(query_positions.shape[-1]), np.arange(key_positions.shape[-1]), causal=causal)
 
 
+def top_left_of_several(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
+    """Mask by index, the first query with the first key; a single query sees every key."""
+    return top_left(query_positions, key_positions, causal=causal and query_positions.shape[-1] > 1)
+
+
 def bottom_right(query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
     """Mask by index, the last query with the last key."""
     queries, keys = query_positions.shape[-1], key_positions.shape[-1]
@@ -132,6 +137,13 @@ MASK_MISTAKES: tuple[tuple[Mistake, Callable[..., Array]], ...] = (
         fix="compare positions, not indices",
         origin=MASK_ORIGIN,
     ).made_by(top_left),
+    Mistake(
+        "causal-from-first-key-of-several",
+        does="masks by index, aligned to the first key, and hides nothing from a single query: wrong for a chunk behind a cache",
+        should=BY_POSITION,
+        fix="compare positions, not indices, for chunks of a prompt too",
+        origin="in the style of kernels that are told to be causal where there is more than one query",
+    ).made_by(top_left_of_several),
     Mistake(
         "causal-from-last-key",
         does="masks by index, aligned to the last key",

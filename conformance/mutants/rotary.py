@@ -85,6 +85,7 @@ class Rotary:
     turn: Callable[..., Array] = rope.apply
     place: Callable[[Array, Array], tuple[Array, Array]] = both
     see: Callable[..., Array] = attention.visible
+    soften: Callable[[Array, Array], Array] = attention.softmax
     near: Callable[..., Array] | None = None
     far: Callable[..., tuple[Array, Array]] | None = None
     carry: Callable[..., Array] = unturned
@@ -171,7 +172,7 @@ class Rotary:
     ) -> Array:
         """Return attention weights."""
         seen = self.see(query_positions, key_positions, causal=causal)
-        return attention.softmax(self.logits(q, k, query_positions, key_positions, *given, **parameters), seen)
+        return self.soften(self.logits(q, k, query_positions, key_positions, *given, **parameters), seen)
 
     def logits(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *given: Array, **parameters: Any) -> Array:
         """Return the scaled products, of other turned queries and keys beyond a window where there is one."""

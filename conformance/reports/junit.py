@@ -47,8 +47,8 @@ def _notes(report: Report) -> dict[str, dict[str, None]]:
         if isinstance(result.outcome, Advisory):
             found.setdefault(_name(report, result), {})[result.outcome.message] = None
     for row in precision(report):
-        if row.sizeless:
-            found.setdefault(_name(report, row), {})[row.sizeless] = None
+        if row.beside:
+            found.setdefault(_name(report, row), {})[row.beside] = None
     return found
 
 

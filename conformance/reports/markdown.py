@@ -72,7 +72,7 @@ def _precision(report: Report) -> Iterator[str]:
         yield "| implementation | operation | dtype | profile met | worst error / allowed | right up to |"
         yield "|---|---|---|---|---|---|"
     for row in rows:
-        worst = "; ".join(filter(None, ("" if row.worst is None else f"{row.worst:.3g}", row.sizeless)))
+        worst = "; ".join(filter(None, ("" if row.worst is None else f"{row.worst:.3g}", row.beside)))
         reach = "" if row.reach is None else f"{row.reach:,}"
         cells = (row.implementation, row.operation, row.dtype, row.met or "none", worst, reach)
         yield f"| {' | '.join(plain(cell) for cell in cells)} |"

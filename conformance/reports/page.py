@@ -115,7 +115,7 @@ def _precision(report: Report) -> Iterator[str]:
     yield "</tr></thead><tbody>"
     for row in rows:
         size = "" if row.worst is None else "∞" if math.isinf(row.worst) else f"{row.worst:.3g}"
-        worst = "; ".join(filter(None, (size, row.sizeless)))
+        worst = "; ".join(filter(None, (size, row.beside)))
         cells = (row.implementation, row.operation, row.dtype, row.met or "none", worst)
         name = f"{row.implementation} {row.operation} in {row.dtype}"
         drawn = curve.svg(row.errors_by_position, _plain(name))

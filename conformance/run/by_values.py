@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.calls.manner import MODES, TRACKED, WAYS, Manner
+from conformance.calls.manner import EXPANDED, MODES, PARTS, REVERSED, SWAPPED, TRACKED, WAYS, Manner
 from conformance.calls.outcomes import Diagnosis, Errored, Failed, Reason
 from conformance.checks import vector_checks
 from conformance.checks.vector_checks import Checked
@@ -11,6 +11,11 @@ from conformance.isolate.session import Session
 from conformance.isolate.targets import configured
 from conformance.judge.journal import Task
 
+STRIDED = (SWAPPED, REVERSED, EXPANDED, PARTS)
+CONTIGUOUS = (
+    "right for contiguous arrays, wrong for views such as transposed ones: go by strides, or make arrays contiguous first"
+    " (contiguous=True declares that it takes no others)"
+)
 DIAGNOSED = (Reason.VALUE, Reason.SHAPE, Reason.NOT_FINITE)
 
 
@@ -30,7 +35,10 @@ def diagnosis(session: Session, task: Task, checked: Sequence[Checked]) -> Diagn
         return diagnose.of_checks(plain, session.subject(task.descriptor, task.dtype, task.profile), configured=by)
     wrong = {each.manner.views for each in checked if diagnosable(each) and not each.manner.before and not each.manner.cotangents}
     mode = next((mode for mode in (*MODES, TRACKED) if mode in wrong), None)
-    return None if mode is None else _in_mode(session, task, plain, mode, configured=by)
+    if mode is not None:
+        return _in_mode(session, task, plain, mode, configured=by)
+    strided = any(views.startswith(STRIDED) for views in wrong)
+    return Diagnosis((), "", "", "", kind="unknown", description=(CONTIGUOUS,)) if strided else None
 
 
 def _in_mode(session: Session, task: Task, plain: Sequence[Checked], mode: str, *, configured: bool) -> Diagnosis | None:

@@ -336,11 +336,11 @@ def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:
     ordered = sorted(rows, key=lambda row: row.operation)
     for name, group in groupby(ordered, key=lambda row: row.operation):
         every = list(group)
-        right = [row for row in every if not (row.wrong_at or row.unmeasured)]
+        right = [row for row in every if not (row.wrong_at or row.beside)]
         if right:
             yield name, _merged(right)
         for row in every:
-            if row.wrong_at or row.unmeasured:
+            if row.wrong_at or row.beside:
                 yield name, f"{row.implementation}: {_dtype_precision(row)}"
 
 
@@ -385,7 +385,7 @@ def _dtype_precision(row: Precision) -> str:
     else:
         declared = f", declared {row.required}" if row.declared else ""
         said = f"{row.dtype} meets {row.met or 'no profile'}, worst {_number(row.worst)}{declared}"
-    return "; ".join(filter(None, (f"{said}{_reach([row])}", row.sizeless)))
+    return "; ".join(filter(None, (f"{said}{_reach([row])}", row.beside)))
 
 
 def _errors_by_position(row: Precision, width: int) -> Iterator[Line]:

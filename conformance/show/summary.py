@@ -50,7 +50,7 @@ class Conviction:
 
     @property
     def smallest(self) -> Result:
-        """The failure that shows the mistake at the smallest input: hash order, then what had a worker, then vectors, then clear ones."""
+        """The failure that shows the mistake at the smallest input: hash order, what had a worker, vectors, clear ones, plain numbers."""
         return min(self.failures, key=_by_size)
 
     @property
@@ -82,6 +82,7 @@ class Precision:
     errors_by_position: tuple[tuple[int, float], ...]
     logits: tuple[int, float] | None = None
     unmeasured: int = 0
+    gradient: str = ""
 
     @property
     def wrong_from(self) -> int | None:
@@ -94,16 +95,22 @@ class Precision:
         return f"not finite, or of another shape, in {self.unmeasured} of its cases" if self.unmeasured else ""
 
     @property
+    def beside(self) -> str:
+        """Say what no number tells: errors without a size, and a wrong gradient."""
+        return "; ".join(filter(None, (self.sizeless, self.gradient)))
+
+    @property
     def declared(self) -> bool:
         """Whether the adapter asked for another profile than the one its dtype asks for."""
         return self.required != REQUIRED[self.dtype]
 
 
-def _by_size(result: Result) -> tuple[bool, bool, int, bool, int]:
+def _by_size(result: Result) -> tuple[bool, bool, int, bool, bool, bool, int]:
     kind = GOLDEN.index(result.kind) if result.kind in GOLDEN else len(GOLDEN)
     hashed = isinstance(result.outcome, Failed) and result.outcome.reason is Reason.HASH_ORDER
     unstarted = isinstance(result.outcome, Crashed) and result.outcome.unstarted
-    return not hashed, unstarted, kind, not (result.ratio or 0.0) >= CLEAR, result.size or 1 << 62
+    clear = (result.ratio or 0.0) >= CLEAR
+    return not hashed, unstarted, kind, result.gradient, not clear, not result.ordinary, result.size or 1 << 62
 
 
 #: What results are told together by.
@@ -133,11 +140,14 @@ def verdict(report: Report) -> str:
 
 
 def _qualified(report: Report) -> str:
-    """Say what a person must know of the word *conforms*: what was waived, and that smoke is a first look."""
+    """Say what a person must know of the word *conforms*: that smoke is a first look, what was waived, what a predicate leaves out."""
     deviations = sum(isinstance(result.outcome, Waived) for result in report.results)
     smoke = ["as far as smoke looks"] if report.header.get("level") == "smoke" else []
     waived = [f"{deviations} known {'deviation' if deviations == 1 else 'deviations'} waived"] if deviations else []
-    return f" ({', '.join(smoke + waived)})" if smoke or waived else ""
+    left_out = sorted({name for evidence in report.evidence for name in evidence.left_out})
+    narrowed = [f"a predicate leaves out values of {', '.join(left_out)}"] if left_out else []
+    said = [*smoke, *waived, *narrowed]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _reasons(report: Report) -> str:
@@ -191,8 +201,9 @@ def precision(report: Report) -> list[Precision]:
     return [_precision(results) for _, results in _grouped(golden, _dtype)]
 
 
-def _precision(results: list[Result]) -> Precision:
-    first = results[0]
+def _precision(every: list[Result]) -> Precision:
+    """Return it of the values alone, where there are some, and in words what is wrong with gradients."""
+    results, first = [result for result in every if not result.gradient] or every, every[0]
     ratios = [result.ratio for result in results if result.ratio is not None]
     wrong_at = tuple(sorted({position for result in results for position in _wrong_positions(result)}))
     wrong = min((abs(position) for position in wrong_at), default=None)
@@ -205,8 +216,15 @@ def _precision(results: list[Result]) -> Precision:
         wrong_at=wrong_at,
         errors_by_position=_worst_by_position(results),
         logits=max((found for result in results for found in result.logits), key=lambda found: found[1], default=None),
-        unmeasured=sum(isinstance(result.outcome, Failed) and result.outcome.reason in UNMEASURED for result in results),
+        unmeasured=sum(isinstance(result.outcome, Failed) and result.outcome.reason in UNMEASURED for result in every),
+        gradient=_of_gradient([result for result in every if result.gradient and result.convicts]),
     )
+
+
+def _of_gradient(wrong: list[Result]) -> str:
+    places = [position for result in wrong for position in _wrong_positions(result)]
+    where = f" from position {min(places, key=abs):,}" if places else ""
+    return f"the gradient is wrong{where}" if wrong else ""
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,20 @@
 """Say what the judged cases cover: the range of every parameter, of positions, and of the sizes of their axes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from conformance.calls.takes import WHEN
 from conformance.spec.arguments import is_position
+from conformance.spec.choices import agree, candidates
+from conformance.spec.ranges import VALUES
 from conformance.spec.vectors import Vector
 from refimpl.spec import Operation, axis_names
 
 #: Up to so many values of a parameter are listed, more are said by their ends.
 LISTED = 4
+#: With so many settings that were judged each other value of a parameter is tried.
+SETTINGS = 12
 #: The axes of an array that may have any.
 ANY = "..."
 
@@ -27,6 +32,30 @@ def covered(operation: Operation, vectors: Sequence[Vector]) -> dict[str, str]:
         own = [each[axis] for each in sizes if axis in each]
         found[axis] = _range(min(own), max(own))
     return found
+
+
+def left_out(operation: Operation, restrictions: Mapping[str, object], vectors: Sequence[Vector]) -> dict[str, str]:
+    """Return which values of parameters, of those that are tried, the predicates of a declaration take with none of the judged settings."""
+    admits = restrictions.get(WHEN)
+    if not callable(admits):
+        return {}
+    settings = list({repr(vector.parameters): vector.parameters for vector in vectors}.values())[:SETTINGS]
+    found: dict[str, str] = {}
+    for name, parameter in operation.parameters.items():
+        others = ({**setting, name: value} for value in candidates(parameter, restrictions.get(name, ...), VALUES) for setting in settings)
+        asked: dict[object, bool] = {}
+        for other in filter(agree, others):
+            asked[other[name]] = asked.get(other[name], False) or bool(admits(other))
+        never = [value for value, taken in asked.items() if not taken]
+        if never:
+            found[name] = _named(never)
+    return found
+
+
+def _named(values: Sequence[object]) -> str:
+    """Return values in order, the first few by name."""
+    ordered = sorted(values, key=lambda value: (isinstance(value, str), value if isinstance(value, int | float) else 0, str(value)))
+    return ", ".join(map(number, ordered[:LISTED])) + (f" and {len(ordered) - LISTED} more" if len(ordered) > LISTED else "")
 
 
 def _sizes(operation: Operation, vector: Vector) -> dict[str, int]:

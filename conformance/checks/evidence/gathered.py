@@ -17,7 +17,7 @@ from itertools import islice
 
 from conformance.calls.outcomes import Evidence, Failed, Passed, Unsupported
 from conformance.checks.evidence import known
-from conformance.checks.evidence.covered import covered
+from conformance.checks.evidence.covered import covered, left_out
 from conformance.checks.evidence.enough import missing
 from conformance.checks.evidence.known import Answer
 from conformance.checks.vector_checks import Checked
@@ -92,6 +92,7 @@ class Gathered:
             not_excluded=tuple(name.split("/", 1)[-1] for name in self.open),
             alike=tuple(name.split("/", 1)[-1] for name in self.open if name not in self.unnoticed),
             covered=covered(operations()[self.task.operation], [checked.vector for checked in golden]),
+            left_out=left_out(operations()[self.task.operation], self.task.descriptor.inside, [checked.vector for checked in golden]),
         )
         if self.ended:  # nothing was looked for that shows the others
             return replace(evidence, missing=(self.ended,), alike=())

@@ -34,6 +34,7 @@ class Coverage:
     unnoticed: tuple[str, ...]
     alike: tuple[str, ...]
     covered: Mapping[str, str]
+    left_out: Mapping[str, str]
 
     @property
     def mistakes(self) -> int:
@@ -62,6 +63,7 @@ def _merged(each: Sequence[Evidence]) -> Coverage:
         unnoticed=tuple(name for name in widest.not_excluded if name not in widest.alike),
         alike=widest.alike,
         covered=widest.covered,
+        left_out=widest.left_out,
     )
 
 
@@ -85,6 +87,9 @@ def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
     yield from _missing([each for each in lacking if each.missing != (INTERRUPTED,)], verbose=verbose)
     for words in _apart(rows, several=several, verbose=verbose) if verbose or len(rows) <= IN_FULL else _together(rows):
         yield "covered", words
+    for row in rows:
+        if row.left_out:
+            yield "left out", f"{_name(row, several=several)}: its predicate (when=) takes no {'; no '.join(_valued(row.left_out))}"
     waived = sum(isinstance(result.outcome, Waived) for result in report.results)
     if waived:
         yield "waived", counted(waived, "check fails as the known deviations say", "checks fail as the known deviations say")
@@ -114,6 +119,10 @@ def _apart(rows: Sequence[Coverage], *, several: bool, verbose: bool) -> Iterato
         refused = counted(row.refused, "call refused", "calls refused") if row.refused else ""
         parts = (_cases([row]), shown, refused, *_excluded([row]))
         yield f"{_name(row, several=several)}: {'; '.join(filter(None, parts))}"
+
+
+def _valued(left_out: Mapping[str, str]) -> Iterator[str]:
+    return (f"{name} {words}" for name, words in left_out.items())
 
 
 def _short(ranges: Sequence[str]) -> Sequence[str]:
