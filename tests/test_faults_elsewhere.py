@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import psutil
 import pytest
 import test_nothing_lost
-from test_nothing_lost import ONCE
+from test_nothing_lost import LOCKED, ONCE
 
 from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
@@ -42,7 +42,7 @@ NAMES = (
     "exits while it is imported",
     "NaN",
     "a thread that prints without end",
-    "a right answer, and after it a part of a frame",
+    "a right answer, and after it bytes that are no frame",
 )
 CHOSEN = [fault for fault in FAULTS if fault.name in NAMES]
 SOURCE = """\
@@ -582,6 +582,17 @@ def test_a_worker_that_starts_no_second_time_loses_nothing_in_pytest(tmp_path: P
     assert "INTERNALERROR" not in done.stdout
 
 
+@pytest.mark.parametrize("name", ["precision", "pytest"])
+def test_code_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path, name: str) -> None:
+    written(tmp_path, outside=f"import fcntl{LOCKED}")
+    arguments, judged = STARTING[name]
+
+    done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert judged in done.stdout
+
+
 def test_what_a_call_leaves_behind_is_told_of_it_in_pytest(tmp_path: Path) -> None:
     written(tmp_path, inside="os.umask(0o123); raise ValueError")
 
@@ -688,3 +699,11 @@ def test_a_scheme_that_can_not_be_compared_is_told_before_any_is(capsys: pytest.
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err == "posenc: scheme must be one that `posenc list` names, got 'no_such'\n"
+
+
+def test_workers_are_started_in_one_place() -> None:
+    package = ROOT / "conformance"
+    sources = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    starting = {name for name, source in sources.items() if "subprocess.Popen(" in source}
+
+    assert starting == {"isolate/process.py", "protocol/program.py", "show/bench.py"}  # a worker; the program that it talks to; ourselves

@@ -35,8 +35,8 @@ def _lie(name: str, words: str, inside: str) -> Fault:
 
 
 def _after(what: str, words: str, then: str) -> Fault:
-    inside = f"told.append(lambda channel, header, values: (honest(channel, header, values), {then}))"
-    return Fault(f"a right answer, and after it {what}", "crashed", f"sent garbage: {words}", inside, LIAR)
+    inside = f"told.append(lambda channel, header, values: (honest(channel, header, values), channel.connection.{then}))"
+    return Fault(f"a right answer, and after it {what}", "crashed", words, inside, LIAR)
 
 
 REPLYING = (
@@ -59,9 +59,13 @@ REPLYING = (
         "told.append(lambda channel, header, values: [honest(channel, {**header, 'call': header['call'] + n}, values) for n in (0, 1)])",
         LIAR,
     ),
-    _after("bytes that are no frame", "a frame must start with b'PEC1'", "channel.connection.send(b'garbage' * 10)"),
-    _after("a part of a frame", "a frame must be whole, got a part of one", "channel.connection.send(b'PEC1' + b'\\x09' + bytes(11) + b'{')"),
-    _after("a whole frame that is no reply", "a reply must carry the number of its call, got none", "honest(channel, {}, [])"),
+    _after("bytes that are no frame", "sent garbage: a frame must start with b'PEC1'", "sendall(b'garbage' * 10)"),
+    _after("a part of a frame", "sent garbage: a frame must be whole, got a part of one", "sendall(b'PEC1' + b'\\x09' + bytes(11) + b'{')"),
+    _after(
+        "a whole frame that is no reply",
+        "sent an answer that nobody asked for",
+        "sendall(wire.PREFIX.pack(wire.MAGIC, 14, 0) + b'{\"arrays\": []}')",
+    ),
     Fault(
         "a reason of ten megabytes",
         "unsupported",
