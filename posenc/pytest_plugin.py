@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from posenc import import_ours
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -64,6 +66,15 @@ def _folder(name: str) -> Path:
     return Path(name)
 
 
+def _find_ours() -> None:
+    """Raise ``UsageError`` where the project's own packages stand in our place."""
+    try:
+        import_ours()
+    except ImportError as error:
+        message = f"--posenc: {error}"
+        raise pytest.UsageError(message) from error
+
+
 def _make_ready(folder: Path | None) -> None:
     """Raise ``UsageError`` where nothing can be saved, before anything is judged."""
     from conformance.spec import files
@@ -85,6 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[JUDGES], config.stash[REFUSED] = [], []
     config.stash[UNTIL_THE_END] = ExitStack()
     if _targets(config):
+        _find_ours()
         from conformance.isolate.interrupts import heeded
         from conformance.run import any_seed
 

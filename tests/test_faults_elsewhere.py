@@ -701,6 +701,45 @@ def test_a_scheme_that_can_not_be_compared_is_told_before_any_is(capsys: pytest.
     assert told.err == "posenc: scheme must be one that `posenc list` names, got 'no_such'\n"
 
 
+AROUND = {
+    "check": ["-m", "posenc", "check", "kept.py", "--level", "smoke", "--jobs", "2"],
+    "identify": ["-m", "posenc", "identify", "kept.py"],
+    "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--posenc", "kept.py", "-k", "first"],
+}
+
+
+def shadowing(folder: Path) -> dict[str, str]:
+    """Make packages that are called as ours, and return an environment in which they are found first."""
+    for name in ("conformance", "refimpl", "vectors"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("OWN = True\n", encoding="utf-8")
+    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_packages_of_a_project_that_are_called_as_ours_change_nothing(tmp_path: Path, name: str) -> None:
+    written(tmp_path)
+
+    done = subprocess.run(
+        [sys.executable, *AROUND[name]], cwd=tmp_path, env=shadowing(tmp_path), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == Status.CONFORMS, done.stdout + done.stderr
+
+
+def test_packages_that_a_project_has_imported_in_place_of_ours_are_wrong_usage(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "conftest.py").write_text("import conformance\n\nassert conformance.OWN\n", encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, *AROUND["pytest"]], cwd=tmp_path, env=shadowing(tmp_path), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert "ERROR: --posenc: conformance must be the package of posenc, got one that was imported before from" in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
 def test_workers_are_started_in_one_place() -> None:
     package = ROOT / "conformance"
     sources = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}

@@ -127,10 +127,14 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {"ci": ("a_run_that_fails_early_shows_no_summary_of_an_earlier_one",)},
         ),
         (
-            "Folders called `conformance` and as other packages, in a repository or on a worker's path, change nothing.",
+            "Folders called `conformance` and as other packages, in a repository, on a worker's path or on `PYTHONPATH`, change nothing.",
             {
                 "ci": ("folders_of_a_repository_that_are_called_as_ours_change_nothing",),
                 "pytest_plugin": ("a_project_with_a_folder_named_conformance_runs_its_own_tests",),
+                "faults_elsewhere": (
+                    "packages_of_a_project_that_are_called_as_ours_change_nothing",
+                    "packages_that_a_project_has_imported_in_place_of_ours_are_wrong_usage",
+                ),
             },
         ),
         (
