@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from posenc import import_ours
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,7 +26,7 @@ UNTIL_THE_END = pytest.StashKey[ExitStack]()
 class Wrong(Exception):  # noqa: N818  a verdict on somebody else's code
     """The implementation is wrong."""
 
-    def __init__(self, result: Result, diagnosis: Diagnosis | None, saved: Path | None) -> None:
+    def __init__(self, result: Result, diagnosis: Diagnosis | None, saved: str) -> None:
         """Carry what was found."""
         super().__init__(result.check)
         self.result, self.diagnosis, self.saved = result, diagnosis, saved
@@ -64,6 +66,27 @@ def _folder(name: str) -> Path:
     return Path(name)
 
 
+def _find_ours() -> None:
+    """Raise ``UsageError`` where the project's own packages stand in our place."""
+    try:
+        import_ours()
+    except ImportError as error:
+        message = f"--posenc: {error}"
+        raise pytest.UsageError(message) from error
+
+
+def _make_ready(folder: Path | None) -> None:
+    """Raise ``UsageError`` where nothing can be saved, before anything is judged."""
+    from conformance.spec import files
+
+    try:
+        if folder is not None:
+            files.make_ready(folder)
+    except files.OutputError as error:
+        message = f"--save-failures: {error}"
+        raise pytest.UsageError(message) from error
+
+
 def _targets(config: pytest.Config) -> list[str]:
     return [*config.getini("posenc"), *config.getoption("posenc")]
 
@@ -73,9 +96,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[JUDGES], config.stash[REFUSED] = [], []
     config.stash[UNTIL_THE_END] = ExitStack()
     if _targets(config):
+        _find_ours()
         from conformance.isolate.interrupts import heeded
         from conformance.run import any_seed
 
+        _make_ready(config.getoption("save_failures"))
         config.stash[UNTIL_THE_END].enter_context(heeded())  # so that whatever ends the run ends the workers, and leaves its reports
         if config.option.posenc_seed is None:  # processes that share the tests are given the options
             config.option.posenc_seed = any_seed()
@@ -250,14 +275,19 @@ class Check(pytest.Item):
         """Return the title of a failure."""
         return Path(self.judge.session.target), None, self.name
 
-    def _saved(self, result: Result) -> Path | None:
+    def _saved(self, result: Result) -> str:
+        """Save what breaks a law, where that is wanted, and return where; what was found is told also where that fails."""
         folder: Path | None = self.config.getoption("save_failures")
-        if folder is None or result.kind != "law":
-            return None
-        from conformance.run.candidates import save
-
         calls = self.judge.counterexamples.get(self.question.name, ())
-        return save(folder, result.check, calls, seed=self.judge.seed) if calls else None
+        if folder is None or result.kind != "law" or not calls:
+            return ""
+        from conformance.run.candidates import save
+        from conformance.spec.files import OutputError
+
+        try:
+            return str(save(folder, result.check, calls, seed=self.judge.seed))
+        except (OSError, OutputError) as error:
+            return f"nothing: {error}"
 
 
 def told(wrong: Wrong) -> Iterator[str]:
@@ -282,7 +312,7 @@ def told(wrong: Wrong) -> Iterator[str]:
         if diagnosis.also_fits:
             yield f"also fits {diagnosis.others()}"
         yield from (f"tell apart: {separating}" for separating in diagnosis.separate)
-    if wrong.saved is not None:
+    if wrong.saved:
         yield f"saved     {wrong.saved}"
     if result.reproduction:
         yield "reproduce:"

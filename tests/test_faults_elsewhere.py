@@ -3,18 +3,19 @@
 import functools
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import psutil
 import pytest
 import test_nothing_lost
-from test_nothing_lost import ONCE
+from test_nothing_lost import LOCKED, ONCE
 
 from conformance.calls.outcomes import FUTILE
 from conformance.calls.status import Status
@@ -33,8 +34,16 @@ from tools.reliability import FAULTS
 
 ROOT = Path(__file__).parents[1]
 FROM_HERE = {**os.environ, "PYTHONPATH": str(ROOT)}
-#: One of each way to end a worker, one that gives no worker, and one that returns nonsense.
-NAMES = ("segmentation fault", "infinite loop in Python", "a frame without JSON", "exits while it is imported", "NaN")
+#: One of each way to end a worker, one that gives no worker, one that returns nonsense, and one that never stops printing.
+NAMES = (
+    "segmentation fault",
+    "infinite loop in Python",
+    "a frame without JSON",
+    "exits while it is imported",
+    "NaN",
+    "a thread that prints without end",
+    "a right answer, and after it bytes that are no frame",
+)
 CHOSEN = [fault for fault in FAULTS if fault.name in NAMES]
 SOURCE = """\
 import os, time
@@ -550,3 +559,190 @@ def test_an_implementation_that_keeps_crashing_is_asked_no_more_in_pytest(tmp_pa
         assert [("exit status 3" in words) for words in told] == [True, True, True, False, False]
         assert "not run after 3 crashes or time-outs" in told[3]
         assert session.starts < 12
+
+
+def in_pytest(folder: Path, *arguments: str, after: str = "") -> subprocess.CompletedProcess[str]:
+    """Run pytest on an adapter, with something done to its output."""
+    words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--posenc", "kept.py", "--posenc-seed", "0", *arguments]
+    return subprocess.run(
+        ["bash", "-c", f"{shlex.join(words)} {after}"],  # noqa: S607  the same
+        cwd=folder, env={**FROM_HERE, "COLUMNS": "200"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_worker_that_starts_no_second_time_loses_nothing_in_pytest(tmp_path: Path) -> None:
+    written(tmp_path, outside=ONCE, inside="os._exit(3)")
+
+    done = in_pytest(tmp_path, "-v", "-k", "single or code or first", "-m", "level_smoke")
+
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "the process ended with exit status 3" in done.stdout
+    assert "its worker can't be started again" in done.stdout
+    assert "the device is gone" in done.stdout
+    assert "INTERNALERROR" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["precision", "pytest"])
+def test_code_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path, name: str) -> None:
+    written(tmp_path, outside=f"import fcntl{LOCKED}")
+    arguments, judged = STARTING[name]
+
+    done = subprocess.run([sys.executable, *arguments], cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert judged in done.stdout
+
+
+def test_what_a_call_leaves_behind_is_told_of_it_in_pytest(tmp_path: Path) -> None:
+    written(tmp_path, inside="os.umask(0o123); raise ValueError")
+
+    done = in_pytest(tmp_path, "-k", "single or code or first", "-m", "level_smoke")
+
+    assert "kept, binary.encode in float32: changes global state: permissions of new files" in done.stdout
+    assert "kept, alibi.bias in float32: changes" not in done.stdout
+
+
+LAW = ("--tb=short", "-k", "alibi.bias and law and float32")
+WRONG = "    return -alibi.bias"
+
+
+@pytest.fixture
+def lawless(tmp_path: Path) -> Path:
+    """Write an adapter that breaks a law, and return its folder."""
+    written(tmp_path)
+    path = tmp_path / "kept.py"
+    path.write_text(path.read_text(encoding="utf-8").replace("    return alibi.bias", WRONG), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["kept.py", "kept.py/found", "absent/found", "/dev/null"])
+def test_a_folder_for_counterexamples_that_can_not_be_written_to_is_told_before_anything_is_judged(lawless: Path, name: str) -> None:
+    done = in_pytest(lawless, *LAW, "--save-failures", name)
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert f"ERROR: --save-failures: folder must be one that files can be written to, got '{name}'" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+def test_a_counterexample_that_does_not_fit_on_the_disk_loses_no_failure(lawless: Path) -> None:
+    (lawless / "found").mkdir()
+    in_pytest(lawless, *LAW, "--save-failures", "found")
+    saved = list((lawless / "found").iterdir())
+    for path in saved:
+        path.unlink()
+        path.symlink_to("/dev/full")
+
+    done = in_pytest(lawless, *LAW, "--save-failures", "found")
+
+    assert saved
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert done.stdout.count("saved     nothing: [Errno 28] No space left on device: 'found/") == len(saved)
+    assert done.stdout.count("reproduce:") >= len(saved)
+    assert "Traceback" not in done.stdout
+    assert "Error" not in done.stdout.partition("short test summary")[2]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize("after", ["> /dev/full", "--junit-xml=/dev/full"])
+def test_pytest_on_a_full_disk_is_no_success_and_leaves_no_process(tmp_path: Path, after: str) -> None:
+    written(tmp_path)
+
+    with reliability.marked() as mark:
+        FROM_HERE[reliability.MARK] = mark
+        done = in_pytest(tmp_path, "-k", "first", after=after)
+        del FROM_HERE[reliability.MARK]
+
+        assert done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        assert "No space left on device" in done.stderr
+        assert reliability.left_behind(mark) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["compare", "none", "--lengths", "4", "--phase", "forward"], "4 tokens, forward"),
+        (["precision", "kept.py", "--operation", "binary.encode"], "kept binary.encode in float32"),
+    ],
+    ids=["compare", "precision"],
+)
+def test_a_picture_that_does_not_fit_on_the_disk_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    written(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    Path("full.svg").symlink_to("/dev/full")
+
+    assert main([*arguments, "--plot", "full.svg"]) == Status.HARNESS_FAILED
+
+    told = capsys.readouterr()
+    assert words in told.out
+    assert "wrote" not in told.out
+    assert told.err == "posenc: No space left on device: full.svg\n"
+
+
+def test_compare_starts_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*_: object, **__: object) -> NoReturn:
+        raise AssertionError
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+
+    assert main(COMMON["compare"]) == Status.CONFORMS
+
+
+@pytest.mark.parametrize("schemes", [["none", "no_such"], ["no_such", "rope"]])
+def test_a_scheme_that_can_not_be_compared_is_told_before_any_is(capsys: pytest.CaptureFixture[str], schemes: list[str]) -> None:
+    assert main(["compare", *schemes]) == Status.WRONG_USAGE
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "posenc: scheme must be one that `posenc list` names, got 'no_such'\n"
+
+
+AROUND = {
+    "check": ["-m", "posenc", "check", "kept.py", "--level", "smoke", "--jobs", "2"],
+    "identify": ["-m", "posenc", "identify", "kept.py"],
+    "pytest": ["-m", "pytest", "-p", "no:cacheprovider", "--posenc", "kept.py", "-k", "first"],
+}
+
+
+def shadowing(folder: Path) -> dict[str, str]:
+    """Make packages that are called as ours, and return an environment in which they are found first."""
+    for name in ("conformance", "refimpl", "vectors"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("OWN = True\n", encoding="utf-8")
+    return {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_packages_of_a_project_that_are_called_as_ours_change_nothing(tmp_path: Path, name: str) -> None:
+    written(tmp_path)
+
+    done = subprocess.run(
+        [sys.executable, *AROUND[name]], cwd=tmp_path, env=shadowing(tmp_path), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == Status.CONFORMS, done.stdout + done.stderr
+
+
+def test_packages_that_a_project_has_imported_in_place_of_ours_are_wrong_usage(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "conftest.py").write_text("import conformance\n\nassert conformance.OWN\n", encoding="utf-8")
+
+    done = subprocess.run(
+        [sys.executable, *AROUND["pytest"]], cwd=tmp_path, env=shadowing(tmp_path), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout + done.stderr
+    assert "ERROR: --posenc: conformance must be the package of posenc, got one that was imported before from" in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_workers_are_started_in_one_place() -> None:
+    package = ROOT / "conformance"
+    sources = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    starting = {name for name, source in sources.items() if "subprocess.Popen(" in source}
+
+    assert starting == {"isolate/process.py", "protocol/program.py", "show/bench.py"}  # a worker; the program that it talks to; ourselves

@@ -110,8 +110,9 @@ def test_a_place_for_no_file_is_refused(tmp_path: Path, name: str, words: str) -
         ("vectors", "export", "out.svg"),
         ("show", "rope", "--plot", "out.svg"),
         ("precision", "numpy", "--operation", "binary.encode", "--plot", "out.svg"),
+        ("compare", "none", "--lengths", "4", "--phase", "forward", "--plot", "out.svg"),
     ],
-    ids=["output", "export", "plot", "precision"],
+    ids=["output", "export", "plot", "precision", "compare"],
 )
 def test_every_command_writes_through_a_link_and_into_a_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
@@ -212,7 +213,11 @@ def test_a_pipe_without_a_name_is_written_into() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("check", "numpy", "--baseline", "file.svg", "--update-baseline"), ("precision", "numpy", "--plot", "file.svg")],
+    [
+        ("check", "numpy", "--baseline", "file.svg", "--update-baseline"),
+        ("precision", "numpy", "--plot", "file.svg"),
+        ("compare", "none", "--plot", "file.svg"),
+    ],
     ids=lambda arguments: arguments[0],
 )
 def test_a_folder_that_can_not_be_written_to_is_told_before_anything_is_judged(

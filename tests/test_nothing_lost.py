@@ -53,12 +53,22 @@ LOCKED = """
 lock = open(HERE / "lock", "w")
 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 """
+#: Only one worker may listen at the port that the first has found.
+BOUND = """
+import socket
+note = HERE / "port"
+bound = socket.socket()
+bound.bind(("127.0.0.1", int(note.read_text()) if note.exists() else 0))
+note.write_text(str(bound.getsockname()[1]))
+"""
 #: The first worker imports it, no other does.
 ONCE = """
 if (HERE / "begun").exists():
     raise OSError("the device is gone")
 (HERE / "begun").touch()
 """
+
+DELETED = "Path(__file__).unlink()"
 
 
 def written(folder: Path, *, outside: str = "", inside: str = "pass", source: str = SOURCE) -> str:
@@ -76,13 +86,16 @@ def convicted(report: Report) -> set[str]:
     return {result.operation for result in report.results if result.convicts}
 
 
-def test_a_worker_that_starts_no_second_time_loses_no_result(tmp_path: Path) -> None:
-    report = check(written(tmp_path, outside=ONCE, inside="if parameters['head_dim'] == 2: os._exit(3)"), level="smoke")
+@pytest.mark.parametrize(
+    ("outside", "words"), [(ONCE, "the device is gone"), (DELETED, "must be a file that exists")], ids=["a flaky device", "a deleted file"]
+)
+def test_a_worker_that_starts_no_second_time_loses_no_result(tmp_path: Path, outside: str, words: str) -> None:
+    report = check(written(tmp_path, outside=outside, inside="if parameters['head_dim'] == 2: os._exit(3)"), level="smoke")
 
     endings = [result.outcome for result in report.results if isinstance(result.outcome, Crashed)]
     assert report.status is Status.DIFFERS
     assert passed(report, "alibi.slopes")
-    assert any("its worker can't be started again" in ending.message and "the device is gone" in ending.message for ending in endings)
+    assert any("its worker can't be started again" in ending.message and words in ending.message for ending in endings)
 
 
 @pytest.mark.parametrize("starts", [2, 3, 4])
@@ -122,8 +135,9 @@ def test_why_a_worker_starts_no_more_is_told_to_the_end(tmp_path: Path) -> None:
     assert "the device is gone" in str(failure.value.outcome)
 
 
-def test_a_target_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path) -> None:
-    report = check(written(tmp_path, outside=LOCKED), level="smoke")
+@pytest.mark.parametrize("outside", [LOCKED, BOUND], ids=["a file lock", "a port bound"])
+def test_a_target_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path, outside: str) -> None:
+    report = check(written(tmp_path, outside=outside), level="smoke")
 
     assert report.status is Status.CONFORMS
     assert passed(report, "alibi.slopes")

@@ -1,5 +1,7 @@
 """Every fault is survived and reported as what it is, and the document says so."""
 
+import ast
+import functools
 import os
 import signal
 import subprocess
@@ -25,7 +27,9 @@ from conformance.reports import lines
 from conformance.run import check
 from conformance.run.orchestrator import AFTERWARDS
 from tools import reliability
+from tools.faults import promises
 from tools.faults.fault import Fault
+from tools.faults.promises import PROMISES
 from tools.reliability import DOCUMENT, FAULTS, Told
 
 ROOT = Path(__file__).parents[1]
@@ -76,10 +80,28 @@ def test_the_document_says_what_was_reported(committed: Committed) -> None:
 
 
 def test_the_document_lists_every_fault_and_no_other() -> None:
-    rows = [line for line in reliability.published()[0].splitlines() if line.startswith("| ") and "| outcome |" not in line]
+    zoo = reliability.published()[0].partition("faults are survived")[2]
+    rows = [line for line in zoo.splitlines() if line.startswith("| ") and "| outcome |" not in line]
 
     assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [reliability.plain(fault.name) for fault in FAULTS]
     assert f"{len(FAULTS)} of {len(FAULTS)} faults are survived" in DOCUMENT.read_text(encoding="utf-8")
+
+
+@functools.cache
+def tests_of(file: str) -> set[str]:
+    tree = ast.parse((ROOT / "tests" / f"test_{file}.py").read_text(encoding="utf-8"))
+    return {node.name.removeprefix("test_") for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
+
+
+def test_every_promise_is_shown_by_tests_that_exist() -> None:
+    every = [promise for each in PROMISES.values() for promise in each]
+
+    assert [words for words, tests in every if not any(tests.values())] == []
+    assert [(file, name) for _, tests in every for file, names in tests.items() for name in names if name not in tests_of(file)] == []
+
+
+def test_the_document_lists_every_promise() -> None:
+    assert "\n".join(promises.told()) in DOCUMENT.read_text(encoding="utf-8")
 
 
 def test_there_are_at_least_forty_kinds() -> None:

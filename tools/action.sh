@@ -10,7 +10,7 @@ options=(--level "${POSENC_LEVEL:-core}" --jobs "${POSENC_JOBS:-2}" --report "$r
 [ -n "${POSENC_COMMAND:-}" ] && options+=(--command "$POSENC_COMMAND")
 [ -n "${POSENC_BASELINE:-}" ] && options+=(--baseline "$POSENC_BASELINE")
 [ -n "${POSENC_SHARD:-}" ] && options+=(--shard "$POSENC_SHARD")
-"${POSENC_PYTHON:-python}" -P -m conformance check "${options[@]}" -- "${targets[@]}"
+"${POSENC_PYTHON:-python}" -P -m posenc check "${options[@]}" -- "${targets[@]}"
 status=$?
 if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$report/summary.md" ]; then
   cat -- "$report/summary.md" >>"$GITHUB_STEP_SUMMARY"

@@ -20,7 +20,7 @@ from conformance.reports.markdown import plain
 from conformance.show.baseline import kind
 from conformance.show.report import message
 from conformance.show.terminal import clean
-from tools.faults import elsewhere
+from tools.faults import elsewhere, promises
 from tools.faults.ending import ENDING
 from tools.faults.fault import LASTING, Fault
 from tools.faults.leaving import LEAVING
@@ -46,9 +46,9 @@ HEAD = """\
 # What an implementation may do to the harness
 
 `python -m tools.reliability` writes this page from a run in which an adapter commits each fault below (`tools/faults/`).
-`tests/test_reliability.py` checks it. Each adapter has a second operation that is right and runs after the faulty one; the column *run
-after it* says how it was judged. A fault is survived if the report names the fault itself, the second operation is judged rightly, and no
-process is left.
+`tests/test_reliability.py` checks it, and that the tests named here exist. Each adapter has a second operation that is right and runs
+after the faulty one; the column *run after it* says how it was judged. A fault is survived if the report names the fault itself, the
+second operation is judged rightly, and no process is left.
 
 ## How implementations are kept apart
 
@@ -220,7 +220,7 @@ def document(reports: Sequence[Told]) -> str:
     """Return the document."""
     found = {report.fault.name: report for report in reports}
     survived = sum(report.right for report in reports)
-    lines = [HEAD, f"{survived} of {len(reports)} faults are survived and reported as what they are.", ""]
+    lines = [HEAD, *promises.told(), f"{survived} of {len(reports)} faults are survived and reported as what they are.", ""]
     for title, faults in GROUPS.items():
         lines += [f"## {title}", "", "| fault | outcome | words | run after it |", "|---|---|---|---|"]
         lines += [row(found[fault.name]) for fault in faults]

@@ -16,11 +16,10 @@ NOTICE = "# Inputs that break a law. Name them and add them to the cases of the 
 
 
 def save(folder: Path, law: str, calls: Sequence[Call], *, seed: int) -> Path:
-    """Write the calls that break a law into the folder, and return the file."""
+    """Write the calls that break a law into the folder, which is there, and return the file."""
     task = calls[0].task
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{task.descriptor.label[:LABEL]}-{task.operation}-{law}-{task.dtype}")
     said = {"operation": task.operation, "breaks": law, "dtype": task.dtype, "seed": seed, "cases": [_case(call) for call in calls]}
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.yaml"
     files.write(path, NOTICE + _text(said))
     return path

@@ -29,6 +29,13 @@ LEAVING = (
         "",
         "for n in (1, 2):\n    os.write(n, b'\\0\\xffnoise' * 500_000)",
     ),
+    Fault(
+        "a thread that prints without end",
+        "advisory",
+        "leaves a thread running",
+        outside="def print_on():\n    while True:\n        os.write(1, b'\\0\\xffnoise\\n' * 9000)",
+        inside="if threading.active_count() == 1:\n    threading.Thread(target=print_on, daemon=True).start()",
+    ),
     Fault("closed standard output and error", "passed", "", "os.close(1)\nos.close(2)"),
     Fault("replaced standard output", "advisory", STATE + "standard output or error", "sys.stdout = None"),
     Fault("closed channel", "crashed", "the channel to the harness was closed", "os.closerange(3, 64)"),

@@ -34,6 +34,11 @@ def _lie(name: str, words: str, inside: str) -> Fault:
     return Fault(name, "crashed", f"sent garbage: {words}", inside, LIAR, limits=PATIENT)
 
 
+def _after(what: str, words: str, then: str) -> Fault:
+    inside = f"told.append(lambda channel, header, values: (honest(channel, header, values), channel.connection.{then}))"
+    return Fault(f"a right answer, and after it {what}", "crashed", words, inside, LIAR)
+
+
 REPLYING = (
     _lie("an array of 70 axes", "an array must be a known dtype and a shape, got", "frame([['float64', [1] * 70]], bytes(8))"),
     _lie("a shape larger than its bytes", "an array must fit its frame", "frame([['float64', [2**40]]], bytes(8))"),
@@ -53,6 +58,13 @@ REPLYING = (
         "sent an answer that nobody asked for",
         "told.append(lambda channel, header, values: [honest(channel, {**header, 'call': header['call'] + n}, values) for n in (0, 1)])",
         LIAR,
+    ),
+    _after("bytes that are no frame", "sent garbage: a frame must start with b'PEC1'", "sendall(b'garbage' * 10)"),
+    _after("a part of a frame", "sent garbage: a frame must be whole, got a part of one", "sendall(b'PEC1' + b'\\x09' + bytes(11) + b'{')"),
+    _after(
+        "a whole frame that is no reply",
+        "sent an answer that nobody asked for",
+        "sendall(wire.PREFIX.pack(wire.MAGIC, 14, 0) + b'{\"arrays\": []}')",
     ),
     Fault(
         "a reason of ten megabytes",
