@@ -8,7 +8,7 @@ import pytest
 from conformance.calls.outcomes import Diagnosis
 from conformance.diagnosis import candidates
 from conformance.diagnosis.candidates import answer
-from conformance.diagnosis.diagnose import Observation, diagnose
+from conformance.diagnosis.diagnose import Observation, diagnose, explain
 from conformance.mutants import MUTANTS
 from conformance.mutants.rounding import rounded
 from conformance.spec.declarations import operations
@@ -221,3 +221,12 @@ def test_code_that_takes_the_length_from_its_call_is_named_as_that(name: str, ki
         return result
 
     assert f"{name}/length-from-{kind}" in named(diagnose(name, observe(name, rotate), "float32"))
+
+
+@pytest.mark.parametrize(("axes", "advised"), [("", True), ("axis batch token", False)])
+def test_an_order_of_axes_that_is_declared_isnt_advised(axes: str, advised: bool) -> None:  # noqa: FBT001  what is expected
+    raised = [(vector, "IndexError: too many indices") for vector in load(["mrope.rotate"])[:3]]
+
+    told = explain("mrope.rotate", (), "float32", raised, (), axes)
+
+    assert ("axis first declares axes=" in "".join(told.description if told is not None else ())) is advised

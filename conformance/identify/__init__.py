@@ -37,6 +37,8 @@ NONE = ", got None"
 IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"
 #: What is said of code whose arguments no name tells.
 HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
+#: What is said of code that returns no array, and what to do.
+RESULT, AROUND = "a result must be an array", "write a function around it that returns the array, or the arrays one after the other"
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -171,7 +173,7 @@ def _other_arrays(found: Found) -> str:
     own = f"an array of {library} or a number"
     reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
     if not any(words in reason for reason in reasons for words in OTHERS[library == "numpy"]):
-        return f": {HOW}"
+        return f": {AROUND if any(RESULT in reason for reason in reasons) else HOW}"
     jax = library != "jax" and any("jax" in reason for reason in reasons)
     other = "jax" if jax else "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"
