@@ -1,7 +1,6 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
 import math
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +11,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.identify import plans
-from conformance.identify.asking import OutOfTimeError, Strangers
+from conformance.identify.asking import PLACE, OutOfTimeError, Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Identity, in_these_calls
 from conformance.identify.following import settings
@@ -30,8 +29,6 @@ MORE = "whether its answers depend on more than the call"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What an exception names where arrays of NumPy, or of another library, came to code for others.
 OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object", "Tensor' and '", "ArrayImpl")}
-#: Where an exception came from, whose file may have the name of a library.
-PLACE = re.compile(r" \([^()]*:\d+ in [^()]*\)")
 NONE = ", got None"
 #: What is said of code that returns nothing.
 IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"

@@ -187,8 +187,9 @@ class Declaration:
     def _on_axes(self, view: Grid) -> list[str]:
         places = "xp.broadcast_to(positions, (x.shape[0], *positions.shape[-2:]))" if view.rows else "positions"
         places = f"xp.moveaxis({places}, -1, 0)" if view.first else places
-        given = {"x": BEFORE.get(view.order, "{}").format("x"), "positions": places}
-        return [f"return {AFTER.get(view.order, '{}').format(self.call(given), x='x')}"]
+        given = {"positions": places} | dict.fromkeys(("x", "q", "k"), BEFORE.get(view.order, "{}").format("x"))
+        called_ = f"{self.call(given)}{'[0]' * self.probe.takes('q')}"
+        return [f"return {AFTER.get(view.order, '{}').format(called_, x='x')}"]
 
     def _image(self, view: Grid) -> list[str]:
         """Return the lines for a function of a whole image, whose tokens lie on two axes, or on one of as many as a square has."""

@@ -62,7 +62,11 @@ class Grid:
         shaped = arranged(x, self.order)
         axis = self.order.split().index("token")
         split = shaped if sides is None else shaped.reshape(*shaped.shape[:axis], *sides, *shaped.shape[axis + 1 :])
-        value = self.probe(x=split, **given)[0]
+        values = self.probe(**dict.fromkeys(("x", "q", "k"), split), **given)
+        value = values[0]
+        if len(values) > 1 and not np.array_equal(value, values[1], equal_nan=True):
+            message = "queries and keys come back unlike"
+            raise Refused(message)
         if value.shape != split.shape:
             message = f"the result has shape {value.shape} where x has {split.shape}"
             raise Refused(message)

@@ -88,7 +88,7 @@ def _closed(identity: Identity, found: turns.Turns) -> Identity | None:
 
 def _several(probe: Probe) -> Identity | None:
     """Return what a function is that takes positions on several axes, or the tokens of an image."""
-    return grids.found(probe) if set(probe.plan.probed) in ({"x", "positions"}, {"x"}) else None
+    return grids.found(probe) if set(probe.plan.probed) in ({"x", "positions"}, {"x"}, {"q", "k", "positions"}) else None
 
 
 def _image(probe: Probe) -> Identity:
@@ -232,7 +232,10 @@ def _pair(probe: Probe) -> Identity:
     """Return what happens to queries and keys that both come back, or to their products."""
     try:
         found = turns.opened(probe)
-    except Refused:
+    except Refused as refused:
+        several = None if refused.hopeless else _several(probe)
+        if several is not None:
+            return several
         if "offset" in probe.plan.probed:
             raise
         try:
@@ -374,15 +377,16 @@ def _numbers(probe: Probe) -> Identity:
 
 def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Identity]) -> Identity:
     """Return what slopes are for a number of heads that is no power of two too, if that can be asked for: it tells their rule."""
-    if not _has(identity, "num_heads") or not probe.takes("num_heads"):
+    known = identity.operation or identity.values_of
+    if known is None or "num_heads" not in operations()[known].parameters or not probe.takes("num_heads"):
         return identity
     other = again(probe.having(num_heads=UNEVEN_HEADS))
     sure = {name: seen for name, seen in identity.parameters.items() if seen.confidence is Confidence.CERTAIN}
     same = all(name == "num_heads" or other.parameters.get(name, seen).holds(seen.value) for name, seen in sure.items())
-    if other.operation == identity.operation and same:
+    if (other.operation, other.values_of) == (identity.operation, identity.values_of) and same:
         what = other.what.replace(f"of {UNEVEN_HEADS} heads", f"of {probe.settings['num_heads']} heads")
         return replace(other, what=what, parameters={**other.parameters, **sure})
-    return replace(identity, operation=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
+    return replace(identity, operation=None, values_of=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
 
 
 KINDS: Mapping[str, Callable[[Probe], Identity]] = {

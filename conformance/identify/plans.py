@@ -80,6 +80,8 @@ OTHERWISE: Mapping[str, str] = {
     "puts x, x, x where they stand in that array, and returns the first of the three",
     "height width grid_h grid_w grid_height grid_width": "of the sides of a grid only the height and the width, "
     "beside vectors or a width, are tried: write an adapter with call='f(x, height, width)' and positions='grid'",
+    "sections mrope_section mrope_sections": "write a function of x, positions and sections whose positions are ([batch], token, axis) "
+    "or (axis, [batch], token)",
     "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
