@@ -35,7 +35,7 @@ IN_PLACE = ": is there a return? If it writes over its input, wrap it in a funct
 #: What is said of code whose arguments no name tells.
 HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
 #: What is said of code that returns no array, and what to do.
-RESULT, AROUND = "a result must be an array", "write a function around it that returns the array, or the arrays one after the other"
+RESULT, AROUND = "a result must be ", "write a function around it that returns the array, or the arrays one after the other"
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 

@@ -282,8 +282,9 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
     offsets, line = _along(bias)
     whole = len(line) == 1 and np.array_equal(line, np.rint(line))
     numbered = _numbered(offsets, line[0].astype(int), -offsets) if whole else None
-    if numbered is not None:
-        return replace(numbered, operation=None, values_of=numbered.operation or numbered.values_of, unseen=(*numbered.unseen, OF_OFFSETS))
+    known = None if numbered is None else numbered.operation or numbered.values_of
+    if numbered is not None and known is not None:
+        return replace(numbered, operation=None, values_of=known, unseen=(*numbered.unseen, OF_OFFSETS))
     found = _bucketed(offsets, line)
     if found is not None:
         inside = "the numbers of the buckets are its own: no adapter can hand it others; make the table an argument to have it judged"
