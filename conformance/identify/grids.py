@@ -208,7 +208,13 @@ def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
 
 def _shared_out(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     """Return the channels of every axis; of what is added, whose slow cosines show no token that moves, the usual ones."""
-    return (grid.width // 2, grid.width // 2) if grid.order in EMBEDDED else _widths(grid, places)
+    if grid.order not in EMBEDDED:
+        return _widths(grid, places)
+    x = 1 + np.arange(2 * places.size * grid.width).reshape(1, 2, places.size, grid.width) % 7 / 4
+    positions = places[:, None] * (1 + np.arange(grid.count))
+    grown = grid(x, positions) - grid(0 * x, positions)
+    added = any(np.allclose(grown, scale * x, atol=8 * TOLERANCE[grid.probe.dtype] * scale) for scale in (1.0, grid.width**0.5))
+    return (grid.width // 2, grid.width // 2) if added else ()
 
 
 def _shares(grid: Grid, places: np.ndarray) -> bool:
