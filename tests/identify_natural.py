@@ -86,9 +86,9 @@ def from_an_offset(q, k, seqlen_offset=0):
     return q * cos + half(q) * sin, k * cos + half(k) * sin
 
 
-def numbers_of_heads(query_positions, key_positions, bias_p, bias_a):
+def numbers_of_heads(query_positions, key_positions, steepness, reach):
     away = np.abs(query_positions[:, None] - key_positions[None])
-    return -bias_p[:, None, None] * np.log1p(bias_a[:, None, None] * away)
+    return -steepness[:, None, None] * np.log1p(reach[:, None, None] * away)
 
 
 def slowed_where_long(freqs):

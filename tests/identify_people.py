@@ -50,3 +50,148 @@ def tables_of_lists(x, position_ids):
 def retention(x, positions):
     """Turn as RetNet does, whose slowest pair has the frequency 1 / 10000."""
     return turned(x, positions[:, None] / 10_000.0 ** np.linspace(0, 1, x.shape[-1] // 2))
+
+
+def apart(rows, columns):
+    """Return distances of queries that are the last of the keys."""
+    return np.abs(np.arange(columns - rows, columns)[:, None] - np.arange(columns))
+
+
+def kerple_log(q_len, k_len, r1, r2):
+    return -r1[:, None, None] * np.log(1 + r2[:, None, None] * apart(q_len, k_len))
+
+
+def kerple_power(seq_len_q, seq_len_k, bias_p, bias_a):
+    return -bias_a[:, None, None] * apart(seq_len_q, seq_len_k) ** bias_p[:, None, None]
+
+
+def slowed(rotary_dim, base, scaling_factor):
+    """Return frequencies, whose width code calls rotary_dim where all of it turns."""
+    return frequencies(rotary_dim, base * scaling_factor ** (rotary_dim / (rotary_dim - 2)))
+
+
+def tables_of_heads(positions, head_size, rope_theta=10_000.0):
+    angles = positions[:, None] * frequencies(head_size, rope_theta)
+    return np.cos(angles), np.sin(angles)
+
+
+def by_sections(x, positions, mrope_section):
+    """Turn by time, height and width, the last axis of positions."""
+    parts = np.split(positions[..., None] * frequencies(x.shape[-1]), np.cumsum(mrope_section)[:-1], axis=-1)
+    time, height, width = (part[..., axis, :] for axis, part in enumerate(parts))
+    angles = np.concatenate([time, height, width], axis=-1)
+    return turned(x, angles if angles.ndim == 2 else angles[:, None])
+
+
+def sections_first(x, position_ids, mrope_section):
+    """Turn by time, height and width, the first axis of positions, as Qwen does."""
+    parts = np.split(position_ids[..., None] * frequencies(x.shape[-1]), np.cumsum(mrope_section)[:-1], axis=-1)
+    return turned(x, np.concatenate([part[axis % 3] for axis, part in enumerate(parts)], axis=-1)[:, None])
+
+
+def sections_inside(x, position_ids):
+    return sections_first(x, position_ids, (8, 12, 12))
+
+
+def after_padding(positions, weight):
+    """Read rows as OPT does, two of which belong to no position."""
+    return weight[positions + 2]
+
+
+def eight_heads(x, positions):
+    heads = x.reshape(*x.shape[:2], 8, -1).swapaxes(1, 2)
+    return turned(heads, positions[:, None] * frequencies(heads.shape[-1])).swapaxes(1, 2).reshape(x.shape)
+
+
+def twelve_heads(x, positions):
+    return turned(x.reshape(x.shape[0], 12, -1, 64), positions[:, None] * frequencies(64))
+
+
+def heads_of_all(x, positions, num_heads):
+    heads = x.reshape(*x.shape[:2], num_heads, -1).swapaxes(1, 2)
+    return turned(heads, positions[:, None] * frequencies(heads.shape[-1])).swapaxes(1, 2).reshape(x.shape)
+
+
+ANGLES = np.arange(128)[:, None] * frequencies(64)
+
+
+def of_one_length(q, k):
+    assert q.shape[-2] == k.shape[-2] == len(ANGLES)
+    return turned(q, ANGLES), turned(k, ANGLES)
+
+
+def waves(dim, height, width):
+    """Return a table of an image as MAE has it, columns before rows."""
+    half = frequencies(dim // 2)
+    row, column = (places.ravel()[:, None] * half for places in np.indices((height, width)))
+    return np.concatenate([np.sin(column), np.cos(column), np.sin(row), np.cos(row)], axis=1)
+
+
+def square_of_waves(embed_dim, grid_size):
+    return waves(embed_dim, grid_size, grid_size)
+
+
+def added_to_image(x):
+    return x + waves(x.shape[-1], *x.shape[1:3]).reshape(x.shape[1:]).astype(x.dtype)
+
+
+def added_to_patches(x):
+    side = int(np.sqrt(x.shape[1]))
+    return x + waves(x.shape[-1], side, side).astype(x.dtype)
+
+
+def added_to_sides(x, height, width):
+    return x + waves(x.shape[-1], height, width).astype(x.dtype)
+
+
+def turned_image(x):
+    """Turn (batch, height, width, head, dim), half of the channels by the row and half by the column."""
+    half = frequencies(x.shape[-1] // 2, 100.0)
+    row, column = (places[..., None, None] * half for places in np.indices(x.shape[1:3]))
+    return np.concatenate([turned(x[..., : 2 * half.size], row), turned(x[..., 2 * half.size :], column)], axis=-1)
+
+
+def growth_by_hand(x, positions, short_factor, long_factor):
+    factors = np.asarray(long_factor if positions.max() + 1 > 3_000 else short_factor)
+    return turned(x, positions[:, None] * frequencies(x.shape[-1]) / factors, 1.25)
+
+
+HALVES = [table(np.arange(2_048)[:, None] * frequencies(64)).astype(np.float16) for table in (np.cos, np.sin)]
+
+
+def of_half_tables(x, positions):
+    first, second = np.split(x, 2, axis=-1)
+    cos, sin = (table[positions].astype(np.float32) for table in HALVES)
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def fading_both(q, k, offset=0):
+    """Turn queries and keys as xPos does, from one offset on."""
+    places = np.arange(offset, offset + q.shape[-2])[:, None]
+    powers = ((np.arange(0, q.shape[-1], 2) / q.shape[-1] + 0.4) / 1.4) ** (places / 512)
+    angles = places * frequencies(q.shape[-1])
+    return turned(q, angles, powers), turned(k, angles, 1 / powers)
+
+
+def log_rows(query_size, key_size):
+    """Return DeBERTa's relative positions, near ones as they are and far ones by their logarithm."""
+    offset = np.arange(query_size)[:, None] - np.arange(key_size)
+    far = np.ceil(np.log(np.maximum(np.abs(offset), 1) / 128) / np.log(511 / 128) * 127) + 128
+    return np.where(np.abs(offset) <= 128, offset, np.sign(offset) * far).astype(int)
+
+
+def bucket_rows(q_len, k_len):
+    """Return T5's buckets of all queries and keys."""
+    offset = np.arange(k_len) - np.arange(q_len)[:, None]
+    away = np.abs(offset)
+    far = 8 + (np.log(np.maximum(away, 1) / 8) / np.log(128 / 8) * 8).astype(int)
+    return 16 * (offset > 0) + np.where(away < 8, away, np.minimum(far, 15))
+
+
+def rows_of_lists(n_position, d_hid):
+    return [[float(row * column) for column in range(d_hid)] for row in range(n_position)]
+
+
+def tables_by_name(seq_len, dim):
+    angles = np.arange(seq_len)[:, None] * frequencies(dim)
+    return {"cos": np.cos(angles), "sin": np.sin(angles)}

@@ -240,3 +240,12 @@ def test_a_mask_that_is_a_number_is_told_as_one(number: float, added: bool) -> N
     found = explain("rope.attend", seen, "float64")
     assert found is not None
     assert found.does.startswith("masks with a number")
+
+
+@pytest.mark.parametrize(("axes", "advised"), [("", True), ("axis batch token", False)])
+def test_an_order_of_axes_that_is_declared_isnt_advised(axes: str, advised: bool) -> None:  # noqa: FBT001  what is expected
+    raised = [(vector, "IndexError: too many indices") for vector in load(["mrope.rotate"])[:3]]
+
+    told = explain("mrope.rotate", (), "float32", raised, (), axes)
+
+    assert ("axis first declares axes=" in "".join(told.description if told is not None else ())) is advised

@@ -110,6 +110,11 @@ def test_rows_and_columns_of_a_grid_that_are_exchanged_are_convicted(body: str, 
             "add axes='batch token head head_dim' to implements('rope.rotate', ...)",
         ),
         (
+            "'rope.rotate', lambda x, positions, base: by_position(x, positions, base), **HALF, axes='batch token head head_dim'",
+            "takes its heads before its tokens",
+            "leave out axes='batch token head head_dim' in implements('rope.rotate', ...)",
+        ),
+        (
             "'rope.rotate', lambda x, positions, base: by_position(x, positions, base).swapaxes(1, 2), **HALF",
             "returns its tokens before its heads",
             "swap axes 1 and 2 of what it returns, or give it (batch, token, head, ...) too and declare axes=",

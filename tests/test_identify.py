@@ -35,9 +35,9 @@ from refimpl.spec import EvenCount, Operation, Positive, describe
 FILE = Path(identify_functions.__file__)
 #: Attention reads no encoding off its values; a shift of scores, a matrix and a permutation of weights are none.
 OUT_OF_SCOPE = {"weights", "attend", "logits", "terms", "shift", "shift_matrix", "permute"}
-#: No call of the first and the last is tried yet. What leaves vectors alone is told in words.
-UNTRIED = {"mrope.positions", "none.rotate", "sincos_2d.add"}
-#: What encodes a whole image, by its height and width, or has 64 patches and no more: neither call is tried yet.
+#: No call of the first is tried yet. What leaves vectors alone is told in words.
+UNTRIED = {"mrope.positions", "none.rotate"}
+#: What encodes an image whose channels come first, or has 64 patches and no more.
 OF_IMAGES = {"vit-mae", "rt-detr", "detr"}
 #: What an adapter leaves to its cases: these buckets exist in both directions only.
 ALSO = {("deberta-v2", "bidirectional"): True}

@@ -1,17 +1,21 @@
 """What ``posenc identify`` says of functions that newcomers brought, and of the adapters that they pasted."""
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import identify_people
 import pytest
 from test_identify import Here, pasted, verify
 
+from conformance.identify import identify
+from conformance.identify.biases import OF_OFFSETS
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
+from conformance.isolate.targets import TargetError
 
 
 @functools.cache
@@ -44,6 +48,25 @@ def screen(name: str) -> str:
         ("by_length", {"operation": "longrope.rotate", "original_length": 4_096, "max_length": 1}),
         ("retention", {"operation": "retnet.rotate", "base": 1e4}),
         ("one_list", {"operation": "longrope.rotate_searched", "base": 1e4, "start_tokens": 0}),
+        ("kerple_log", {"operation": "kerple.bias", "form": "log"}),
+        ("kerple_power", {"operation": "kerple.bias", "form": "power"}),
+        ("slowed", {"operation": "ntk_aware.frequencies", "base": 1e4, "factor": 4.0}),
+        ("tables_of_heads", {"operation": "rope.tables", "base": 1e4}),
+        ("by_sections", {"operation": "mrope.rotate", "order": "contiguous", "base": 1e4}),
+        ("sections_first", {"operation": "mrope.rotate", "order": "contiguous", "base": 1e4}),
+        ("sections_inside", {"operation": "mrope.rotate", "sections": (8, 12, 12), "head_dim": 64}),
+        ("after_padding", {"operation": "learned.encode", "offset": 2, "outside": "raise"}),
+        ("eight_heads", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+        ("twelve_heads", {"operation": "rope.rotate", "head_dim": 64, "base": 1e4}),
+        ("heads_of_all", {"operation": "rope.rotate", "layout": "half", "base": 1e4}),
+        ("of_one_length", {"operation": "rope.rotate", "head_dim": 64, "base": 1e4}),
+        ("waves", {"operation": "sincos_2d.encode", "order": "column_first", "layout": "halves", "base": 1e4}),
+        ("square_of_waves", {"operation": "sincos_2d.encode", "order": "column_first"}),
+        ("added_to_image", {"operation": "sincos_2d.add", "order": "column_first", "embedding_scale": "none"}),
+        ("added_to_patches", {"operation": "sincos_2d.add", "order": "column_first"}),
+        ("added_to_sides", {"operation": "sincos_2d.add", "order": "column_first"}),
+        ("turned_image", {"operation": "axial_rope.rotate", "base": 100.0, "order": "block", "ladder": "own"}),
+        ("fading_both", {"operation": "xpos.rotate_query_key", "scale_base": 512.0, "base": 1e4}),
     ],
 )
 def test_a_function_that_people_bring_is_recognised_and_its_pasted_adapter_conforms(name: str, expected: dict[str, Any]) -> None:
@@ -70,3 +93,62 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
     assert (identity(name).operation, identity(name).values_of) == (None, "longrope.rotate")
     assert words in screen(name)
     assert told(name).declaration() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("kerple_log", 'queries="at_end"'),
+        ("slowed", "called as f(width, base, factor)"),
+        ("slowed", 'call="f(head_dim, base, factor)"'),
+        ("by_sections", "sections=lambda sections: len(sections) == 3"),
+        ("sections_first", 'axes="axis batch token"'),
+        ("sections_first", "positions (axis, batch, token)"),
+        ("after_padding", "lowest=0"),
+        ("eight_heads", "it takes 8 heads, and no other number: the adapter puts zeros beside others"),
+        ("twelve_heads", "it takes 12 heads, and no other number"),
+        ("heads_of_all", 'call="f(x, positions, head)", axes="batch token (head head_dim)"'),
+        ("of_one_length", "it takes 128 tokens, and no other number"),
+        ("of_one_length", 'positions="from_zero", highest=127'),
+        ("added_to_image", "x (row, height, width, dim)"),
+        ("added_to_sides", 'positions="grid", call="f(x, height, width)"'),
+        ("of_half_tables", "its cosines and sines are rounded to a half format"),
+    ],
+)
+def test_how_a_function_that_people_bring_is_called_is_told_and_declared(name: str, line: str) -> None:
+    assert line in " ".join(f"{screen(name)} {told(name).declaration()}".split())
+
+
+def test_a_factor_that_no_length_of_a_model_gives_is_told_as_the_number_that_it_is() -> None:
+    known = identity("growth_by_hand")
+
+    assert (known.operation, known.values_of) == (None, "longrope.rotate")
+    assert "max_length" not in known.parameters
+    assert known.parameters["attention_factor"].value == 1.25
+    assert known.unseen == ("an adapter: the attention factor would be that of max_length 271000, which no model has",)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "log_rows",
+            "DeBERTa's buckets: 512, both directions, to distance 512; as signed numbers of query minus key, without the 256 added",
+        ),
+        ("bucket_rows", "T5's buckets: 32, both directions, to distance 128"),
+    ],
+)
+def test_buckets_of_all_queries_and_keys_are_told_as_those_however_near_ones_look(name: str, words: str) -> None:
+    known = identity(name)
+
+    assert (known.operation, known.values_of, known.what) == (None, "t5.bucket", words)
+    assert OF_OFFSETS in known.unseen
+
+
+@pytest.mark.parametrize(("name", "got"), [("rows_of_lists", "a list of lists"), ("tables_by_name", "dict")])
+def test_code_that_returns_no_array_is_told_what_to_write(name: str, got: str, tmp_path: Path) -> None:
+    path = tmp_path / "brought.py"
+    path.write_bytes(Path(identify_people.__file__).read_bytes())
+
+    with pytest.raises(TargetError, match=f"got {got}.*: write a function around it that returns the array"):
+        list(identify(f"{path}:{name}", check=False))

@@ -151,7 +151,7 @@ def test_frequencies_of_a_width_that_has_a_default_are_found() -> None:
     ("name", "words"),
     [
         ("fused", "queries, keys and values in one array aren't tried: write a function that takes x"),
-        ("on_sides", "the sides of a grid aren't tried: write an adapter"),
+        ("on_sides", "only the height and the width, beside vectors or a width, are tried: write an adapter"),
         ("axis_first", "sections whose positions are ([batch], token, axis)"),
     ],
 )

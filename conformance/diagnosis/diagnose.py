@@ -63,11 +63,13 @@ def explain(
     profile: str,
     raised: Sequence[Raised] = (),
     answered: Sequence[Vector] | None = None,
+    axes: str = "",
 ) -> Diagnosis | None:
     """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is.
 
     ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
-    that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told.
+    that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told. An order of
+    ``axes`` that is declared already isn't advised.
     """
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
@@ -86,7 +88,7 @@ def explain(
             *_undecided(operation, found, everything),
             *partly(operation, everything),
             *clues(observations, profile),
-            *on_axes(operation, [vector for vector, _ in raised] if not everything else misshapen(observations)),
+            *(() if axes else on_axes(operation, [vector for vector, _ in raised] if not everything else misshapen(observations))),
         )
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
@@ -181,7 +183,7 @@ def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosi
     answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
     task, masked = asked[0].task, asked[0].task.descriptor.takes.masked
     observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype, masked) for one in told if one.reply is not None]
-    return explain(task.operation, observed, task.profile, raised, answered)
+    return explain(task.operation, observed, task.profile, raised, answered, task.descriptor.axes)
 
 
 def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from conformance.calls.takes import PLACES, Positions, Takes, misplaced, nonsens
 from conformance.checks.evidence.bounds import written
 from conformance.checks.vector_checks import Checked
 from conformance.diagnosis.asking import FEW, Asking, Declaration
-from conformance.diagnosis.ways import AS_DECLARED, ways
+from conformance.diagnosis.ways import AS_DECLARED, TOKENS_FIRST, Way, ways
 from conformance.mutants.building import shown
 from conformance.spec.choices import candidates
 from conformance.spec.ranges import VALUES
@@ -65,8 +65,19 @@ def _made(checked: Sequence[Checked]) -> list[Checked]:
 def _narrowest(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:
     """Yield the declarations that say the most: one value of every parameter that has few or a usual one, positions counted from 0."""
     values = {name: list(_values(asking, parameter, checked)) for name, parameter in asking.operation.parameters.items()}
-    for way, takes, *chosen in product(ways(asking.operation), _fewest(asking, checked), *filter(None, values.values())):
+    for way, takes, *chosen in product(_ways(asking), _fewest(asking, checked), *filter(None, values.values())):
         yield Declaration(dict(zip(filter(values.get, values), chosen, strict=True)), takes, way)
+
+
+def _ways(asking: Asking) -> Iterator[Way]:
+    """Yield the ways in which arrays may be taken; where an order of axes is declared, the one to leave out, and no other order."""
+    declared = asking.task.descriptor.axes
+    for way in ways(asking.operation):
+        if not declared or "axes=" not in f"{way.declared}{way.write}":
+            yield way
+        elif way is TOKENS_FIRST and way.declared == f'axes="{declared}"':  # twice is none
+            does = "takes its heads before its tokens, (batch, head, token, ...)"
+            yield replace(way, does=does, declared="", write=f"leave out {way.declared} in implements({shown(asking.task.operation)}, ...)")
 
 
 def _of_models(asking: Asking, checked: Sequence[Checked]) -> Iterator[Declaration]:

@@ -278,7 +278,7 @@ def _between_rows(rows: np.ndarray) -> np.ndarray:
     """Return rows of which two have exchanged what stands at some indices."""
     changed = rows.copy()
     if rows.ndim > 1 and len(rows) > 1:
-        at = _inside(rows.shape[-1])
+        at = [index for index in _inside(rows.shape[-1]) if index < rows.shape[1]]
         changed[0, at], changed[-1, at] = rows[-1, at], rows[0, at]
     return changed
 

@@ -1,7 +1,6 @@
 """Say what an undeclared function is: which operation, with which conventions and parameters, from its values only."""
 
 import math
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -12,7 +11,7 @@ from conformance.adapt.adapter import near_miss
 from conformance.adapt.selection import SelectionError
 from conformance.calls.limits import Limits
 from conformance.identify import plans
-from conformance.identify.asking import OutOfTimeError, Strangers
+from conformance.identify.asking import PLACE, OutOfTimeError, Strangers
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Identity, in_these_calls
 from conformance.identify.following import settings
@@ -30,13 +29,13 @@ MORE = "whether its answers depend on more than the call"
 UNSTEADY = "unknown: the same call has several answers, so they don't show what it is"
 #: What an exception names where arrays of NumPy, or of another library, came to code for others.
 OTHERS = {True: ("Tensor", "torch", "ndarray' object"), False: ("ndarray", "Tensor' object", "Tensor' and '", "ArrayImpl")}
-#: Where an exception came from, whose file may have the name of a library.
-PLACE = re.compile(r" \([^()]*:\d+ in [^()]*\)")
 NONE = ", got None"
 #: What is said of code that returns nothing.
 IN_PLACE = ": is there a return? If it writes over its input, wrap it in a function that returns that"
 #: What is said of code whose arguments no name tells.
 HOW = "say how it is called with --call, as in --call 'f(x, positions)'"
+#: What is said of code that returns no array, and what to do.
+RESULT, AROUND = "a result must be ", "write a function around it that returns the array, or the arrays one after the other"
 #: How long one call may take: what is asked is small.
 SECONDS = 10.0
 
@@ -171,7 +170,7 @@ def _other_arrays(found: Found) -> str:
     own = f"an array of {library} or a number"
     reasons = [PLACE.sub("", reason).replace(own, "") for _, reason in found.tried]
     if not any(words in reason for reason in reasons for words in OTHERS[library == "numpy"]):
-        return f": {HOW}"
+        return f": {AROUND if any(RESULT in reason for reason in reasons) else HOW}"
     jax = library != "jax" and any("jax" in reason for reason in reasons)
     other = "jax" if jax else "torch" if library == "numpy" else "numpy"
     return f": arrays of {library} were given; add --framework {other} if it takes those of {other}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from conformance.calls.takes import SIDE
 from conformance.identify import angles, reach, rotary
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
@@ -18,6 +19,8 @@ from conformance.identify.turns import DTYPES
 LONGEST = 4_096
 LAYOUTS = ("interleaved", "halves", "halves_cosine_first", "interleaved_cosine_first")
 FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
+#: Where tokens stand in an image.
+NEAR = np.array([0, 1, 2, 3, 5, 11, 30])
 WHOLE = 0.5
 TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
@@ -43,6 +46,8 @@ class Encoding:
         """Return the rows of the positions."""
         if self.rows is not None:
             return self.rows(positions)
+        if self.sides:
+            return [self.placed(np.stack([positions] * self.axes, axis=-1))]
         if not self.counted:
             return [_rows(part, positions.size) for part in self.called(positions)]
         length = int(positions.max()) + 1
@@ -53,8 +58,8 @@ class Encoding:
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
-        if self.rows is not None:
-            return self.rows(np.array([position]))
+        if self.rows is not None or self.sides:
+            return self(np.array([position]))
         positions = np.array([position])
         return [_rows(part, position + 1 if self.counted else 1) for part in self.called(positions)]
 
@@ -63,6 +68,24 @@ class Encoding:
         parts = self.probe(**self._given(positions))
         tokens = int(positions.max()) + 1 if self.counted else positions.size
         return [parts[0][..., 0], parts[0][..., 1]] if len(parts) == 1 and _stacked(parts[0], tokens) else parts
+
+    @property
+    def sides(self) -> bool:
+        """Whether it takes the sides of an image, and returns a row for each of its places."""
+        return self.probe.takes("height") or self.probe.takes("side")
+
+    def placed(self, places: np.ndarray) -> np.ndarray:
+        """Return the rows of places on several axes."""
+        if not self.sides:
+            return _rows(self.probe(positions=places)[0], len(places))
+        if places.min() < 0 or places.max() > SIDE or not np.array_equal(places, np.floor(places)):
+            message = f"places must be whole and from 0 to {SIDE}"
+            raise Refused(message)
+        height, width = (int(side) + 1 for side in places.max(axis=0))
+        height, width = (max(height, width),) * 2 if self.probe.takes("side") else (height, width)
+        part = self.probe(height=height, across=width, side=width)[0]
+        rows = _rows(part.reshape(-1, part.shape[-1]), height * width)
+        return np.asarray(rows[(places @ (width, 1)).astype(int)])
 
     @property
     def complex(self) -> bool:
@@ -77,7 +100,9 @@ class Encoding:
     def _given(self, positions: np.ndarray) -> dict[str, object]:
         places = np.stack([positions] * self.axes, axis=-1) if self.axes else positions
         places = places[None] if self.batched else places
-        return {"positions": places, "tokens": int(positions.max()) + 1, "like": np.zeros((1, self.like))}
+        count = int(positions.max()) + 1
+        counts = dict.fromkeys(("tokens", "height", "across", "side"), count)
+        return {"positions": places, **counts, "like": np.zeros((1, self.like))}
 
 
 def opened(probe: Probe) -> Encoding:
@@ -98,11 +123,11 @@ def opened(probe: Probe) -> Encoding:
 
 def sided(probe: Probe) -> Identity | None:
     """Return which encoding of the places on several axes gives the same, if any does."""
-    places = np.stack([FIRST, 2 * FIRST + 1], axis=-1)
+    places = np.stack([NEAR, 2 * NEAR + 1], axis=-1)
     for encoding in (Encoding(probe.at(dtype), counted=False, axes=2) for dtype in DTYPES):
         try:
-            encoding(FIRST)
-            rows = _rows(encoding.probe(positions=places)[0], len(places))
+            encoding(NEAR)
+            rows = encoding.placed(places)
         except Refused:
             continue
         known = [operation for operation in taking("positions") if operation.arrays["positions"].endswith(" axis")]

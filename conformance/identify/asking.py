@@ -1,6 +1,7 @@
 """The conversation with the process that holds the functions: which there are, and what they return."""
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from conformance.isolate.session import ANY, Session
 
 #: What Python says of a call whose arguments aren't the function's.
 ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")
+#: Where an exception came from, whose file may have the name of a library, and where one of the call itself does.
+PLACE, OWN = re.compile(r" \([^()]*:\d+ in [^()]*\)"), " (inside.py:"
 MODULE = "conformance.identify.inside"
 OVER = "the time is over (--seconds)"
 LOST = f"its process was lost {FUTILE} times after an answer"
@@ -61,7 +64,8 @@ class Refused(Exception):  # noqa: N818  an answer, not an error
     def hopeless(self) -> bool:
         """Whether other arrays can't help: it doesn't take such arguments, or takes the process down."""
         reason = str(self)
-        return self.fatal or (reason.startswith("TypeError") and any(words in reason for words in ARGUMENTS))
+        ours = OWN in reason or not PLACE.search(reason)
+        return self.fatal or (ours and reason.startswith("TypeError") and any(words in reason for words in ARGUMENTS))
 
 
 class OutOfTimeError(Exception):

@@ -1,7 +1,7 @@
 """Recover a bias on attention logits from values: slopes and form, buckets, a table's rows, a causal mask, or why it is none of them."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,8 +18,11 @@ from refimpl.spec import Operation
 QUERIES, KEYS = np.array([3, 0, 7, 20, 12]), np.array([0, 1, 2, 3, 5, 9, 14, 20, 33, 28, 31])
 #: How far offsets are looked at; less where positions end.
 REACHES = (1_000, 600, 256, 64, 32, 16, 8)
+#: Up to there what fits near offsets must fit too, by positions that every dtype holds.
+NEAR = (250, 128, 64)
 MASKED = -1e4
 MASK = "a causal mask is part of it: later keys are hidden"
+OF_OFFSETS = "an adapter: no operation gives the buckets of queries and keys; give the function of their offsets, or the bias"
 LEVEL = "later keys get 0, at every distance, as torch.tril leaves them: no declaration says that"
 TOLERANCE = 2e-5
 COARSE = {"float32": TOLERANCE, "float64": TOLERANCE, "bfloat16": 2.0**-6, "float16": 2.0**-9}
@@ -121,8 +124,13 @@ def opened(probe: Probe) -> Bias:
         if len(heads) > 1:
             message = "the number of heads changes with the number of tokens"
             raise Refused(message)
-        return replace(bias, at_end=bias.counted and not bias.square and _ends(bias))
+        return aligned(bias)
     raise last
+
+
+def aligned(bias: Bias) -> Bias:
+    """Return the function with what it takes counted queries for: the first of the keys, or the last."""
+    return replace(bias, at_end=bias.counted and not bias.square and _ends(bias))
 
 
 def _counts(bias: Bias) -> set[int]:
@@ -220,15 +228,30 @@ def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, tolerance: flo
         return np.asarray((_slopes(shown, right(operation, parameters))[1] - shown) / allowed).ravel()
 
     rules = [Rule(known, heads, compared) for known in taking("query_positions", "key_positions", axes=["[batch] head query key"])]
+    ends = _reached(bias, NEAR)
+
+    def holds(operation: Operation, parameters: Mapping[str, Any], slopes: np.ndarray | None = None) -> bool:
+        """Whether it gives far offsets too, of what isn't hidden."""
+        if ends is None:
+            return True
+        queries, keys = np.array([ends.shape[2] - 1, 0]), np.arange(ends.shape[2])
+        ahead = (keys[None, :] > queries[:, None]) & hidden.any()
+        far = operation.function(queries, keys, **parameters)
+        far = far if slopes is None else slopes[:, None, None] * far[0]
+        off = np.where(ahead, 0.0, far - np.where(ahead, 0.0, ends))
+        return bool(np.all(np.abs(off) <= 4 * tolerance * np.abs(np.where(ahead, 0.0, ends)).max(axis=(1, 2), keepdims=True) + TINY))
+
     found = identified(rules, bias.probe.settings)
-    if found is not None:
+    if found is not None and holds(found.operation, {**heads, **{name: one.value for name, one in found.parameters.items()}}):
         return Identity(found.operation.name, f"of {values.shape[0]} heads, {found.words}", found.parameters, (), found.notes)
-    others = identified([replace(rule, compared=sloped) for rule in rules], {}) if np.any(shown) else None
+    others = identified([replace(rule, compared=sloped) for rule in rules], {}) if np.any(shown) and found is None else None
     if others is None:
         return None
     chosen = {name: seen for name, seen in others.parameters.items() if others.operation.parameters[name].choices}
     given = {name: one.value for name, one in others.parameters.items()}
     slopes, _ = _slopes(shown, right(others.operation, {**heads, **given}))
+    if not holds(others.operation, {**heads, **given}, slopes):
+        return None
     how = "with the sign turned: further away is more" if np.all(slopes < 0) else "but with other slopes"
     listed = ", ".join(f"{slope:.6g}" for slope in slopes)
     words = "".join(f" ({name} {seen.value})" for name, seen in chosen.items())
@@ -257,6 +280,11 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
         if same.size and np.ptp(same, axis=1).max() > TOLERANCE * max(1.0, np.abs(shown).max()):
             return Identity(None, "a bias that isn't a function of the offset between key and query")
     offsets, line = _along(bias)
+    whole = len(line) == 1 and np.array_equal(line, np.rint(line))
+    numbered = _numbered(offsets, line[0].astype(int), -offsets) if whole else None
+    known = None if numbered is None else numbered.operation or numbered.values_of
+    if numbered is not None and known is not None:
+        return replace(numbered, operation=None, values_of=known, unseen=(*numbered.unseen, OF_OFFSETS))
     found = _bucketed(offsets, line)
     if found is not None:
         inside = "the numbers of the buckets are its own: no adapter can hand it others; make the table an argument to have it judged"
@@ -268,17 +296,22 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
 
 def _along(bias: Bias, table: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return offsets from the farthest past to the farthest future that is taken, and the numbers (head, offset)."""
-    last: Refused | None = None
-    for reach in REACHES:
+    ends = _reached(bias, REACHES, table)
+    if ends is None:
+        message = "no offset was taken"
+        raise Refused(message)
+    return np.arange(1 - ends.shape[2], ends.shape[2]), np.concatenate([ends[:, 0, :], ends[:, 1, 1:]], axis=1)
+
+
+def _reached(bias: Bias, reaches: Sequence[int], table: np.ndarray | None = None) -> np.ndarray | None:
+    """Return the numbers of the last and the first query and all keys up to the first of these distances that is taken."""
+    for reach in reaches:
         try:
-            ends = bias(np.array([reach, 0]), np.arange(reach + 1), table)
+            return bias(np.array([reach, 0]), np.arange(reach + 1), table)
         except Refused as refusal:
             if refusal.hopeless:
                 raise
-            last = refusal
-            continue
-        return np.arange(-reach, reach + 1), np.concatenate([ends[:, 0, :], ends[:, 1, 1:]], axis=1)
-    raise last or Refused("no offset was taken")
+    return None
 
 
 def _bucketed(offsets: np.ndarray, line: np.ndarray) -> Identity | None:
@@ -339,11 +372,16 @@ def bucket(probe: Probe) -> Identity:
     if rows.size != offsets.size or not np.array_equal(rows, rows.round()):
         message = "it gives no whole number for every offset"
         raise Refused(message)
-    found = buckets.identify(offsets, rows.astype(int), None)
-    raw = None if found is not None else buckets.signed(offsets, rows.astype(int))
+    return _numbered(offsets, rows.astype(int), offsets) or Identity(None, "whole numbers of the offset that are no known buckets")
+
+
+def _numbered(offsets: np.ndarray, rows: np.ndarray, steps: np.ndarray) -> Identity | None:
+    """Return the rule that gives the number of a bucket for every offset; buckets with a sign count from keys to queries by such steps."""
+    found = buckets.identify(offsets, rows, None)
+    raw = None if found is not None else buckets.signed(steps, rows)
     if raw is not None:
         return replace(raw, operation=None, values_of=sibling(str(raw.operation), "relative_positions"))
     if found is None:
-        return Identity(None, "whole numbers of the offset that are no known buckets")
+        return None
     operation = sibling(str(found.operation), "relative_positions")
     return replace(found, operation=operation, what=found.what if operation else f"rows of a plain table: {found.what}")

@@ -12,11 +12,11 @@ from conformance.identify.asking import Signature
 from conformance.identify.biases import Bias
 from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import role
-from conformance.identify.grids import Grid
+from conformance.identify.grids import EMBEDDED, Grid
 from conformance.identify.plans import Plan
 from conformance.identify.probe import Probe
 from conformance.identify.scales import Scale
-from conformance.identify.turns import Turns
+from conformance.identify.turns import MERGED, Turns
 from conformance.spec.declarations import operations
 from refimpl.spec import Operation
 
@@ -27,9 +27,10 @@ AXES = {
     "token batch head dim": "token batch head head_dim",
     "row token dim": "(batch head) token head_dim",
     "token row dim": "token (batch head) head_dim",
+    MERGED: "batch token (head head_dim)",
 }
 #: The axes whose length is a setting of other operations.
-SIZES = {"width": "head_dim", "num_heads": "head"}
+SIZES = {"width": "head_dim", "num_heads": "head", "across": "width"}
 
 Words = dict[str, str]
 
@@ -52,7 +53,8 @@ def _call(operation: Operation, probe: Probe, passed: Collection[str]) -> str | 
     plan, spelled = probe.plan, {role(name): name for name in operation.parameters}
 
     def said(kind: str) -> str | None:
-        name = next((name for name in (kind, spelled.get(kind), SIZES.get(kind)) if name in known(operation)), None)
+        own = None if kind == "width" else kind  # which is a side of an image there
+        name = next((name for name in (spelled.get(kind), own, SIZES.get(kind)) if name in known(operation)), None)
         value = probe.settings.get(kind)
         return name or (None if value is None else repr(value))
 
@@ -78,7 +80,7 @@ def _laid(identity: Identity, operation: Operation) -> Words | None:
     if isinstance(view, Turns):
         return _turning(view, identity, operation)
     if isinstance(view, Grid):
-        return _words(axes=AXES[view.order], rows="each" if view.rows else "")
+        return _on_axes(view)
     if isinstance(view, Encoding):
         return _encoding(view, identity)
     if isinstance(view, Scale):
@@ -86,11 +88,20 @@ def _laid(identity: Identity, operation: Operation) -> Words | None:
     return _bias(view) if isinstance(view, Bias) else {}
 
 
+def _on_axes(view: Grid) -> Words | None:
+    """Return the order of axes, or ``None`` where tokens lie on two, or both vectors and positions have an order of their own."""
+    axes = "" if view.order in EMBEDDED else AXES[view.order]
+    if view.whole in ("axes", "square") or (view.first and axes):
+        return None
+    return _words(axes="axis batch token" if view.first else axes, rows="each" if view.rows else "")
+
+
 def _turning(view: Turns, identity: Identity, operation: Operation) -> Words | None:
     padded = "rotary_dim" in identity.parameters and "rotary_dim" not in operation.parameters
     added = any(axes.startswith("token ") for axes in operation.results.values())
     known = AXES if with_heads(operation) else {"row token dim": "", "token row dim": f"token batch {operation.arrays['x'].split()[-1]}"}
-    if padded or added or view.length is not None or view.order not in known or view.form not in ("token", "row token"):
+    counting = {view.length, view.heads, view.tokens} != {None}
+    if padded or added or counting or view.order not in known or view.form not in ("token", "row token"):
         return None
     tables = view.tables if view.tables != "pair" else ""
     return _words(axes=known[view.order], tables=tables, rows="each" if view.form == "row token" else "")
@@ -105,7 +116,7 @@ def _encoding(view: Encoding, identity: Identity) -> Words | None:
     """Return how tables are laid out, or ``None`` for other axes, sines before cosines, and the width of a given array."""
     shown = {name: str(identity.parameters[name].value) for name in ("tables", "order") if name in identity.parameters}
     axes = view.called(np.arange(3))[0].ndim - view.batched
-    apart = shown.get("order", "").startswith("sine") or view.stacked or "head_dim" in identity.follows
+    apart = shown.get("order", "").startswith("sine") or view.stacked or "head_dim" in identity.follows or view.probe.takes("side")
     if apart or axes != 2 or (view.batched and "tables" not in shown):
         return None
     tables = shown.get("tables", "").partition(":")[0]

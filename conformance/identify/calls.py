@@ -39,7 +39,7 @@ def takes(identity: Identity) -> Takes:
     heads = 3 if with_heads(operation) else 1
     shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view, heads)
     summed = isinstance(view, Turns) and "table" in known  # its rows end with the table
-    ends = set(PLACES.values()) & set(known) and not summed
+    ends = set(PLACES.values()) & set(known) and not summed and positions != "grid"
     lowest, highest = _bounds(identity, view, positions) if ends else (None, None)
     lowest = identity.lowest if lowest is None else lowest
     queries: Queries = "at_end" if getattr(view, "at_end", False) else "any"
@@ -51,6 +51,8 @@ def _positions(view: View) -> Positions:
         return "any" if view.positions == "only_zero" else view.positions
     if isinstance(view, Scale) and view.consecutive:
         return "consecutive"
+    if (isinstance(view, Grid) and view.whole) or (isinstance(view, Encoding) and view.sides):
+        return "grid"
     return "from_zero" if not isinstance(view, Grid) and view.counted else "any"
 
 

@@ -11,11 +11,12 @@ from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
 from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import Setting, restrictions, role
-from conformance.identify.grids import Grid
+from conformance.identify.grids import EMBEDDED, Grid
 from conformance.identify.probe import Probe
 from conformance.identify.scales import Scale
-from conformance.identify.turns import Turns
+from conformance.identify.turns import MERGED, Turns
 from conformance.judge.reproduction import wrapped
+from conformance.spec.choices import FILLING
 from conformance.spec.declarations import operations
 
 #: Where stacking, broadcasting and padding are, in each library.
@@ -25,17 +26,33 @@ BEFORE = {
     "token batch head dim": "xp.moveaxis({}, 2, 0)",
     "row token dim": "{0}.reshape(-1, *{0}.shape[2:])",
     "token row dim": "{0}.reshape(-1, *{0}.shape[2:]).swapaxes(0, 1)",
+    MERGED: "{0}.swapaxes(1, 2).reshape({0}.shape[0], {0}.shape[2], -1)",
 }
 AFTER = {
     "batch token head dim": "{}.swapaxes(1, 2)",
     "token batch head dim": "xp.moveaxis({}, 0, 2)",
     "row token dim": "{}.reshape({x}.shape)",
     "token row dim": "{}.swapaxes(0, 1).reshape({x}.shape)",
+    MERGED: "{}.reshape({x}.shape[0], {x}.shape[2], {x}.shape[1], -1).swapaxes(1, 2)",
 }
 #: How a sequence gets its last token, from which the function takes the length.
 CLOSED = (
     "x = xp.concatenate([x, xp.zeros_like(x[..., :1, :])], -2)",
     "positions = xp.concatenate([positions, xp.full_like(positions[..., :1], length - 1)], -1)",
+)
+#: The sides of an image of which all places are given.
+SIDES = "height, width = (int(positions[{}].max()) + 1 for i in range(2))"
+#: How heads are taken so many at a time, and tokens with zeros behind them.
+GROUPED = (
+    "count = x.shape[1]",
+    "x = xp.concatenate([x, *[xp.zeros_like(x[:, :1])] * (-count % {0})], 1)",
+    "groups = [x[:, i : i + {0}] for i in range(0, x.shape[1], {0})]",
+    "return xp.concatenate([{1} for x in groups], 1)[:, :count]{2}",
+)
+FILLED = (
+    "count = x.shape[2]",
+    "x = xp.concatenate([x, *[xp.zeros_like(x[:, :, :1])] * ({0} - count)], 2)",
+    "return {1}[:, :, :count]{2}",
 )
 #: The array of what comes back in another form.
 RESULTS = {LISTED: "xp.asarray({})", WITH_NUMBER: "{}[0]"}
@@ -92,10 +109,16 @@ class Declaration:
 
     def _limits(self, form: Mapping[str, str]) -> str:
         """Return what restricts parameters and calls."""
-        limits = {name: self._restricted(name, value) for name, value in restrictions(self.settings).items()}
+        limits = {name: self._restricted(name, value) for name, value in restrictions(self.settings).items()} | self._counts()
         said = {name: _literal(value) for name, value in {**takes(self.identity).said(), **form}.items()}
         values = [f'parameters={{"{name}": {value}}}' if name in form else f"{name}={value}" for name, value in limits.items()]
         return "".join(f", {each}" for each in [*values, *(f"{name}={value}" for name, value in said.items())])
+
+    def _counts(self) -> dict[str, str]:
+        """Return how many numbers a parameter has, where a function takes no other number of them."""
+        view, known = self.identity.view, operations()[str(self.identity.operation)].parameters
+        names = [name for name in FILLING if name in known and isinstance(view, Grid) and view.only and self._passed(name)]
+        return {name: f"lambda {name}: len({name}) == {view.count}" for name in names if isinstance(view, Grid)}
 
     def _restricted(self, name: str, value: object) -> str:
         """Return what restricts a parameter: for widths of axes, one list of them, or that they are equal."""
@@ -154,14 +177,40 @@ class Declaration:
         if isinstance(view, Encoding):
             return self._encoding(view)
         if isinstance(view, Grid):
-            places = "xp.broadcast_to(positions, (x.shape[0], *positions.shape[-2:]))" if view.rows else "positions"
-            given = {"x": BEFORE.get(view.order, "{}").format("x"), "positions": places}
-            return [f"return {AFTER.get(view.order, '{}').format(self.call(given), x='x')}"]
+            return self._image(view) if view.whole else self._on_axes(view)
         if isinstance(view, Scale):
             return [f"return {self.call({})}.reshape(positions.shape)"]
         if isinstance(view, str):
             return [f"return {RESULTS[view].format(self.call({}))}"]
         return self._bias(view) if isinstance(view, Bias) else [f"return {self.call({})}"]
+
+    def _on_axes(self, view: Grid) -> list[str]:
+        places = "xp.broadcast_to(positions, (x.shape[0], *positions.shape[-2:]))" if view.rows else "positions"
+        places = f"xp.moveaxis({places}, -1, 0)" if view.first else places
+        given = {"positions": places} | dict.fromkeys(("x", "q", "k"), BEFORE.get(view.order, "{}").format("x"))
+        called_ = f"{self.call(given)}{'[0]' * self.probe.takes('q')}"
+        return [f"return {AFTER.get(view.order, '{}').format(called_, x='x')}"]
+
+    def _image(self, view: Grid) -> list[str]:
+        """Return the lines for a function of a whole image, whose tokens lie on two axes, or on one of as many as a square has."""
+        axis = view.order.split().index("token")
+        before, after = (":, " * (axis + i) for i in range(2))
+        ends = f"*y.shape[:{axis}]", f"*y.shape[{axis + 1}:]"
+        split = f"y = y.reshape({ends[0]}, height, width, {ends[1]})"
+        laid = BEFORE.get(view.order, "{}").format("x"), AFTER.get(view.order, "{}")
+        start, back = ("x", "{}") if view.order in EMBEDDED else laid
+        lines = [SIDES.format("..., i"), f"y = {start}", "shape = y.shape", split]
+        if view.whole == "square":
+            lines += [
+                "side = max(height, width)",
+                f"y = xp.concatenate([y, *[xp.zeros_like(y[{before}:1])] * (side - height)], {axis})",
+                f"y = xp.concatenate([y, *[xp.zeros_like(y[{after}:1])] * (side - width)], {axis + 1})",
+                f"flat = y.reshape({ends[0]}, side * side, *y.shape[{axis + 2}:])",
+                f"y = {self.call({'x': 'flat'})}.reshape(y.shape)[{before}:height, :width]",
+            ]
+        else:
+            lines += [f"y = {self.call({'x': 'y'})}"]
+        return [*lines, f"return {back.format('y.reshape(shape)', x='x')}"]
 
     def call(self, given: Mapping[str, str]) -> str:
         """Return the call with expressions for the roles; a role that has none is called as the operation calls it."""
@@ -180,6 +229,11 @@ class Declaration:
         return kind if kind in arrays else repr(self.probe.settings.get(kind))
 
     def _encoding(self, view: Encoding) -> list[str]:
+        if view.sides:
+            square = ["height = width = max(height, width)"] if self.probe.takes("side") else []
+            value = self.call({"height": "height", "across": "width", "side": "width"})
+            picked = f"return {value}.reshape(height * width, -1)[positions[:, 0] * width + positions[:, 1]]"
+            return [SIDES.format(":, i"), *square, picked]
         moved = self.identity.parameters.get("offset")
         own = "offset" in operations()[str(self.identity.operation)].parameters
         places = "positions" if moved is None or own else f"positions - {moved.value:g}"
@@ -243,6 +297,9 @@ class _Turning:
         if self.view.order == "token dim":
             one = self._call("row", "positions")
             return [*lines, f"rows = [{one} for row in x.reshape(-1, *x.shape[2:])]", f"return xp.stack(rows).reshape(x.shape){end}"]
+        count, how = (self.view.heads, GROUPED) if self.view.heads is not None else (self.view.tokens, FILLED)
+        if count is not None:
+            return [*lines, *(line.format(count, self._one("x", "positions", 0), end) for line in how)]
         return [*lines, f"return {self._one('x', 'positions', 0)}{end}"]
 
     def _one(self, x: str, positions: str, index: int) -> str:

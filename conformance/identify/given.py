@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conformance.identify.biases import Bias
+from conformance.identify.biases import Bias, aligned
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -20,7 +20,7 @@ def identify(probe: Probe) -> Identity:
     learned = {name: np.roll(LEARNED, shift) for shift, name in enumerate(name for name in probe.plan.arrays if name not in PLACES)}
     defaults = {name: parameter.default for name, parameter in candidates[0].parameters.items()}
     arrays = constrained(candidates[0].name, {**PLACES, **learned}, {**defaults, **probe.settings})
-    bias = Bias(probe, learned={name: arrays[name] for name in learned})
+    bias = aligned(Bias(probe, learned={name: arrays[name] for name in learned}))
     value = bias(*(arrays[name] for name in PLACES))
     found = giving(candidates, arrays, value, TOLERANCE * np.abs(value).max(), probe.settings, {"num_heads": len(value)})
     if found is None:

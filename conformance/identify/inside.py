@@ -13,7 +13,7 @@ import numpy as np
 from conformance.adapt import signatures
 from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
-from conformance.adapt.arrays import MalformedError, NumPy
+from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.results import exact
 from conformance.isolate import serving, targets, traces
 from conformance.isolate.serving import Answer
@@ -204,6 +204,9 @@ def _short(default: int | str) -> bool:
 
 
 def _flat(returned: Any) -> Iterator[Any]:
+    if isinstance(returned, list) and returned and isinstance(returned[0], list):
+        message = "a result must be an array or a list of numbers, got a list of lists"
+        raise MisfitError(message)
     if isinstance(returned, tuple | list):
         for part in returned:
             yield from _flat(part)

@@ -22,6 +22,8 @@ UNEVEN_HEADS = 12
 ODD = 33
 #: Said where odd widths are taken and belong to no convention, as where exponents are those of the pairs that fit.
 OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has; the adapter asks for none"
+#: Said of code that reshapes to so many, or has tables of them.
+ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside others"
 #: How near a sum must come to what it is taken for.
 SAME = 1e-5
 #: Orders of axes without heads.
@@ -41,13 +43,33 @@ def _rotary(probe: Probe) -> Identity:
         found = turns.opened(probe)
     except Refused as refusal:
         several = None if refusal.hopeless else _several(probe)
-        if several is None:
+        if several is not None:
+            return several
+        only = None if refusal.hopeless else turns.of_one_count(probe)
+        if only is None:
             raise
-        return several
+        found = only
     identity = rotary.identify(found)
     identity = _added(found) if identity.what == rotary.ADDED else _closed(identity, found) or _sized(identity, found)
     known = identity.operation or identity.values_of or rotary.CHANGING in identity.unseen
-    return identity if known else _several(probe) or identity
+    return _counting(identity, found) if known else _merged(found) or _several(probe) or identity
+
+
+def _merged(found: turns.Turns) -> Identity | None:
+    """Return what a function is whose vectors have their heads side by side, if it is known then."""
+    for other in turns.merged(found):
+        with contextlib.suppress(Refused):
+            identity = rotary.identify(other)
+            if identity.operation is not None:
+                return _counting(_sized(identity, other), other)
+    return None
+
+
+def _counting(identity: Identity, found: turns.Turns) -> Identity:
+    """Say which number of heads or tokens is the only one that is taken."""
+    only = {"heads": found.heads, "tokens": found.tokens}
+    said = tuple(ONLY.format(count, name) for name, count in only.items() if count is not None)
+    return replace(identity, seen=(*said, *identity.seen))
 
 
 def _closed(identity: Identity, found: turns.Turns) -> Identity | None:
@@ -61,12 +83,21 @@ def _closed(identity: Identity, found: turns.Turns) -> Identity | None:
         again = rotary.identify(closed)
     except Refused:
         return None
-    return _sized(again, closed) if again.operation is not None and "length" in again.follows else None
+    return _sized(again, closed) if (again.operation or again.values_of) and "length" in again.follows else None
 
 
 def _several(probe: Probe) -> Identity | None:
-    """Return what a function is that takes positions on several axes."""
-    return grids.found(probe) if set(probe.plan.probed) == {"x", "positions"} else None
+    """Return what a function is that takes positions on several axes, or the tokens of an image."""
+    return grids.found(probe) if set(probe.plan.probed) in ({"x", "positions"}, {"x"}, {"q", "k", "positions"}) else None
+
+
+def _image(probe: Probe) -> Identity:
+    """Return what a function is that takes the sides of an image, with its tokens or without."""
+    identity = grids.found(probe) if probe.takes("x") else additive.sided(probe)
+    if identity is None:
+        message = "the result isn't that of an encoding of rows and columns"
+        raise Refused(message)
+    return identity
 
 
 def _sized(identity: Identity, found: turns.Turns) -> Identity:
@@ -201,15 +232,28 @@ def _pair(probe: Probe) -> Identity:
     """Return what happens to queries and keys that both come back, or to their products."""
     try:
         found = turns.opened(probe)
-    except Refused:
+    except Refused as refused:
+        several = None if refused.hopeless else _several(probe)
+        if several is not None:
+            return several
         if "offset" in probe.plan.probed:
             raise
-        return attention.identify(probe)
+        try:
+            return attention.identify(probe)
+        except Refused as refusal:
+            only = None if refusal.hopeless else turns.of_one_count(probe)
+            if only is None:
+                raise
+            found = only
     identity = rotary.identify(found)
-    identity = _alike(_closed(identity, found) or _sized(identity, found), found)
-    apart = "query_positions" in probe.plan.probed
-    both = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions") if apart else None
-    return replace(identity, operation=both or identity.operation)
+    identity = _counting(_alike(_closed(identity, found) or _sized(identity, found), found), found)
+    return _both(identity) if "query_positions" in probe.plan.probed else identity
+
+
+def _both(identity: Identity) -> Identity:
+    """Return what turns queries and keys where one of them is known."""
+    whole = sibling(str(identity.operation), "q", "k", "query_positions", "key_positions")
+    return replace(identity, operation=whole or identity.operation)
 
 
 def _alike(identity: Identity, found: turns.Turns) -> Identity:
@@ -217,7 +261,9 @@ def _alike(identity: Identity, found: turns.Turns) -> Identity:
     if not {"q", "k"} <= set(found.probe.plan.probed) or not found.unlike():
         return identity
     keys = rotary.identify(replace(found, result=1))
-    if {identity.operation, keys.operation} == {None} or ("query_positions" in found.probe.plan.probed and _two_sides(identity, keys)):
+    if _two_sides(identity, keys):
+        return _both(identity)
+    if {identity.operation, keys.operation} == {None}:
         return identity
     said = f"queries are {_beside(identity, keys)}, keys are {_beside(keys, identity)}"
     return Identity(None, f"queries and keys come back, but not alike: {said}")
@@ -331,19 +377,21 @@ def _numbers(probe: Probe) -> Identity:
 
 def _every_count(identity: Identity, probe: Probe, again: Callable[[Probe], Identity]) -> Identity:
     """Return what slopes are for a number of heads that is no power of two too, if that can be asked for: it tells their rule."""
-    if not _has(identity, "num_heads") or not probe.takes("num_heads"):
+    known = identity.operation or identity.values_of
+    if known is None or "num_heads" not in operations()[known].parameters or not probe.takes("num_heads"):
         return identity
     other = again(probe.having(num_heads=UNEVEN_HEADS))
     sure = {name: seen for name, seen in identity.parameters.items() if seen.confidence is Confidence.CERTAIN}
     same = all(name == "num_heads" or other.parameters.get(name, seen).holds(seen.value) for name, seen in sure.items())
-    if other.operation == identity.operation and same:
+    if (other.operation, other.values_of) == (identity.operation, identity.values_of) and same:
         what = other.what.replace(f"of {UNEVEN_HEADS} heads", f"of {probe.settings['num_heads']} heads")
         return replace(other, what=what, parameters={**other.parameters, **sure})
-    return replace(identity, operation=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
+    return replace(identity, operation=None, values_of=None, what=f"{identity.what}; but of {UNEVEN_HEADS} heads: {other.what}")
 
 
 KINDS: Mapping[str, Callable[[Probe], Identity]] = {
     "rotary": _rotary,
+    "image": _image,
     "pair": _pair,
     "attention": attention.identify,
     "gradient": _gradient,

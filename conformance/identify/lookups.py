@@ -29,9 +29,12 @@ def chosen(read: Read, table: np.ndarray) -> Identity:
     if np.any(offset != offset[0]):
         return Identity(None, "it returns rows of the table, but not those of the positions moved by one number")
     outside = {"outside": Seen(_outside(read, table, int(offset[0])))}
+    below = _below(read, table)
+    padded = below is not None and below != _expected(str(outside["outside"].value), int(offset[0]) - 1, len(table))
     what = "rows of the table" + (f", moved by {offset[0]}" if offset[0] else "")
-    below = ("positions below 0 are taken: they read rows before the first, or from the end",) if _taken(read, table, -1) else ()
-    return Identity(taking("positions", "table")[0].name, what, {"offset": Seen(int(offset[0])), **outside}, below)
+    seen = () if below is None else ("positions below 0 are taken: they read rows before the first, or from the end",)
+    known = taking("positions", "table")[0].name
+    return Identity(known, what, {"offset": Seen(int(offset[0])), **outside}, seen, lowest=0 if padded else None)
 
 
 def _rows(read: Read, table: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -44,12 +47,17 @@ def _rows(read: Read, table: np.ndarray, positions: np.ndarray) -> np.ndarray:
     return np.asarray(np.argmax(alike, axis=-1))
 
 
-def _taken(read: Read, table: np.ndarray, position: int) -> bool:
+def _below(read: Read, table: np.ndarray) -> int | None:
+    """Return the row that position -1 reads, if it is taken."""
     try:
-        _rows(read, table, np.array([position]))
+        return int(_rows(read, table, np.array([-1]))[0])
     except Refused:
-        return False
-    return True
+        return None
+
+
+def _expected(outside: str, row: int, count: int) -> int | None:
+    """Return the row that a position below 0 must read, or nothing where it must be refused."""
+    return {"wrap": row % count, "clamp": max(row, 0)}.get(outside)
 
 
 def _outside(read: Read, table: np.ndarray, offset: int) -> str:

@@ -29,6 +29,9 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("q", "k", "cos", "sin"): "apply",
     ("x", "waves"): "apply",
     ("q", "k", "waves"): "apply",
+    ("x", "height", "across"): "image",
+    ("height", "across"): "image",
+    ("side",): "image",
     ("x", "positions", "short_factors", "long_factors"): "rotary",
     ("x", "positions", "factors"): "rotary",
     ("like", "positions"): "encode",
@@ -49,7 +52,14 @@ KINDS: Mapping[tuple[str, ...], str] = {
     (): "numbers",
 }
 #: The arrays that counts of tokens stand for.
-COUNTED = {"query_tokens": ("query_positions",), "key_tokens": ("key_positions",), "tokens": ("query_positions", "key_positions")}
+COUNTED = {
+    "query_tokens": ("query_positions",),
+    "key_tokens": ("key_positions",),
+    "tokens": ("query_positions", "key_positions"),
+    "height": ("positions",),
+    "across": (),
+    "side": ("positions",),
+}
 #: The name that a role has in an operation, where it is another one.
 SPELLED = {"head_dim": "width", "dim": "width", "offset": "shift"}
 #: What code without telling names is tried as, by the number of its arguments.
@@ -68,10 +78,10 @@ USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
 OTHERWISE: Mapping[str, str] = {
     "qkv mixed_qkv qkv_states fused_qkv packed_qkv": "queries, keys and values in one array aren't tried: write a function that takes x, "
     "puts x, x, x where they stand in that array, and returns the first of the three",
-    "height width grid_h grid_w grid_height grid_width": "the sides of a grid aren't tried: "
-    "write an adapter with call='f(x, height, width)' and positions='grid'",
-    "sections mrope_section mrope_sections": "positions with the axis first, (3, batch, token), aren't tried: "
-    "write a function of x, positions and sections whose positions are ([batch], token, axis)",
+    "height width grid_h grid_w grid_height grid_width": "of the sides of a grid only the height and the width, "
+    "beside vectors or a width, are tried: write an adapter with call='f(x, height, width)' and positions='grid'",
+    "sections mrope_section mrope_sections": "write a function of x, positions and sections whose positions are ([batch], token, axis) "
+    "or (axis, [batch], token)",
     "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
@@ -123,6 +133,12 @@ class Plan:
     def operations(self) -> list[Operation]:
         """Return the operations that take exactly these arrays."""
         return [known for known in operations().values() if {*known.arrays} == {*self.arrays}]
+
+    @property
+    def told(self) -> bool:
+        """Whether an operation on these arrays has all these settings."""
+        asked = {role for role in self.needs if role in SETTINGS}
+        return any(asked <= {SPELLED.get(name, name) for name in known.parameters} for known in self.operations())
 
     def words(self) -> str:
         """Return the call as one would write it."""
@@ -215,18 +231,23 @@ def _length(name: str) -> bool:
 
 
 def _filled(signature: Signature, given: Sequence[Argument]) -> Iterator[Plan]:
-    """Yield what the names of the arguments say that must be given, or are, each in every role that it may have."""
+    """Yield what the names of the arguments say that must be given, or are, each in every role that it may have.
+
+    The roles that an operation has together come first.
+    """
     needed = [argument for argument in signature.positional if argument.required or argument in given]
     keywords = [argument for argument in signature.keywords if argument.required or argument in given]
     if signature.any_positional or not all(roles(argument.name) for argument in [*needed, *keywords]):
         return
     left = [argument.name for argument in (*signature.positional, *signature.keywords) if argument not in (*needed, *keywords)]
     optional = {name: role for name in left for role in roles(name)[:1] if role in SETTINGS}
+    plans = []
     for chosen in itertools.product(*(roles(argument.name) for argument in [*needed, *keywords])):
         if len(set(chosen)) == len(chosen):
             first = _by_position(signature, chosen[: len(needed)], [argument.name for argument in needed])
             rest = dict(zip([argument.name for argument in keywords], chosen[len(needed) :], strict=True))
-            yield Plan(first[0], {**first[1], **rest}, optional)
+            plans.append(Plan(first[0], {**first[1], **rest}, optional))
+    yield from sorted(plans, key=lambda plan: not plan.told)
 
 
 def _by_position(signature: Signature, chosen: tuple[str, ...], names: list[str]) -> tuple[tuple[str, ...], dict[str, str]]:

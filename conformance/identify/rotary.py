@@ -1,11 +1,13 @@
 """Recover a rotary encoding from values: the map at each position, its pairs, angles, frequencies, and the rule behind them."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from conformance.diagnosis.search import digits
 from conformance.identify import angles, maps
 from conformance.identify.angles import Measured, Read
 from conformance.identify.asking import Refused
@@ -49,7 +51,7 @@ FIRST = 4
 
 def identify(turns: Turns) -> Identity:
     """Return what a function on vectors and positions is."""
-    tolerance = TOLERANCE[turns.probe.dtype]
+    tolerance = TOLERANCE[turns.read_as]
     strange = _not_linear(turns, tolerance)
     if strange is not None:
         return Identity(None, strange)
@@ -64,6 +66,10 @@ def identify(turns: Turns) -> Identity:
 
 def _no_rotation(turns: Turns, positions: np.ndarray, matrices: np.ndarray, tolerance: float) -> Identity:
     """Return what maps are that are linear and no rotation; where pairs turn all the same, with the rule of their angles."""
+    coarse = maps.rotation(matrices, TOLERANCE[HALF]) if tolerance < TOLERANCE[HALF] else None
+    rounded = None if coarse is None else _rotating(replace(turns, rounded=HALF), coarse)
+    if rounded is not None and rounded.operation is not None:
+        return replace(rounded, seen=(ROUNDED, *(line for line in rounded.seen if not line.startswith(ARITHMETIC))))
     pairing = maps.stretched(matrices, tolerance)
     if pairing is None:
         return Identity(None, maps.trouble(matrices, tolerance))
@@ -152,6 +158,11 @@ INSIDE = "the factors are its own: no adapter can hand it others; make them argu
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
 MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
 NOT_FINITE = "not linear in x: finite numbers give NaN or infinity"
+#: Said of tables of few digits, and as what they are read.
+ROUNDED, HALF = "its cosines and sines are rounded to a half format", "float16"
+ARITHMETIC = "arithmetic of the angles"
+#: A whole number that belongs to no models is one of more digits, and no multiple of that.
+FEW_DIGITS, UNIT = 2, 1_024
 #: The axes of vectors that turn.
 HEADS = "batch head token head_dim"
 #: Said of a function that gives numbers for x = 0, which an additive encoding does.
@@ -160,7 +171,7 @@ ADDED = "not linear in x: x = 0 doesn't give 0"
 
 def _rotating(turns: Turns, found: Rotation) -> Identity:
     read = reader(turns, found)
-    measured = angles.measured(read, turns.probe.dtype)
+    measured = angles.measured(read, turns.read_as)
     parameters = _shape(turns, found)
     if measured is None:
         return Identity(None, "a rotation in pairs at position 0", parameters, (), (ONLY_ZERO,))
@@ -262,7 +273,7 @@ def _with_factors(turns: Turns, found: Rotation, sign: float, switch: int | None
     for settings in lengths if _follows(turns) else ({START: 0},) if arrays else ():
         view = turns.having(**settings, **arrays)
         read = reader(view, found)
-        measured = angles.measured(_near(read) if arrays else read, turns.probe.dtype)
+        measured = angles.measured(_near(read) if arrays else read, turns.read_as)
         if measured is not None:
             yield ladder(measured, sign, {**turns.set_to(), **settings}, arrays)
 
@@ -377,9 +388,14 @@ def named(
     if found is None:
         return _unruled(ladders[0], grown_by(growth))
     factors = grown(found, ladders[0], told, asked, growth, NOISE)
-    if factors is None:
-        larger = {"attention_factor": near(growth, NOISE)}
-        return Identity(None, f"rotary, {found.words}, times {growth:.6g}", {**found.parameters, **larger}, rounded, found.notes)
+    odd = "" if factors is None else ", ".join(f"{name} {one.value}" for name, one in factors.items() if not _usable(one))
+    if factors is None or odd:
+        larger, whole = {"attention_factor": near(growth, NOISE)}, replace(found, parameters={**found.parameters, **(factors or {})})
+        notes = tuple(note for note in found.notes if note.partition(" ")[0] not in (factors or ()))
+        notes = (*notes, *((f"an adapter: the attention factor would be that of {odd}, which no model has",) if odd else ()))
+        values_of, follows = (found.operation.name, followed(whole, ladders, told)) if odd else (None, ())
+        what = f"rotary, {found.words}, times {growth:.6g}"
+        return Identity(None, what, {**found.parameters, **larger}, rounded, notes, values_of=values_of, follows=follows)
     notes = tuple(note for note in found.notes if note.partition(" ")[0] not in factors)
     whole = replace(found, parameters={**found.parameters, **factors}, notes=notes)
     follows = followed(whole, ladders, told)
@@ -387,6 +403,13 @@ def named(
     if any(parameter.required and name not in shown for name, parameter in whole.operation.parameters.items()):
         return Identity(None, whole.words, whole.parameters, rounded, notes, values_of=whole.operation.name)
     return Identity(whole.operation.name, whole.words, whole.parameters, rounded, whole.notes, follows=follows)
+
+
+def _usable(seen: Seen) -> bool:
+    """Whether a number is known, or among those that would do is one that models have."""
+    if not isinstance(seen.value, int) or seen.low is None or seen.high is None or seen.low == seen.high or math.isinf(seen.high):
+        return True
+    return seen.holds(UNIT * round(seen.value / UNIT)) or digits(seen.value) <= FEW_DIGITS
 
 
 def _unruled(ladder: Ladder, seen: tuple[str, ...]) -> Identity:
@@ -480,6 +503,6 @@ def _precision(measured: Measured, read: Read) -> str:
     except Refused:
         found = None
     if found is None:
-        return "arithmetic of the angles: not seen, no far position was taken"
+        return f"{ARITHMETIC}: not seen, no far position was taken"
     name, worst = found
-    return f"arithmetic of the angles: {name} (off by {worst:.1g} of the angle)"
+    return f"{ARITHMETIC}: {name} (off by {worst:.1g} of the angle)"

@@ -21,6 +21,8 @@ INDENT = "    "
 UNANSWERED = "gives no result: no call that was tried was answered"
 HALF = "unknown: too few of the calls that were tried were answered"
 REFUSED = "can't be called"
+#: How the tokens of an image lie.
+TOKENS = {"told": "token", "axes": "height width", "square": "height*height"}
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,10 @@ def _values(value: object) -> set[str]:
 def _axes(identity: Identity) -> str:
     view = identity.view
     if isinstance(view, Grid):
-        return f", x ({view.order.replace(' ', ', ')}), positions ({'batch, ' if view.rows else ''}token, axis)"
+        if view.whole:
+            return f", x ({view.order.replace('token', TOKENS[view.whole]).replace(' ', ', ')})"
+        axes = ["axis"] * view.first + ["batch"] * view.rows + ["token"] + ["axis"] * (not view.first)
+        return f", x ({view.order.replace(' ', ', ')}), positions ({', '.join(axes)})"
     if not isinstance(view, Turns):
         return ""
     form = f", positions ({view.form.replace(' ', ', ')})" if {"positions", "query_positions"} & set(view.probe.plan.probed) else ""

@@ -1,6 +1,9 @@
 """A function that may turn vectors, seen as ``turn(x, positions)`` whatever order of axes, form of positions and width it wants."""
 
+import contextlib
 import itertools
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,6 +17,8 @@ from conformance.spec import ranges
 
 #: Orders of axes; ``row`` is batch and head in one.
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim", "row token dim", "token row dim", "token dim")
+#: Heads side by side on the last axis.
+MERGED = "batch token (head dim)"
 #: How positions are given: one row for all, one per sequence, or one per head too.
 FORMS = ("token", "row token", "one token", "batch head token")
 FIRST_WIDTHS = (64, 32, 128, 16, 8, 4, 96, 80, 48, 24, 12, 256)
@@ -30,10 +35,18 @@ ROWS = 24
 SAME = 1e-6
 #: How far apart queries and keys are that come back unlike, which a half format doesn't make them.
 APART = 5e-2
+#: Where queries and keys are compared that both come back.
+FAR = 500
 #: How many orders and forms are tried with position 0 alone, at every width.
 PATIENCE = 6
 #: What says which of several lists of factors counts.
 LENGTHS = ("original_length", "length", "max_length", "start_tokens")
+#: The only numbers of heads or tokens that code may take, where no exception names one.
+COUNTS = (8, 12, 16, 32, 128, 64, 256, 512, 196, 197, 1_024)
+#: Numbers in what an exception says, but for the line where it came from, and those that were given.
+NUMBER = re.compile(r"(?<![\w.:])\d+(?![\w.])")
+GIVEN = {0, 1, 2, 3, 4, 5}
+NAMED = 6
 UNEVEN = "its result differs between equal vectors of different sequences or heads, or doesn't follow the tokens"
 
 
@@ -42,6 +55,8 @@ class Turns:
     """A function as ``turn(x, positions)``: ``x`` is (batch, head, token, width), positions are one row.
 
     ``length`` is that of a sequence whose last token stands behind the others in every call: for who takes the length from the positions.
+    ``heads`` and ``tokens`` are how many it takes, where it takes no other number: the rest are zeros. ``rounded`` is the dtype as which
+    its results are read, if that isn't the one of the call.
     """
 
     probe: Probe
@@ -52,6 +67,14 @@ class Turns:
     tables: str = "pair"
     result: int = 0
     length: int | None = None
+    heads: int | None = None
+    tokens: int | None = None
+    rounded: str = ""
+
+    @property
+    def read_as(self) -> str:
+        """The dtype whose rounding results have."""
+        return self.rounded or self.probe.dtype
 
     def __call__(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the result, or raise ``Refused``."""
@@ -81,8 +104,18 @@ class Turns:
         if self.order == "token dim" and x.shape[0] * x.shape[1] > 1:
             rows = [self.called(row[None, None], positions) for row in x.reshape(-1, *x.shape[2:])]
             return np.concatenate(rows).reshape(x.shape)
+        if self.heads is not None and x.shape[1] != self.heads:
+            whole = _filled(x, 1, -x.shape[1] % self.heads)
+            groups = [self.called(whole[:, i : i + self.heads], positions) for i in range(0, whole.shape[1], self.heads)]
+            return np.concatenate(groups, axis=1)[:, : x.shape[1]]
+        if self.tokens is not None and x.shape[2] != self.tokens:
+            if x.shape[2] > self.tokens:
+                message = f"there must be at most {self.tokens} tokens, got {x.shape[2]}"
+                raise Refused(message)
+            return self.called(_filled(x, 2, self.tokens - x.shape[2]), np.arange(self.tokens))[:, :, : x.shape[2]]
         shaped = arranged(x, self.order)
-        values = self.probe(**self._arrays(shaped, positions, x.shape))
+        probe = self.probe.having(num_heads=x.shape[1]) if self.order == MERGED and self.heads is None else self.probe
+        values = probe(**self._arrays(shaped, positions, x.shape))
         value = values[self.result]
         if value.shape != shaped.shape:
             message = f"the result has shape {value.shape} where x has {shaped.shape}"
@@ -91,12 +124,15 @@ class Turns:
 
     def unlike(self) -> bool:
         """Whether queries and keys come back, and unlike where the same went in."""
-        x = 1 + np.arange(3 * self.width).reshape(1, 1, 3, -1) % 7 / 4
-        positions = np.zeros(3, dtype=int) if self.positions == "only_zero" else np.arange(3)
-        shaped = arranged(x, self.order)
-        values = self.probe(**self._arrays(shaped, positions, x.shape))
-        same_shape = len(values) > 1 and values[0].shape == values[1].shape == shaped.shape
-        return same_shape and not np.allclose(values[0], values[1], atol=APART * np.abs(x).max())
+        near = np.zeros(3, dtype=int) if self.positions == "only_zero" else np.arange(3)
+        for positions in (np.arange(FAR) if self.positions == "from_zero" else FAR + near, near):  # what fades is alike near position 0
+            x = 1 + np.arange(positions.size * self.width).reshape(1, 1, positions.size, -1) % 7 / 4
+            shaped = arranged(x, self.order)
+            with contextlib.suppress(Refused):
+                values = self.probe(**self._arrays(shaped, positions, x.shape))
+                same_shape = len(values) > 1 and values[0].shape == values[1].shape == shaped.shape
+                return same_shape and not np.allclose(values[0], values[1], atol=APART * np.abs(x).max())
+        return False
 
     def reach(self, position: int) -> list[np.ndarray]:
         """Return what a call gives that reaches a position."""
@@ -140,6 +176,11 @@ def table(width: int) -> np.ndarray:
     return ((37 * row + 11 * column + row * column) % 509 - 254) / 256
 
 
+def _filled(x: np.ndarray, axis: int, count: int) -> np.ndarray:
+    """Return an array with so many zeros at the end of an axis."""
+    return np.pad(x, [(0, count if each == axis else 0) for each in range(x.ndim)])
+
+
 def opened(probe: Probe) -> Turns:
     """Return the first way in which the function takes vectors and positions and returns one vector for each, or raise ``Refused``."""
     refusals: list[str] = []
@@ -162,6 +203,43 @@ def opened(probe: Probe) -> Turns:
     if at_start is not None:
         return replace(at_start, positions="only_zero")
     raise Refused(refusals[0] if refusals else UNEVEN)
+
+
+def of_one_count(probe: Probe) -> Turns | None:
+    """Return the first way in which a function takes one number of tokens, or of heads: one that exceptions name, or a usual one."""
+    refusals = [] if "query_positions" in probe.plan.probed else [*_refusals(probe)]
+    if not refusals:
+        return None
+    numbers = Counter(int(number) for reason in refusals for number in NUMBER.findall(reason) if len(number) <= len(str(LONGEST)))
+    named = [number for number, _ in numbers.most_common() if number not in GIVEN][:NAMED]
+    kinds = ("heads",) if "positions" in probe.plan.probed else ("tokens", "heads")
+    narrow = [turns for turns in _ways(probe) if turns.probe.dtype == DTYPES[0] and turns.width in FIRST_WIDTHS and turns.tables == "pair"]
+    for kind, count in itertools.product(kinds, named or COUNTS):
+        for turns in narrow if kind == "tokens" else [turns for turns in narrow if "head" in turns.order]:
+            only = replace(turns, tokens=count) if kind == "tokens" else replace(turns, heads=count)
+            with contextlib.suppress(Refused):
+                positions = _counted(only)
+                if positions is not None:
+                    return replace(only, positions=positions)
+    return None
+
+
+def _refusals(probe: Probe) -> Iterator[str]:
+    """Yield why vectors of usual widths are refused."""
+    for width in _widths(probe)[:NAMED]:
+        try:
+            _everywhere(Turns(probe, width, ORDERS[0], FORMS[0]), (2, 3, 5))
+        except Refused as refusal:
+            yield str(refusal)
+
+
+def merged(turns: Turns) -> Iterator[Turns]:
+    """Yield the function as one of vectors whose heads lie side by side: as many as it is told, or so many and no other number."""
+    told = turns.probe.takes("num_heads")
+    forms = ("row token", turns.form) if turns.form == "one token" else (turns.form,)
+    for form, heads in itertools.product(forms, (1,) if told else COUNTS):
+        if turns.order == "row token dim" and turns.width % (2 * heads) == 0:
+            yield replace(turns, order=MERGED, form=form, heads=None if told else heads, width=turns.width // heads)
 
 
 def _starts(turns: Turns) -> bool:
@@ -241,12 +319,12 @@ def arranged(x: np.ndarray, order: str) -> np.ndarray:
             return x.swapaxes(1, 2)
         case "token batch head dim":
             return x.transpose(2, 0, 1, 3)
-        case "row token dim":
-            return rows
-        case "token row dim":
-            return rows.swapaxes(0, 1)
+        case "row token dim" | "token row dim":
+            return rows.swapaxes(0, 1) if order.startswith("token") else rows
         case "token dim":
             return np.asarray(rows[0])
+        case "batch token (head dim)":
+            return x.swapaxes(1, 2).reshape(x.shape[0], x.shape[2], -1)
     return x
 
 
@@ -259,6 +337,8 @@ def restored(value: np.ndarray, order: str, shape: tuple[int, ...]) -> np.ndarra
             return np.asarray(value.transpose(1, 2, 0, 3))
         case "token row dim":
             return np.asarray(value.swapaxes(0, 1).reshape(shape))
+        case "batch token (head dim)":
+            return np.asarray(value.reshape(shape[0], shape[2], shape[1], shape[3]).swapaxes(1, 2))
     return np.asarray(value.reshape(shape))
 
 

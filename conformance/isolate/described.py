@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """One implementation as its worker describes it."""
+    """One implementation as its worker describes it, with the order of ``axes`` that it declares."""
 
     index: int
     label: str
@@ -26,6 +26,7 @@ class Descriptor:
     modifies_inputs: bool
     restrictions: Mapping[str, object]
     takes_dtype: bool
+    axes: str = ""
     admits: Callable[[Mapping[str, object]], bool] | None = field(default=None, compare=False, repr=False)
 
     @property

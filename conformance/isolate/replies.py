@@ -96,6 +96,7 @@ IMPLEMENTATIONS = _listed(
         "modifies_inputs": FLAG,
         "restrictions": Rule("values by parameter", lambda said: isinstance(said, dict)),
         "takes_dtype": FLAG,
+        "axes": TEXT,
         "by_predicate": FLAG,
     },
     "implementations",

@@ -302,6 +302,7 @@ def _description(runner: Runner) -> dict[str, object]:
         "modifies_inputs": implementation.modifies_inputs,
         "restrictions": targets.plain_restrictions(implementation.restrictions),
         "takes_dtype": runner.takes_dtype,
+        "axes": implementation.form.axes or "",
         "by_predicate": implementation.by_predicate,
     }
 

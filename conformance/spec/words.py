@@ -20,25 +20,31 @@ ARRAYS: Mapping[str, str] = {
     "sin": "sin sine sines freqs_sin",
     "waves": "waves freqs_cis",
     "cotangent": "cotangent grad grad_output dy g",
-    "table": "table weight weights embedding_table embedding bias_table relative_attention_bias",
+    "table": "table weight weights embedding_table embeddings_table embedding bias_table relative_attention_bias "
+    "relative_position_bias_table",
     "short_factors": "short_factors short_factor",
     "long_factors": "long_factors long_factor",
     "factors": "factors freq_factors rescale_factors",
     "distance_weight": "distance_weight w",
     "saturation": "saturation v",
-    "first": "first r1",
-    "second": "second r2",
+    "first": "first r1 p a bias_p bias_a",
+    "second": "second r2 p a bias_p bias_a",
     "tokens": "length seq_len seqlen sequence_length num_positions max_len n n_pos end num_tokens "
-    "max_seq_len seq_length max_position tokens size tgt_len maxpos",
-    "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m i seq_q",
-    "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n j seq_k kv_len",
+    "max_seq_len seq_length max_position tokens size tgt_len maxpos n_position n_positions",
+    "query_tokens": "query_length q_len qlen query_len length_q seq_len_q q_length target_length tgt_len m i seq_q query_size seqlen_q "
+    "num_queries",
+    "key_tokens": "key_length k_len klen key_len length_k seq_len_k k_length source_length src_len n j seq_k kv_len key_size seqlen_k "
+    "num_keys",
+    "height": "height grid_h grid_height h H num_rows",
+    "across": "width grid_w grid_width w W num_columns num_cols",
+    "side": "grid_size side",
 }
 
 #: Settings to which code gives other names, with all of them.
 NUMBERS: Mapping[str, str] = {
     "rotary_dim": "rotary_dim rot_dim rotary_ndims n_rot",
     "width": "head_dim dim d d_model d_head hidden_size embedding_dim embedding_dims embed_dim dims channels d_k rotary_dim width n_dims "
-    "num_dims D",
+    "num_dims D head_size size_per_head dim_head d_hid hidden_dim",
     "base": "base theta rope_theta rotary_base freq_base max_period max_wavelength rope_base base_frequency",
     "factor": "factor scaling_factor interpolation_factor scale_factor",
     "original_length": "original_length original_max_position_embeddings original_max_len max_position_embeddings",

@@ -35,6 +35,7 @@ OFFERED = {
     "modifies_inputs": False,
     "restrictions": {"layout": "half", "base": [1e4, 5e5]},
     "takes_dtype": False,
+    "axes": "",
     "by_predicate": True,
 }
 ABOUT = {"reaches_parent": False, "reached": ["opens vectors/rope.rotate.yaml"]}
