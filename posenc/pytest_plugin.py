@@ -144,7 +144,7 @@ def _notes(judge: Judge) -> Iterator[str]:
     yield from map(clean, judge.session.at_hand)
     asked = {(question.task.descriptor.index, question.task.dtype): question.task for question in judge.asked}
     for key, task in asked.items():
-        yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.traces(*key))
+        yield from (f"{task.descriptor.label}, {task.operation} in {task.dtype}: {clean(left)}" for left in judge.session.aftermath(*key))
 
 
 def _seeded(config: pytest.Config) -> str:

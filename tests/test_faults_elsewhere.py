@@ -746,3 +746,11 @@ def test_workers_are_started_in_one_place() -> None:
     starting = {name for name, source in sources.items() if "subprocess.Popen(" in source}
 
     assert starting == {"isolate/process.py", "protocol/program.py", "show/bench.py"}  # a worker; the program that it talks to; ourselves
+
+
+def test_what_a_worker_says_after_its_answers_is_told_in_pytest_whatever_is_chosen(tmp_path: Path) -> None:
+    written(tmp_path, outside=TWICE, inside="ARMED.append(True)")
+
+    done = in_pytest(tmp_path, "-k", "encode and not law and not evidence", "-m", "level_smoke")
+
+    assert "kept, binary.encode in float32: after its answer: sent an answer that nobody asked for" in " ".join(done.stdout.split())

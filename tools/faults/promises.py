@@ -447,6 +447,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                 "faults_elsewhere": (
                     "what_a_function_leaves_behind_and_how_it_ends_later_is_told",
                     "what_a_call_leaves_behind_is_told_of_it_in_pytest",
+                    "what_a_worker_says_after_its_answers_is_told_in_pytest_whatever_is_chosen",
                     "identify_says_what_changes_answers_besides_the_calls",
                     "precision_tells_of_a_crash_that_passed_when_it_was_asked_again",
                     "precision_tells_of_calls_that_gave_nothing",
