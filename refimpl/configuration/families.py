@@ -93,14 +93,12 @@ UNTURNED = frozenset(
 )
 
 #: Encoders of images whose height turns the first half of the pairs, and whose width the second one.
-IMAGES = frozenset(
-    {
-        *("cohere_compass_vision", "dots3_note_vision_encoder", "ernie4_5_vl_moe_vision", "exaone4_5_vision", "glm4v_moe_vision"),
-        *("glm4v_vision", "glm5_next_vision", "glm_ocr_vision", "mlcd_vision", "muse_glimmer_vision", "muse_spark_vision"),
-        *("paddleocr_vl_vision", "qwen2_5_omni_vision_encoder", "qwen2_5_vl_vision", "qwen2_vl_vision", "qwen3_5_moe_vision"),
-        *("qwen3_5_vision", "qwen3_omni_moe_vision_encoder", "qwen3_vl_moe_vision", "qwen3_vl_vision", "qwen4_exp_vision"),
-        "video_llama_3_vision",
-    }
+IMAGES = (
+    *("cohere_compass_vision", "dots3_note_vision_encoder", "ernie4_5_vl_moe_vision", "exaone4_5_vision", "glm4v_moe_vision"),
+    *("glm4v_vision", "glm5_next_vision", "glm_ocr_vision", "mlcd_vision", "muse_glimmer_vision", "muse_spark_vision"),
+    *("paddleocr_vl_vision", "qwen2_5_omni_vision_encoder", "qwen2_5_vl_vision", "qwen2_vl_vision", "qwen3_5_moe_vision"),
+    *("qwen3_5_vision", "qwen3_omni_moe_vision_encoder", "qwen3_vl_moe_vision", "qwen3_vl_vision", "qwen4_exp_vision"),
+    "video_llama_3_vision",
 )
 
 FAMILIES = {
