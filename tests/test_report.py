@@ -372,6 +372,11 @@ def test_a_wrong_rotation_says_from_where_and_what_it_does_to_logits() -> None:
     assert "no known arithmetic, float32 results: wrong from position 257; logits off by 0.3 at 257" in shown
 
 
+def test_what_is_right_again_beyond_a_wrong_position_is_told() -> None:
+    assert "wrong from position 257, though not everywhere" in screen(wrong(errors_by_position=((1, 0.2), (257, 200.0), (1024, 0.1))))
+    assert "though" not in screen(wrong(errors_by_position=((1, 0.2), (257, 200.0), (1024, 8.0))))
+
+
 @pytest.mark.parametrize(
     ("positions", "words"),
     [

@@ -362,7 +362,7 @@ def _reach(rows: list[Precision]) -> str:
     wrong = sorted({position for row in rows for position in row.wrong_at})
     reach = [row.reach for row in rows if row.reach is not None]
     if wrong:
-        return f"; {_wrong(wrong)}"
+        return f"; {_wrong(wrong)}{', though not everywhere' if any(row.right_beyond for row in rows) else ''}"
     return f"; to {max(reach):,}" if reach else ""
 
 

@@ -90,6 +90,12 @@ class Precision:
         return min(map(abs, self.wrong_at), default=None)
 
     @property
+    def right_beyond(self) -> bool:
+        """Whether it is right at a position that lies farther from 0 than one at which it is wrong."""
+        wrong = self.wrong_from
+        return wrong is not None and any(position > wrong and ratio <= 1 for position, ratio in self.errors_by_position)
+
+    @property
     def sizeless(self) -> str:
         """Say in how many cases an error has no size; nothing where it has one in all."""
         return f"not finite, or of another shape, in {self.unmeasured} of its cases" if self.unmeasured else ""
