@@ -11,7 +11,7 @@ from tools.generate.models import published
 from tools.released import RELEASED
 
 #: One table for both sides and layers that rest, a switch by layers, a part of the head, neighbours, two kinds of layers, tables of half a
-#: head, a section for the language model.
+#: head, a section for the language model, encoders of images.
 CHOSEN = {
     "meta-llama/Llama-4-Scout-17B-16E": {"llama3.frequencies", "llama3.rotate", "none.rotate"},
     "HuggingFaceTB/SmolLM3-3B": {"rope.frequencies", "rope.rotate", "none.rotate"},
@@ -20,6 +20,10 @@ CHOSEN = {
     "openai/gpt-oss-120b": {"yarn.frequencies", "yarn.rotate", "yarn.attention_factor"},
     "Qwen/Qwen2.5-VL-7B-Instruct": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
     "Qwen/Qwen3.5-9B": {"rope.frequencies", "rope.rotate", "mrope.rotate"},
+    "Qwen/Qwen2-VL-7B-Instruct (vision)": {"axial_rope.rotate"},
+    "mistral-community/pixtral-12b (vision)": {"axial_rope.rotate"},
+    "google/gemma-4-E4B (vision)": {"axial_rope.rotate"},
+    "moonshotai/Kimi-K2.6 (vision)": {"axial_rope.rotate"},
 }
 ENTRIES = {entry["id"]: entry for entry in RELEASED}
 
