@@ -3,12 +3,18 @@
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from conformance import run
 from conformance.calls.outcomes import Diagnosis, Report
 from conformance.calls.status import Status
+from conformance.calls.takes import Takes
+from conformance.diagnosis.asking import Declaration, holds
+from conformance.spec.arguments import Arguments
+from conformance.spec.declarations import operations
 
 ROOT = Path(__file__).parents[1]
 #: Code that takes less than it declares: the operation, what is to be added, and what is to be written in the adapter.
@@ -184,3 +190,24 @@ def test_wrong_code_is_told_of_no_narrower_declaration(name: str, operation: str
 
     assert "implements(" not in diagnosis.fix
     assert "undeclared convention" not in "; ".join(diagnosis.description)
+
+
+@pytest.mark.parametrize(
+    ("takes", "values", "inside"),
+    [
+        (Takes(), {}, True),
+        (Takes(lowest=3, highest=7), {}, True),
+        (Takes(lowest=4), {}, False),
+        (Takes(highest=6), {}, False),
+        (Takes(positions="from_zero"), {}, False),
+        (Takes(positions="consecutive"), {}, False),
+        (Takes(), {"base": 500.0}, False),
+        (Takes(), {"base": (500.0, 10_000.0)}, True),
+        (Takes(), {"base": (500.0, 600.0)}, False),
+    ],
+)
+def test_a_call_lies_inside_of_what_says_nothing_else_of_it(
+    takes: Takes, values: dict[str, Any], inside: bool,  # noqa: FBT001  what is expected
+) -> None:
+    call = Arguments({"x": np.ones((1, 1, 2, 4)), "positions": np.array([3, 7])}, {"head_dim": 4, "base": 10_000.0})
+    assert holds(operations()["rope.rotate"], call, Declaration(values, takes)) is inside

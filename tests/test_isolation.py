@@ -213,6 +213,21 @@ def test_what_is_ours_is_not_told(target: str) -> None:
     assert check(str(ROOT / target) if target.endswith(".py") else target, operations=["rope.rotate"], level="smoke").reached == ()
 
 
+def test_an_adapter_that_is_written_as_the_readme_has_it_is_not_told(tmp_path: Path) -> None:
+    target = tmp_path / "plain.py"
+    target.write_text("""
+from posenc import Adapter, Unsupported
+
+adapter = Adapter("plain")
+
+
+@adapter.implements("none.rotate")
+def rotate(x, positions, **_):
+    return x.copy()
+""")
+    assert check(str(target), level="smoke").reached == ()
+
+
 def test_every_report_says_that_right_answers_are_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target, folder = tmp_path / "seeing.py", tmp_path / "report"
     target.write_text(SEEING.format(outside="import conformance.oracle", inside="pass"), encoding="utf-8")

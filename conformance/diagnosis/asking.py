@@ -154,6 +154,17 @@ def _sayings(declaration: Declaration, takes: Takes) -> Iterator[Declaration]:
             yield Declaration({}, alone)
 
 
+def holds(operation: Operation, call: Arguments, declaration: Declaration) -> bool:
+    """Whether a call lies inside a declaration as it is."""
+    low, high = declaration.takes.lowest, declaration.takes.highest
+    places = [call.arrays[name] for name in PLACES.values() if name in call.arrays]
+    bounded = all((low is None or np.all(each >= low)) and (high is None or np.all(each <= high)) for each in places)
+    known = all(call.parameters[name] in values for name, values in declaration.values.items() if isinstance(values, tuple))
+    moved = inside(operation, call, declaration)
+    alike = moved.parameters == call.parameters and all(np.array_equal(moved.arrays[name], array) for name, array in call.arrays.items())
+    return bounded and known and alike
+
+
 def inside(operation: Operation, call: Arguments, declaration: Declaration) -> Arguments:
     """Return the call inside a declaration that code which doesn't look at what lies outside takes it for."""
     takes, arrays = declaration.takes, dict(call.arrays)

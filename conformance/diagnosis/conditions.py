@@ -180,7 +180,15 @@ def _listed(name: str, bad: Side, good: Side) -> str:
             if all(map(holds, bad.every)) and not any(map(holds, good.every)):
                 return f"where {name} is {words}"
     listed = _repeated(bad.own) and len(set(good.own)) >= ENOUGH and not _by_chance(bad.own, good.own)
-    return f"where {name} is {_either(bad.every)}" if listed else ""
+    return f"where {name} is {_either(bad.every)}{_rest(bad.every, good.every)}" if listed else ""
+
+
+def _rest(bad: Values, good: Values) -> str:
+    """Say up to where it is right, where all that is wrong lies on one side: what lies between wasn't asked for."""
+    if not (_numbers(bad) and _numbers(good)):
+        return ""
+    above = f" (right up to {_number(max(good))})" if min(bad) > max(good) else ""
+    return above or (f" (right from {_number(min(good))} on)" if max(bad) < min(good) else "")
 
 
 def _by_chance(bad: Values, good: Values) -> bool:

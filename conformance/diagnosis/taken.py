@@ -13,9 +13,10 @@ from conformance.calls.outcomes import TOO_WIDELY, Diagnosis, Errored, Passed
 from conformance.calls.takes import PLACES, Positions, Takes, misplaced, nonsense
 from conformance.checks.evidence.bounds import written
 from conformance.checks.vector_checks import Checked
-from conformance.diagnosis.asking import FEW, Asking, Declaration
+from conformance.diagnosis.asking import FEW, Asking, Declaration, holds
 from conformance.diagnosis.ways import AS_DECLARED, TOKENS_FIRST, Way, ways
 from conformance.mutants.building import shown
+from conformance.spec.arguments import Arguments
 from conformance.spec.choices import candidates
 from conformance.spec.ranges import VALUES
 from refimpl.spec import Operation, Parameter
@@ -43,8 +44,17 @@ def taken(asking: Asking, checked: Sequence[Checked]) -> Diagnosis | None:
     if found is None:
         return None
     wide = _to_its_end(asking, _widened(asking, found), asked)
-    holds = asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
-    return _told(asking, wide) if holds else None
+    right = not _wrong_inside(asking, wide, asked) and asking.right(wide, TOLD, seed=1) and asking.takes_no_more(wide, TOLD)
+    return _told(asking, wide) if right else None
+
+
+def _wrong_inside(asking: Asking, found: Declaration, asked: Sequence[Checked]) -> bool:
+    """Whether a call that went wrong lies inside a declaration; nothing is known of it where code would be called in another way."""
+    declared = asking.task.descriptor.takes
+    if found.way is not AS_DECLARED or replace(found.takes, lowest=declared.lowest, highest=declared.highest) != declared:
+        return False
+    calls = (Arguments(one.vector.inputs, one.vector.parameters) for one in asked if one.failed)
+    return any(holds(asking.operation, call, found) for call in calls)
 
 
 def last(asking: Asking, checked: Sequence[Checked]) -> int | None:

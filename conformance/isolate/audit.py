@@ -14,7 +14,7 @@ from conformance.spec.directory import vectors_directory
 #: What holds right answers, or makes them.
 HOLDING = ("refimpl", "conformance.oracle", "conformance.golden", "conformance.mutants", "conformance.adapters")
 #: Whose imports are the harness's own.
-OURS = ("conformance", "refimpl")
+OURS = ("conformance", "refimpl", "posenc")
 #: How the files of vectors are called.
 DATA = (".yaml", ".json")
 #: So many different things are told of one worker.
