@@ -26,7 +26,7 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
     os.environ.setdefault("HYPOTHESIS_NO_PLUGINS", "1")  # what others registered with Hypothesis takes long to import, and is not needed
     with heeded(to_the_end=arguments is None):
         try:
-            return _ended(arguments)
+            status = _ended(arguments)
         except KeyboardInterrupt:
             with contextlib.suppress(OSError):
                 sys.stderr.write("posenc: interrupted\n")
@@ -37,6 +37,10 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
                 raise
             _refuse(f"internal error: {type(error).__name__}: {error} (POSENC_TRACEBACK=1 shows where)")
             return Status.HARNESS_FAILED
+        else:
+            with contextlib.suppress(OSError):
+                _written()
+            return status
 
 
 def _ended(arguments: "Sequence[str] | None") -> int:
@@ -109,11 +113,13 @@ def _buffer_what_is_not() -> None:
 
 def _written() -> None:
     """Write all that was said; where that can't be, Python is not to try again at its end, with a status of its own."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+    for stream in (sys.stderr, sys.stdout):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if stream is sys.stdout:
+                raise
 
 
 def _escape_what_the_terminal_lacks() -> None:

@@ -87,6 +87,7 @@ def test_the_label_of_an_implementation_names_no_other_folder(label: str, tmp_pa
         "x",
     )
 
+    (tmp_path / "kept").mkdir()
     path = candidates.save(tmp_path / "kept", "a law: of/two", [Call(task, (), {"num_heads": 2, "max_bias": 8.0})], seed=0)
 
     assert path.parent == tmp_path / "kept"

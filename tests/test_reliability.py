@@ -88,7 +88,7 @@ def test_the_document_lists_every_fault_and_no_other() -> None:
 
 
 @functools.cache
-def tests_of(file: str) -> set[str]:
+def named_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / "tests" / f"test_{file}.py").read_text(encoding="utf-8"))
     return {node.name.removeprefix("test_") for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")}
 
@@ -97,7 +97,7 @@ def test_every_promise_is_shown_by_tests_that_exist() -> None:
     every = [promise for each in PROMISES.values() for promise in each]
 
     assert [words for words, tests in every if not any(tests.values())] == []
-    assert [(file, name) for _, tests in every for file, names in tests.items() for name in names if name not in tests_of(file)] == []
+    assert [(file, name) for _, tests in every for file, names in tests.items() for name in names if name not in named_in(file)] == []
 
 
 def test_the_document_lists_every_promise() -> None:
