@@ -47,6 +47,8 @@ COUNTS = (8, 12, 16, 32, 128, 64, 256, 512, 196, 197, 1_024)
 NUMBER = re.compile(r"(?<![\w.:])\d+(?![\w.])")
 GIVEN = {0, 1, 2, 3, 4, 5}
 NAMED = 6
+#: So many widths are tried with numbers that no exception names.
+NARROW = 4
 UNEVEN = "its result differs between equal vectors of different sequences or heads, or doesn't follow the tokens"
 
 
@@ -213,14 +215,16 @@ def of_one_count(probe: Probe) -> Turns | None:
     numbers = Counter(int(number) for reason in refusals for number in NUMBER.findall(reason) if len(number) <= len(str(LONGEST)))
     named = [number for number, _ in numbers.most_common() if number not in GIVEN][:NAMED]
     kinds = ("heads",) if "positions" in probe.plan.probed else ("tokens", "heads")
-    narrow = [turns for turns in _ways(probe) if turns.probe.dtype == DTYPES[0] and turns.width in FIRST_WIDTHS and turns.tables == "pair"]
+    widths = FIRST_WIDTHS if named else FIRST_WIDTHS[:NARROW]
+    quiet = replace(probe, seen=None)  # what is kept of so many calls fills the memory
+    narrow = [turns for turns in _ways(quiet) if turns.probe.dtype == DTYPES[0] and turns.width in widths and turns.tables == "pair"]
     for kind, count in itertools.product(kinds, named or COUNTS):
         for turns in narrow if kind == "tokens" else [turns for turns in narrow if "head" in turns.order]:
             only = replace(turns, tokens=count) if kind == "tokens" else replace(turns, heads=count)
             with contextlib.suppress(Refused):
                 positions = _counted(only)
                 if positions is not None:
-                    return replace(only, positions=positions)
+                    return replace(only, probe=replace(only.probe, seen=probe.seen), positions=positions)
     return None
 
 
