@@ -44,6 +44,8 @@ SECOND: Mapping[str, object] = {
 FEW_ROWS = 16
 #: Lengths of functions that turn, beyond every position that is asked for.
 FAR = {"original_length": 3 << 16, "length": 1 << 20, "max_length": 1 << 22}
+#: Calls of more numbers than that, back and forth, aren't kept: some functions would have gigabytes of them.
+MOST_KEPT = 1 << 21
 #: Said of a result that shows nothing.
 EMPTY = "the result must hold numbers, got none"
 
@@ -87,7 +89,9 @@ class Probe:
         return all(exchange.again(self.at(exchange.probe.dtype)) for exchange in exchanges)
 
     def _note(self, arrays: Mapping[str, Any], answer: list[np.ndarray] | Refused) -> None:
-        if self.seen is not None:
+        every = (*arrays.values(), *(answer if isinstance(answer, list) else ()))
+        size = sum(value.size for value in every if isinstance(value, np.ndarray))
+        if self.seen is not None and size <= MOST_KEPT:
             given = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in arrays.items()}  # written to later
             self.seen.append(Exchange(replace(self, seen=None), given, answer))
 
