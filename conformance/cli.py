@@ -71,8 +71,6 @@ def _ended(arguments: "Sequence[str] | None") -> int:
     except Exception as error:  # noqa: BLE001  a person gets a line, not a traceback
         message, status = _told(error)
         refuse(message)
-        with contextlib.suppress(OSError):
-            _written()
         return status
     return status if isinstance(status, int) else Status.CONFORMS
 

@@ -12,7 +12,7 @@ from conformance import run
 from conformance.calls.outcomes import Diagnosis, Report
 from conformance.calls.status import Status
 from conformance.calls.takes import Takes
-from conformance.diagnosis.asking import Declaration, holds
+from conformance.diagnosis.asking import Asking, Declaration, holds
 from conformance.spec.arguments import Arguments
 from conformance.spec.declarations import operations
 
@@ -211,3 +211,14 @@ def test_a_call_lies_inside_of_what_says_nothing_else_of_it(
 ) -> None:
     call = Arguments({"x": np.ones((1, 1, 2, 4)), "positions": np.array([3, 7])}, {"head_dim": 4, "base": 10_000.0})
     assert holds(operations()["rope.rotate"], call, Declaration(values, takes)) is inside
+
+
+def test_what_is_wrong_inside_is_no_advice_though_drawn_calls_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Asking, "right", lambda _, declaration, *__, **___: declaration.takes.lowest == 0)
+    monkeypatch.setattr(Asking, "takes_no_more", lambda *_: True)
+    declared: dict[str, object] = {"layout": "half", "direction": "positive"}
+
+    report = checked(tmp_path, "rope.rotate", "code.stretched(*a, **k)", declared)
+
+    assert report.status == Status.DIFFERS
+    assert not any("lowest" in found.fix for found in report.diagnoses.values())

@@ -3,8 +3,9 @@
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from careless_caches import CARELESS, Careless
 from narrow_code import Function
@@ -15,6 +16,9 @@ from wrong_kernels import Kernel
 
 from conformance.calls.status import Status
 from conformance.identify import steady
+from conformance.identify.asking import Signature, Strangers
+from conformance.identify.plans import Plan
+from conformance.identify.probe import MOST_KEPT, Probe
 from conformance.identify.recognise import recognise
 from conformance.spec.declarations import operations
 
@@ -259,3 +263,15 @@ def test_nothing_is_certain_of_code_that_changes_from_some_call_on(tmp_path: Pat
     assert steady.HISTORY in out or steady.FROM_CALL_TO_CALL in out
     for claim in CLAIMS:
         assert claim not in out
+
+
+@pytest.mark.parametrize(("numbers", "kept"), [(MOST_KEPT // 2, 1), (MOST_KEPT, 0)])
+def test_a_call_of_millions_of_numbers_is_not_kept(numbers: int, kept: int) -> None:
+    class Echo:
+        def answer(self, _: int, arguments: list[np.ndarray], *__: object, **___: object) -> tuple[list[np.ndarray], bool]:
+            return arguments, False
+
+    signature = Signature(0, "echo", "numpy", (), (), any_positional=True, any_keyword=False)
+    probe = Probe(cast("Strangers", Echo()), signature, Plan(("x",)), {}, seen=[])
+    probe(x=np.zeros(numbers))
+    assert len(probe.seen or ()) == kept

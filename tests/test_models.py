@@ -60,9 +60,9 @@ def test_every_model_whose_layers_turn_by_an_operation_of_ours_has_a_file() -> N
     assert {model.name for model in MODELS} == turning
 
 
-def turns(kind: config.Kind) -> object:
+def turns(kind: config.Kind) -> bool:
     """Whether layers turn by an operation of ours, and by no lists besides."""
-    return kind.rotation is not None and (kind.rotation.operation or kind.rotation.grid) and kind.rotation.factors is None
+    return kind.rotation is not None and not kind.rotation.missing and kind.rotation.factors is None
 
 
 def test_the_bytes_are_fresh() -> None:

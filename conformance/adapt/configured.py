@@ -173,7 +173,7 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
         return []
     if one.operation == SCALES:
         rotation = _multiplied(kind, reading)
-    if rotation.grid and one.operation not in (TURNS_ON_AXES, SCALES):
+    if rotation.grid and one.operation != TURNS_ON_AXES:
         return []
     names = {TURNS_ON_AXES: rotation.on_axes, SCALES: rotation.operation}
     operation = operations().get(str(names.get(one.operation, f"{rotation.scheme}.{one.operation.partition('.')[2]}")))
@@ -268,7 +268,7 @@ class _Configured:
     @property
     def _unjudged(self) -> str:
         """What of the rotation no operation of ours computes, in words."""
-        if self.rotation.operation is None and not self.rotation.grid:
+        if self.rotation.missing:
             return next(finding.text for finding in self.kind.findings if finding.level == "missing")
         if not (self.kind.layers or self.alone):
             return f"the configuration must say which layers are of the kind {self.kind.name}, got no layer_types"

@@ -27,6 +27,8 @@ WITHIN = (np.array([0, 1, 3, 8]),)
 FORMS = ((False, False), (True, False), (False, True), (True, True))
 #: Orders of axes without heads.
 EMBEDDED = ("row token dim",)
+#: So many times what one result may be off by are two apart that differ.
+APART = 8
 Whole = Literal["", "told", "axes", "square"]
 
 
@@ -201,7 +203,7 @@ def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     for axis in range(grid.count):
         moved = start.copy()
         moved[:, axis] = places
-        followed.append(np.abs(grid(x, moved) - here).max(axis=(0, 1, 2)) > 8 * TOLERANCE[grid.probe.dtype])
+        followed.append(np.abs(grid(x, moved) - here).max(axis=(0, 1, 2)) > APART * TOLERANCE[grid.probe.dtype])
     once = np.sum(followed, axis=0) == 1
     return tuple(int(channels.sum()) for channels in followed) if once.all() else ()
 
@@ -213,7 +215,7 @@ def _shared_out(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     x = 1 + np.arange(2 * places.size * grid.width).reshape(1, 2, places.size, grid.width) % 7 / 4
     positions = places[:, None] * (1 + np.arange(grid.count))
     grown = grid(x, positions) - grid(0 * x, positions)
-    added = any(np.allclose(grown, scale * x, atol=8 * TOLERANCE[grid.probe.dtype] * scale) for scale in (1.0, grid.width**0.5))
+    added = any(np.allclose(grown, scale * x, atol=APART * TOLERANCE[grid.probe.dtype] * scale) for scale in (1.0, grid.width**0.5))
     return (grid.width // 2, grid.width // 2) if added else ()
 
 

@@ -46,7 +46,7 @@ def understood(configuration: Mapping[str, Any], layer: int) -> tuple[Reading, K
 def rotation(configuration: Mapping[str, Any], layer: int) -> Rotation | None:
     """Return how a layer turns, none where it doesn't."""
     _, kind = understood(configuration, layer)
-    if kind.rotation is not None and kind.rotation.operation is None and not kind.rotation.grid:
+    if kind.rotation is not None and kind.rotation.missing:
         missing = next((finding.text for finding in kind.findings if finding.level == "missing"), kind.rotation.rope_type)
         raise SpecificationError(missing)
     return kind.rotation

@@ -144,6 +144,11 @@ class Rotation:
         return self.operation.partition(".")[0] if self.operation else "rope"
 
     @property
+    def missing(self) -> bool:
+        """Whether posenc has no operation for it, neither of tokens nor of places in an image."""
+        return self.operation is None and not self.grid
+
+    @property
     def on_axes(self) -> str | None:
         """The operation that turns to positions on several axes: on text it is plain rope, but for images."""
         return ON_GRID if self.grid else ON_AXES if self.order else None

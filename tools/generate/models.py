@@ -103,7 +103,7 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     one; nothing is stored where they follow lists besides.
     """
     if rotation.grid:
-        yield from _task(rotation, f"rotate/{called}", f"pairs that follow other axes than in {whose}", PATCHES, "axial_rope")
+        yield from _on_axes(rotation, called, whose, PATCHES)
     if rotation.operation is None or rotation.factors is not None:
         return
     if "length" in OPERATIONS[rotation.operation].parameters:
@@ -119,8 +119,13 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     if rotation.softmax:
         yield from _of_softmax(rotation, called, whose)
     if rotation.on_axes is not None:
-        scheme, _, name = rotation.on_axes.partition(".")
-        yield from _task(rotation, f"{name}/{called}-image", f"pairs that follow other axes than in {whose}", IMAGE, scheme)
+        yield from _on_axes(rotation, f"{called}-image", whose, IMAGE)
+
+
+def _on_axes(rotation: Rotation, called: str, whose: str, places: list[list[int]]) -> Iterator[Task]:
+    """Yield the rotation to places on several axes."""
+    scheme, _, name = str(rotation.on_axes).partition(".")
+    yield from _task(rotation, f"{name}/{called}", f"pairs that follow other axes than in {whose}", places, scheme)
 
 
 def _by_length(rotation: Rotation, called: str, whose: str, longest: int | None) -> Iterator[Task]:
