@@ -30,7 +30,7 @@ def facts(kind: Kind) -> dict[str, Any]:
     found |= {"head_dim": rotation.head_dim, "turning": len(rotation.channels), "first": rotation.channels[0]}
     found |= {"base": rotation.parameters["base"], "parameters": rotation.parameters}
     found |= {"sections": [*rotation.sections], "order": rotation.order}
-    found["grid"] = {**rotation.grid, "axes": [*rotation.grid["axes"]]} if rotation.grid else None
+    found["grid"] = {name: [*each] if isinstance(each, tuple) else each for name, each in rotation.grid.items()} or None
     scale = scale_of(rotation)
     found["softmax"] = None if scale is None else round(scale * rotation.head_dim**0.5, 5)
     return found | {"attention_factor": factor_of(rotation, None)}

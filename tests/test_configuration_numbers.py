@@ -249,8 +249,47 @@ def test_proportional_scaling_turns_pairs_over_the_whole_head() -> None:
     assert np.count_nonzero(config.frequencies(whole, like=LIKE)) == 2
 
 
+DINO = {"model_type": "dinov3_vit", "hidden_size": 128, "num_attention_heads": 4, "image_size": [96, 112], "patch_size": 16}
+
+
+def test_patches_of_an_image_with_a_middle_turn_by_parts_of_its_sides() -> None:
+    rows, columns = np.divmod(np.arange(6 * 7), 7)
+    x = np.ones((1, 1, 42, 32))
+    centres = np.stack([(rows + 0.5) / 6, (columns + 0.5) / 7], axis=-1) * 2 - 1
+    angles = (2 * np.pi * centres[..., None] * 100.0 ** (-np.arange(8) / 8)).reshape(42, 16)
+    cos, sin = np.cos(angles), np.sin(angles)
+
+    got = config.rotate_on_axes(DINO, x, np.stack([2 * rows + 1 - 6, 2 * columns + 1 - 7], axis=-1))
+
+    np.testing.assert_allclose(got[0, 0], np.concatenate([cos - sin, sin + cos], axis=-1), atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"image_size": "224"}, "image_size must be a number of pixels, or one each for height and width, got '224'"),
+        ({"image_size": [96, 112, 3]}, "image_size must be a number of pixels, or one each for height and width, got [96, 112, 3]"),
+        ({"patch_size": 0}, "patch_size must be a number of pixels, or one each for height and width, got 0"),
+        ({"patch_size": [16, True]}, "patch_size must be a number of pixels, or one each for height and width, got [16, True]"),
+        ({"patch_size": 97}, "image_size must be at least patch_size (97 x 97), got [96, 112]"),
+    ],
+)
+def test_sides_that_can_t_be_had_are_told(given: dict[str, Any], said: str) -> None:
+    (kind,) = config.read({**DINO, **given}).kinds
+
+    assert kind.rotation is None
+    assert [finding.text for finding in kind.findings] == [said]
+
+
+def test_an_image_of_unknown_size_is_as_large_as_the_model_type_has_it() -> None:
+    (kind,) = config.read({"model_type": "eomt_dinov3", "hidden_size": 384, "num_attention_heads": 6}).kinds
+
+    assert kind.rotation is not None
+    assert kind.rotation.grid["sides"] == (40, 40)
+
+
 def test_an_image_has_no_order_of_one_axis() -> None:
-    (kind,) = config.read({"model_type": "dinov3_vit", "hidden_size": 384, "num_attention_heads": 6, "rope_theta": 100.0}).kinds
+    (kind,) = config.read({"model_type": "vjepa2", "hidden_size": 384, "num_attention_heads": 6, "rope_theta": 100.0}).kinds
 
     assert kind.rotation is not None
     assert kind.rotation.operation is None

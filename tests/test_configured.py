@@ -503,3 +503,34 @@ def test_functions_of_a_configuration_are_listed_and_shown(capsys: pytest.Captur
         assert f"llama3.{name.partition('.')[2]}" in shown or name == "config.attention_factor"
         assert main(["list"]) == 0
         assert f"  {name}\n" in capsys.readouterr().out
+
+
+MIDDLE = """
+import numpy as np
+
+from posenc import Adapter
+
+adapter = Adapter("patches")
+
+
+@adapter.implements("config.rotate_on_axes")
+def rotate(x, positions, *, configuration):
+    sides = np.array(configuration["image_size"]) // configuration["patch_size"]
+    coordinates = (positions if positions.ndim == 3 else positions[None]) / {side}
+    width = x.shape[-1] // 2
+    angles = (2 * np.pi * coordinates[..., None] * 100.0 ** (-2 * np.arange(width // 2) / width)).reshape(*coordinates.shape[:2], width)
+    cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    first, second = x[..., :width], x[..., width:]
+    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=-1).astype(x.dtype)
+"""
+
+
+@pytest.mark.parametrize(("side", "mistakes"), [("sides", ()), ("sides.max()", ("axial_rope.rotate/longest-side-for-all",))])
+def test_code_of_patches_that_count_from_the_middle_is_judged_within_the_image(side: str, mistakes: tuple[str, ...], tmp_path: Path) -> None:
+    dino = {"model_type": "dinov3_vit", "hidden_size": 96, "num_attention_heads": 2, "image_size": [80, 112], "patch_size": 16}
+
+    report = judged(tmp_path, MIDDLE.replace("{side}", side), dino)
+
+    (evidence,) = report.evidence
+    assert [each.mutants for each in report.diagnoses.values()] == [mistakes] * bool(mistakes)
+    assert evidence.covered["positions"] == "-6 to 6"

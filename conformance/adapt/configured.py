@@ -183,7 +183,7 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1)
     first, *others = [function] if operation.arrays else function.by_layer
     restrictions = {name: value for name, value in {**rotation.settled, **one.restrictions}.items() if name in operation.parameters}
-    takes = _within(one.takes, _longest(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
+    takes = _within(one.takes, *_reach(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     judged = replace(one, label=label, operation=operation.name, function=first, restrictions=restrictions, takes=takes, form=form)
@@ -194,6 +194,14 @@ def _multiplied(kind: Kind, reading: Reading) -> Rotation:
     """Return what multiplies queries in the place of what turns them: 1 where only other kinds have a temperature, or none has."""
     found = kind.temperature or unscaled([each.temperature for each in reading.kinds])
     return Rotation(0, range(0), "", "", found.operation, found.parameters)
+
+
+def _reach(reading: Reading, rotation: Rotation, operation: Operation) -> tuple[int, int | None]:
+    """Return the lowest and the highest position: those that count from the middle of an image end at its sides."""
+    if sides := rotation.grid.get("sides"):
+        return 1 - max(sides), max(sides) - 1
+    longest = _longest(reading, rotation, operation)
+    return 0, None if longest is None else longest - 1
 
 
 def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int | None:
@@ -207,11 +215,13 @@ def _longest(reading: Reading, rotation: Rotation, operation: Operation) -> int 
     return round(rotation.parameters.get("factor", 1.0) * reading.longest) if grows and reading.longest else reading.longest
 
 
-def _within(takes: Takes, longest: int | None) -> Takes:
+def _within(takes: Takes, lowest: int, highest: int | None) -> Takes:
     """Return what a function takes of positions: those that its model may have, unless it declares others."""
-    highest = None if longest is None else longest - 1
-    lowest = 0 if takes.lowest is None else takes.lowest
-    return replace(takes, lowest=lowest, highest=highest if takes.highest is None else takes.highest)
+    return replace(
+        takes,
+        lowest=lowest if takes.lowest is None else takes.lowest,
+        highest=highest if takes.highest is None else takes.highest,
+    )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from refimpl.configuration.sections import language
 
 #: What the names of functions that turn queries and keys start with.
 TURNING = ("apply_rotary", "apply_multimodal_rotary")
+#: What makes coordinates of the patches of a whole image, in models that turn by these.
+CENTRES = "get_patches_center_coordinates"
 
 
 class Layers:
@@ -110,9 +112,10 @@ class Images:
         """Make the module as its model does."""
         whole = _made(section)
         self.modeling = _modeling(whole)
-        every = [each for name, each in vars(self.modeling).items() if name.endswith("RotaryEmbedding")]
-        self.module = next(each for each in every if len(every) == 1 or "Vision" in _words(each.__name__))(config=whole)
-        if len(inspect.signature(self.module.forward).parameters) < 2:
+        every = [each for name, each in vars(self.modeling).items() if name.endswith(("RotaryEmbedding", "RopePositionEmbedding"))]
+        self.module = next(each for each in every if len(every) == 1 or "Vision" in _words(each.__name__))(config=whole).eval()
+        self.sides = _sides(whole) if hasattr(self.modeling, CENTRES) else None
+        if self.sides is None and len(inspect.signature(self.module.forward).parameters) < 2:
             message = f"{type(self.module).__name__} takes no positions, but has tables of a whole image"
             raise Unsupported(message)
         grid = family(whole.model_type).grid
@@ -121,6 +124,8 @@ class Images:
     def turn(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """Turn patches of images, which most models put one after the other."""
         places, tokens = positions.expand(x.shape[0], *positions.shape[-2:]), x.transpose(1, 2)
+        if self.sides is not None:
+            return torch.cat([self._by_coordinates(*own) for own in zip(x[:, None], places, strict=True)])
         places = places.flip(-1) if self.flipped else places  # the library has the height first
         if function := getattr(self.modeling, "apply_multidimensional_rope", None):
             turned: torch.Tensor = function(tokens, *self.module(x, places), places)
@@ -128,6 +133,19 @@ class Images:
         function = getattr(self.modeling, "apply_rotary_pos_emb_vision", None) or self.modeling.apply_rotary_pos_emb
         patches = tokens.flatten(0, 1)
         return _applied(function, patches, self.module(patches, places.flatten(0, 1))).unflatten(0, tokens.shape[:2]).transpose(1, 2)
+
+
+    def _by_coordinates(self, x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """Turn by coordinates, which the library makes of a whole grid only: they are given in the place of its grid's."""
+        with mock.patch.object(self.modeling, CENTRES, return_value=positions.to(torch.float32) / self.sides):
+            tables = self.module(torch.zeros(1, 3, 16, 16, dtype=x.dtype))
+        return _applied(self.modeling.apply_rotary_pos_emb, x, tables)
+
+
+def _sides(configuration: Any) -> torch.Tensor:
+    """Return how many patches the image of a configuration has on each side."""
+    image, patch = (torch.tensor(size).expand(2) for size in (configuration.image_size, configuration.patch_size))
+    return image // patch
 
 
 def _made(section: Mapping[str, Any]) -> Any:

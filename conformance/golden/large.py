@@ -95,7 +95,9 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
 
 def _fitting(operation: Operation, parameters: Parameters, extent: Extent, takes: Takes, most: int) -> Extent:
     """Return an extent whose positions are taken, and whose results hold no more than they may: fewer heads, then fewer tokens."""
-    longest = min(_bounds(operation, parameters, extent, takes).size, _side(operation, parameters, extent, takes))
+    longest = _side(operation, parameters, extent, takes)
+    if not _several(operation):  # an image has more places than a side
+        longest = min(longest, _bounds(operation, parameters, extent, takes).size)
     if projected(operation) and weighs(operation):
         longest = min(longest, max(ANGLES // int(parameters["dim"]), 2))
     tokens = min(extent.tokens, longest, extent.keys if takes.queries == "at_end" else longest)
@@ -170,10 +172,15 @@ def _on_axes(
     operation: Operation, shapes: Mapping[str, tuple[int, ...]], positions: Callable[[Mapping[str, tuple[int, ...]]], dict[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """Return the positions of arrays of such shapes; where tokens stand on several axes, others on each."""
-    several = {name: shape for name, shape in shapes.items() if is_position(name) and operation.arrays[name].endswith(" axis")}
+    several = {name: shapes[name] for name in _several(operation)}
     found = positions({name: shape for name, shape in shapes.items() if name not in several})
     rows = {name: [positions({name: shape[:-1]})[name] for _ in range(shape[-1])] for name, shape in several.items()}
     return found | {name: np.stack(each, axis=-1) for name, each in rows.items()}
+
+
+def _several(operation: Operation) -> list[str]:
+    """Return the names of positions on several axes."""
+    return [name for name, axes in operation.arrays.items() if is_position(name) and axes.endswith(" axis")]
 
 
 def _has_rows(name: str, extent: Extent, takes: Takes) -> bool:
@@ -197,7 +204,8 @@ def _positions(
             found[name] = rng.permutation(math.prod(shape)).reshape(shape) - math.prod(shape) // 2
         elif is_position(name) and not (name == "query_positions" and "key_positions" in shapes):
             start = _starts(shape, runs, bounds, takes, rng)
-            counted = start + np.arange(shape[-1])
+            first = max(bounds.lowest, 0)
+            counted = first + (start - first + np.arange(shape[-1])) % bounds.size
             found[name] = counted if takes.counted else _ordered(counted, runs, bounds, takes, rng)
     if "key_positions" in found:
         shape = shapes["query_positions"]

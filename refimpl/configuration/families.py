@@ -15,6 +15,8 @@ class Grid:
     ladder: str = "own"
     first: str = "height"
     """What the first axis of the positions is."""
+    measured: tuple[int, int] | None = None
+    """The usual sizes of an image and of a patch, where patches are counted in parts of the image's sides."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,9 @@ FAMILIES = {
     "deepseek_v32": LATENT,
     "dots3_note": Family("interleaved_to_half", trailing=True),
     "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
-    "dinov3_vit": Family(base=100.0, grid=Grid()),
+    "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),
     "emu3": Family(base=1e6),
-    "eomt_dinov3": Family(base=100.0, grid=Grid()),
+    "eomt_dinov3": Family(base=100.0, grid=Grid("joined", measured=(640, 16))),
     "ernie4_5": Family("interleaved", base=5e5),
     "ernie4_5_moe": Family("interleaved", base=5e5),
     "ernie4_5_vl_moe": Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2}),

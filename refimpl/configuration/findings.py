@@ -158,7 +158,7 @@ class Rotation:
         """Every parameter that the configuration settles, of whichever of the scheme's operations."""
         unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
         axes = {"sections": self.sections, "order": self.order} if self.order else {}
-        axes |= {**self.grid, "sides": ()} if self.grid else {}
+        axes |= {"sides": (), **self.grid} if self.grid else {}
         return {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters, **axes}
 
 

@@ -251,7 +251,7 @@ def _scaled(
     chosen_layout = layout(section, own, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name == "default")
     if name == "axial" and own.grid is not None and own.grid.order:
-        return _on_grid(own.grid, chosen_layout, found, common, notes)
+        return _on_grid(own.grid, section, chosen_layout, found, common, notes)
     if name in scalings.WITHOUT:
         _without(name, section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
@@ -269,7 +269,9 @@ def _scaled(
     return Rotation(found.head_dim, found.channels, chosen_layout, name, operation, settled, lists, multiplied, softmax, axes, order)
 
 
-def _on_grid(grid: Grid, chosen_layout: str, found: Width, common: Mapping[str, Any], notes: Notes) -> Rotation | None:
+def _on_grid(
+    grid: Grid, section: Section, chosen_layout: str, found: Width, common: Mapping[str, Any], notes: Notes
+) -> Rotation | None:
     """Return the rotation of an encoder of images, of whose head every axis has one half."""
     half = len(found.channels) // 2
     if half % 2:
@@ -277,8 +279,39 @@ def _on_grid(grid: Grid, chosen_layout: str, found: Width, common: Mapping[str, 
         return None
     notes.assume("order", grid.order, f"the two axes of an image share the pairs of a head: {GRIDS[grid.order]}")
     notes.assume("first axis", grid.first, f"the first axis of the positions is the {grid.first}")
-    laid = {"axes": (half, half), "order": grid.order, "ladder": grid.ladder}
-    return Rotation(found.head_dim, found.channels, chosen_layout, "axial", None, common, grid=laid)
+    sides = _sides(section, grid.measured, notes) if grid.measured else ()
+    laid = {"axes": (half, half), "order": grid.order, "ladder": grid.ladder, **({"sides": sides} if sides else {})}
+    return None if sides is None else Rotation(found.head_dim, found.channels, chosen_layout, "axial", None, common, grid=laid)
+
+
+def _sides(section: Section, usual: tuple[int, int], notes: Notes) -> tuple[int, ...] | None:
+    """Return how many patches an image of the configuration's size has on each axis, or note what is no size."""
+    image, patch = (_sizes(section, key, size, notes) for key, size in zip(("image_size", "patch_size"), usual, strict=True))
+    if image is None or patch is None:
+        return None
+    sides = tuple(whole // part for whole, part in zip(image, patch, strict=True))
+    if 0 in sides:
+        rule = f"be at least patch_size ({_by(patch)})"
+        notes.find("error", "bad-value", section.name("image_size"), section.get("image_size"), rule)
+        return None
+    counted = f"an image has {_by(sides)} patches of {_by(patch)}; positions count half patches from its middle"
+    tell = notes.decide if "image_size" in section.values else notes.assume
+    tell(section.name("image_size"), list(image), f"{counted}; an image of another size has other sides")
+    return sides
+
+
+def _by(sizes: tuple[int, ...]) -> str:
+    return " x ".join(map(str, sizes))
+
+
+def _sizes(section: Section, key: str, usual: int, notes: Notes) -> tuple[int, ...] | None:
+    """Return the height and the width that a key says, which may be one number."""
+    value = section.values.get(key, usual)
+    sizes = tuple(value) if isinstance(value, list) else (value, value)
+    if len(sizes) == 2 and all(type(each) is int and each > 0 for each in sizes):
+        return sizes
+    notes.find("error", "bad-value", section.name(key), value, "be a number of pixels, or one each for height and width")
+    return None
 
 
 def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:

@@ -103,7 +103,7 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     one; nothing is stored where they follow lists besides.
     """
     if rotation.grid:
-        yield from _on_axes(rotation, called, whose, PATCHES)
+        yield from _on_axes(rotation, called, whose, _patches(*rotation.grid.get("sides", ())))
     if rotation.operation is None or rotation.factors is not None:
         return
     if "length" in OPERATIONS[rotation.operation].parameters:
@@ -120,6 +120,14 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
         yield from _of_softmax(rotation, called, whose)
     if rotation.on_axes is not None:
         yield from _on_axes(rotation, f"{called}-image", whose, IMAGE)
+
+
+def _patches(*sides: int) -> list[list[int]]:
+    """Return where patches stand; those counted from the middle of an image in its corners, near one, and in the middle."""
+    if not sides:
+        return PATCHES
+    first, last = [1 - side for side in sides], [side - 1 for side in sides]
+    return [first, [first[0], last[1]], [last[0], first[1]], [first[0] + 2, first[1] + 4], [0, 0]]
 
 
 def _on_axes(rotation: Rotation, called: str, whose: str, places: list[list[int]]) -> Iterator[Task]:
