@@ -526,7 +526,7 @@ def rotate(x, positions, *, configuration):
 
 
 @pytest.mark.parametrize(("side", "mistakes"), [("sides", ()), ("sides.max()", ("axial_rope.rotate/longest-side-for-all",))])
-def test_code_of_patches_that_count_from_the_middle_is_judged_within_the_image(side: str, mistakes: tuple[str, ...], tmp_path: Path) -> None:
+def test_code_of_patches_that_count_from_the_middle_is_judged_inside_it(side: str, mistakes: tuple[str, ...], tmp_path: Path) -> None:
     dino = {"model_type": "dinov3_vit", "hidden_size": 96, "num_attention_heads": 2, "image_size": [80, 112], "patch_size": 16}
 
     report = judged(tmp_path, MIDDLE.replace("{side}", side), dino)
