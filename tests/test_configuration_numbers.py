@@ -14,7 +14,7 @@ from test_configuration import BROKEN, LIKE
 from refimpl import configuration as config
 from refimpl.configuration import words
 from refimpl.errors import SpecificationError
-from refimpl.schemes import axial_rope, llama3, longrope, mrope, partial_rope, proportional_rope, rope, yarn
+from refimpl.schemes import axial_rope, llama3, longrope, mrope, ntk_aware, partial_rope, proportional_rope, rope, yarn
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -247,6 +247,27 @@ def test_proportional_scaling_turns_pairs_over_the_whole_head() -> None:
 
     np.testing.assert_allclose(config.rotate(whole, x, POSITIONS), expected)
     assert np.count_nonzero(config.frequencies(whole, like=LIKE)) == 2
+
+
+def test_a_raised_base_turns_pairs_of_four_axes_too() -> None:
+    scaling = {"type": "xdrope", "alpha": 1000.0, "xdrope_section": [2, 2, 2, 2]}
+    whole = {"model_type": "hunyuan_vl", "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4, "rope_scaling": scaling}
+    x, places = features(16), np.stack([POSITIONS, POSITIONS // 2, POSITIONS % 3, POSITIONS * 0], axis=-1)
+    raised = 1e4 * 1000.0 ** (16 / 14)
+
+    got = config.rotate_on_axes(whole, x, places)
+
+    on_axes = mrope.rotate(x, places, head_dim=16, base=raised, sections=(2, 2, 2, 2), layout="half")
+    on_text = ntk_aware.rotate(x, POSITIONS, head_dim=16, factor=1000.0, layout="half")
+    np.testing.assert_allclose(got, on_axes, atol=1e-12)
+    np.testing.assert_allclose(config.rotate(whole, x, POSITIONS), on_text)
+
+
+def test_three_sections_of_four_axes_are_refused() -> None:
+    scaling = {"type": "xdrope", "alpha": 1000.0, "xdrope_section": [2, 3, 3]}
+    whole = {"model_type": "hunyuan_vl", "hidden_size": 32, "num_attention_heads": 2, "rope_theta": 1e4, "rope_scaling": scaling}
+    with pytest.raises(SpecificationError, match="xdrope_section must have a number of pairs for each of position, width, height, image"):
+        config.rotate(whole, features(16), POSITIONS)
 
 
 DINO = {"model_type": "dinov3_vit", "hidden_size": 128, "num_attention_heads": 4, "image_size": [96, 112], "patch_size": 16}

@@ -24,6 +24,7 @@ CHOSEN = {
     "mistral-community/pixtral-12b (vision)": {"axial_rope.rotate"},
     "google/gemma-4-E4B (vision)": {"axial_rope.rotate"},
     "moonshotai/Kimi-K2.6 (vision)": {"axial_rope.rotate"},
+    "facebook/dinov3-vits16": {"axial_rope.rotate"},
 }
 ENTRIES = {entry["id"]: entry for entry in RELEASED}
 
@@ -36,6 +37,17 @@ def test_transformers_conforms_to_the_configuration_of_a_released_model(tmp_path
     report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
     assert report.status is Status.CONFORMS
     assert {each.operation for each in report.evidence} == CHOSEN[model]
+
+
+def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_path: Path) -> None:
+    """docs/findings.md has it reproduced by hand; text stands at one position on all axes, and is turned rightly."""
+    pytest.importorskip("transformers", minversion="5.23.0")
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(published(ENTRIES["tencent/HunyuanOCR"])))
+    report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
+    told = {name.split(":")[1]: each.mutants for name, each in report.diagnoses.items()}
+    assert told == {"mrope.rotate": ("mrope.rotate/halves-split-as-one",)}
+    assert {each.operation for each in report.evidence} == {"ntk_aware.frequencies", "ntk_aware.rotate", "mrope.rotate"}
 
 
 def test_transformers_is_convicted_where_the_configuration_says_another_base(tmp_path: Path) -> None:

@@ -182,7 +182,8 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     _verify_declared(one, operation)
     function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1)
     first, *others = [function] if operation.arrays else function.by_layer
-    restrictions = {name: value for name, value in {**rotation.settled, **one.restrictions}.items() if name in operation.parameters}
+    declared = {name: value for name, value in one.restrictions.items() if name in operation.parameters}
+    restrictions = {**rotation.settled(operation), **declared}
     takes = _within(one.takes, *_reach(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"

@@ -221,11 +221,8 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[s
 
 @adapter.implements("config.rotate_on_axes", dtypes=("float32",))
 def rotate_on_axes(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int) -> torch.Tensor:
-    """Turn ``x`` by the module's tables for positions on three axes, which it takes with the axis first, or in an image, on two."""
+    """Turn ``x`` by the module's tables for positions on several axes, which it takes with the axis first, or in an image, on two."""
     if positions.shape[-1] == 2:
         return _images(json.dumps(configuration)).turn(x, positions)
-    if positions.shape[-1] != 3:
-        message = f"the module takes three axes, got {positions.shape[-1]}"
-        raise Unsupported(message)
     found = layers(configuration)
     return found.turn(x, found.tables(x, positions.expand(x.shape[0], *positions.shape[-2:]).permute(2, 0, 1), layer))

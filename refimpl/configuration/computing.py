@@ -145,8 +145,7 @@ def rotate_on_axes(configuration: Mapping[str, Any], x: Array, positions: Array,
         raise SpecificationError(message)
     verify_width(found, x)
     operation = declared(found.on_axes)
-    known = {name: value for name, value in found.settled.items() if name in operation.parameters}
-    return replaced(x, [found.channels], [operation.function(taken(x, found.channels), positions, **known)])
+    return replaced(x, [found.channels], [operation.function(taken(x, found.channels), positions, **found.settled(operation))])
 
 
 def verify_width(found: Rotation, x: Array) -> None:

@@ -34,8 +34,17 @@ def is_dynamic(value: object) -> bool:
     return value == "dynamic"
 
 
+def is_four(value: object) -> bool:
+    """Whether a list is that of four axes."""
+    return isinstance(value, list) and len(value) == 4
+
+
 STATIC = "vLLM computed once, for the longest sequence, so that short ones are slowed too", "https://github.com/vllm-project/vllm/issues/5093"
 DIVIDED = "transformers divided hidden_size among the heads all the same", "https://github.com/huggingface/transformers/pull/32495"
+DOUBLED = (
+    "transformers 5.23 lets the two members of a pair follow two axes, which is no rotation",
+    "https://github.com/huggingface/transformers/pull/46417",
+)
 DIFFERENCES = (
     Difference("type", *STATIC, is_dynamic),
     Difference("rope_type", *STATIC, is_dynamic),
@@ -57,6 +66,8 @@ DIFFERENCES = (
     Difference("low_freq_factor", "mlx-vlm ignored the scaling in ten models", "https://github.com/Blaizzy/mlx-vlm/pull/1710"),
     Difference("attn_temperature_tuning", "TensorRT-LLM left it out", "https://github.com/NVIDIA/TensorRT-LLM/pull/3491", bool),
     Difference("dual_chunk_attention_config", "vLLM reads it, transformers doesn't", "https://github.com/vllm-project/vllm/pull/11844"),
+    Difference("xdrope_section", *DOUBLED),
+    Difference("mrope_section", *DOUBLED, is_four),
     Difference("mrope_section", "MaxText turned the whole head by it", "https://github.com/AI-Hypercomputer/maxtext/pull/4615"),
 )
 

@@ -52,6 +52,8 @@ class Family:
     """Whether queries of layers that don't turn grow with the logarithm of their position."""
     doubles: bool = False
     """Whether use_dynamic_ntk raises the base with every doubling of the sequence."""
+    axes: tuple[str, ...] = ("time", "height", "width")
+    """What the axes of positions are, where a configuration says how many pairs follow each."""
     axes_order: str = ""
     """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
     image_keys: Mapping[str, int] = field(default_factory=dict)
@@ -71,6 +73,7 @@ LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
+HUNYUAN_VL = Family(axes=("position", "width", "height", "image"), axes_order="contiguous")
 OF_OMNI = {"position_id_per_seconds": 25}
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
 #: Model types that turn, with nothing else of their own.
@@ -150,6 +153,7 @@ FAMILIES = {
     "gptj": Family("interleaved", rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
+    "hunyuan_vl": HUNYUAN_VL,
     "hy_v3": Family(base=11_158_840.0),
     "inkling": WITHOUT,
     "inkling2": WITHOUT,

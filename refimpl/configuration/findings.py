@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from refimpl.schemes import ntk_aware
+from refimpl.spec import Operation
+
 #: The most characters of a value that a finding tells.
 MOST = 300
 #: The operation that turns to positions on several axes, and that of images, whose axes have parts of the head.
@@ -154,12 +157,20 @@ class Rotation:
         return ON_GRID if self.grid else ON_AXES if self.order else None
 
     @property
-    def settled(self) -> Mapping[str, Any]:
-        """Every parameter that the configuration settles, of whichever of the scheme's operations."""
+    def base_on_axes(self) -> float:
+        """The base of the rotation on several axes, which knows no scaling: the raised one, where the scaling does no more."""
+        base: float = self.parameters["base"]
+        raises = self.rope_type == "ntk_alpha"
+        return ntk_aware.raised(base, self.parameters["factor"], self.parameters["head_dim"]) if raises else base
+
+    def settled(self, operation: Operation) -> dict[str, Any]:
+        """Return the parameters of an operation that the configuration settles."""
         unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
         axes = {"sections": self.sections, "order": self.order} if self.order else {}
         axes |= {"sides": (), **self.grid} if self.grid else {}
-        return {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters, **axes}
+        every = {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters, **axes}
+        every |= {"base": self.base_on_axes} if operation.name == ON_AXES else {}
+        return {name: value for name, value in every.items() if name in operation.parameters}
 
 
 @dataclass(frozen=True)

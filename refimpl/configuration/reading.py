@@ -16,7 +16,6 @@ from refimpl.schemes import mrope
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
-TIME_HEIGHT_WIDTH = ("time", "height", "width")
 TEXT_ALONE = "read as rope, which it is on text alone"
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
 
@@ -249,7 +248,7 @@ def _scaled(
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
-    axes, order = sections(section, rope, found, own, notes, plain=name == "default")
+    axes, order = sections(section, rope, found, own, notes, plain=name in ("default", "ntk_alpha"))
     if name == "axial" and own.grid is not None and own.grid.order:
         return _on_grid(own.grid, section, chosen_layout, found, common, notes)
     if name in scalings.WITHOUT:
@@ -336,7 +335,7 @@ def layout(section: Section, own: Family, notes: Notes) -> str:
 def sections(section: Section, rope: Section, found: Width, own: Family, notes: Notes, *, plain: bool) -> tuple[tuple[int, ...], str]:
     """Return how many pairs each axis of the positions has, and in which order; none where positions have one axis.
 
-    There is no order where a scaling comes besides: posenc has no operation for both.
+    There is no order where a scaling comes besides that does more than raise the base: posenc has no operation for both.
     """
     pairs = len(found.channels) // 2
     agreed(list(_axes(section, rope)), "two-sections", "the pairs of each axis", notes)
@@ -345,8 +344,8 @@ def sections(section: Section, rope: Section, found: Width, own: Family, notes: 
     for key, value in _axes(section, rope):
         if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
             notes.find("error", "bad-list", key, value, "be a list of numbers of pairs")
-        elif own.axes_order and len(value) != len(TIME_HEIGHT_WIDTH):
-            notes.find("error", "wrong-sections", key, value, f"have a number of pairs for each of {', '.join(TIME_HEIGHT_WIDTH)}")
+        elif own.axes_order and len(value) != len(own.axes):
+            notes.find("error", "wrong-sections", key, value, f"have a number of pairs for each of {', '.join(own.axes)}")
         elif sum(value) != pairs:
             notes.find("error", "wrong-sections", key, value, f"add up to the pairs that turn ({pairs})")
         elif not plain:

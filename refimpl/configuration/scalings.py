@@ -75,7 +75,6 @@ WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
     "ntk": "raises the base once, and divides the frequencies besides",
-    "xdrope": "takes positions with four axes, each for some pairs",
     "yarn_log": "blends frequencies geometrically",
 }
 
@@ -99,7 +98,7 @@ def rope_type(rope: Section | None, family: Family, notes: Notes) -> str | None:
     if {value for _, value in named} != {"mrope", "default"}:
         agreed(named, "two-types", "the rope type", notes)
     key, name = next((pair for pair in named if pair[1] == "mrope"), named[0])
-    known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope"} - UNNAMED
+    known = {*RULES, *WITHOUT, *spellings.ALIASES, "mrope", "xdrope"} - UNNAMED
     if name in known:
         meant = _meant(name, rope, family)
         notes.decide(key, given[0][1], f"the rope type is {name}" + ("" if meant in (name, "default") else f", which means {meant} here"))
@@ -116,6 +115,7 @@ def _meant(name: str, rope: Section, family: Family) -> str:
         return "axial" if family.grid is not None else "default"
     if name == "yarn" and family.longrope_by_yarn and rope.get("long_factor") is not None:
         return "longrope"
+    name = "dynamic" if name == "xdrope" else name
     return "ntk_alpha" if name == "dynamic" and rope.get("alpha") is not None else name
 
 

@@ -123,7 +123,8 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     if rotation.softmax:
         yield "", f"            {call(SOFTMAX, rotation.softmax)}"
     if rotation.on_axes is not None:
-        yield "", f"            {call(rotation.on_axes, {**rotation.parameters, 'sections': rotation.sections, 'order': rotation.order})}"
+        shown = {"head_dim": rotation.parameters["head_dim"], "base": rotation.base_on_axes}
+        yield "", f"            {call(rotation.on_axes, {**shown, 'sections': rotation.sections, 'order': rotation.order})}"
 
 
 def call(operation: str, parameters: Mapping[str, Any]) -> str:

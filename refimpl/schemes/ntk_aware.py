@@ -12,13 +12,18 @@ from refimpl.spec import Number, Positive, Scheme, Source, operation
 Width = Annotated[int, Number(minimum=4, multiple_of=2)]
 
 
+def raised(base: float, factor: float, head_dim: int) -> float:
+    """Return ``b' = base factor^(head_dim / (head_dim - 2))`` (def. 1), by which the slowest pair is slowed by the whole factor."""
+    return float(base * factor ** (head_dim / (head_dim - 2)))
+
+
 @operation
 def frequencies(*, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, like: Array) -> Annotated[Array, "pair"]:
-    """Return ``b'^(-2 j / head_dim)``, ``b' = base factor^(head_dim / (head_dim - 2))``: the radians per position of every pair (def. 1).
+    """Return ``b'^(-2 j / head_dim)``, with the raised base ``b'``: the radians per position of every pair (def. 1).
 
     A single pair has no slow end, so that ``head_dim`` is at least 4.
     """
-    return rope.frequencies(head_dim=head_dim, base=base * factor ** (head_dim / (head_dim - 2)), like=like)
+    return rope.frequencies(head_dim=head_dim, base=raised(base, factor, head_dim), like=like)
 
 
 FORM = Rotary(frequencies)

@@ -24,8 +24,8 @@ FACTS = Path(__file__).resolve().parents[2] / "tests" / "configurations" / "rele
 WHOLE = "every layer"
 #: Where patches of an image stand that is higher than wide, and one that belongs to no patch.
 PATCHES = [[0, 0], [0, 1], [1, 0], [17, 5], [63, 22]]
-#: Where tokens of an image stand, on time, height and width: neither square nor at the beginning.
-IMAGE = [[17, 17, 17], [18, 18, 22], [18, 20, 19], [18, 31, 57]]
+#: Where tokens of an image stand, on time, height and width, or on any other axes: neither square nor at the beginning.
+IMAGE = [[17, 17, 17, 17], [18, 18, 22, 3], [18, 20, 19, 5], [18, 31, 57, 2]]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     if rotation.softmax:
         yield from _of_softmax(rotation, called, whose)
     if rotation.on_axes is not None:
-        yield from _on_axes(rotation, f"{called}-image", whose, IMAGE)
+        yield from _on_axes(rotation, f"{called}-image", whose, [place[: len(rotation.sections)] for place in IMAGE])
 
 
 def _patches(*sides: int) -> list[list[int]]:
@@ -170,7 +170,7 @@ def _task(rotation: Rotation, name: str, exposes: str, positions: Any = None, sc
     scheme = scheme or rotation.scheme
     operation = OPERATIONS.get(f"{scheme}.{name.partition('/')[0]}")
     if operation is not None:
-        arguments: dict[str, Any] = {key: value for key, value in rotation.settled.items() if key in operation.parameters}
+        arguments = rotation.settled(operation)
         arguments |= {} if positions is None else {"positions": positions}
         yield task(f"{scheme}.{name}", operation, Case(name, exposes=exposes, sizes={"head": 1}, **arguments))
 
