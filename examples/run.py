@@ -117,7 +117,7 @@ EXAMPLES = (
     Example(
         "sglang",
         "conforms but for dynamic NTK, always at its longest, LongRoPE, one position late, and YaRN with an mscale of 0 or one of two",
-        only_named("at-its-longest"),
+        only_named("at-its-longest", "switch-within-one-table", "zero-counts-as-set", "mscale-unset-is-one"),
     ),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )

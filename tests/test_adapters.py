@@ -172,8 +172,8 @@ def test_torchtune_trains_code_llama_by_another_base_with_lora_than_without() ->
 @pytest.mark.parametrize(
     ("target", "operation", "label", "wrong", "right"),
     [
-        ("keras_hub", "position_interpolation.rotate", "llama", "fractional-factor", "factor-one"),
-        ("keras_hub", "ntk_aware.rotate", "keras_hub", "fractional-factor", "factor-one"),
+        ("keras_hub", "position_interpolation.rotate", "llama", "half-layout", None),
+        ("keras_hub", "ntk_aware.rotate", "keras_hub", "half-layout", None),
         ("sglang", "dynamic_ntk.rotate", "sglang", "fractional-factor", None),
         ("sglang", "longrope.rotate", "sglang", "single-token", "half-layout"),
         ("sglang", "yarn.rotate", "sglang", "mscale-zero", "mscale-ratio"),
