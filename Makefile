@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy check-mlx check-vllm check-tuning reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-third check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -29,6 +29,12 @@ check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in 
 
 check-tuning: .venvs/tuning/.peers ## judge the rotations of torchtune and litgpt, in an environment of their own (1.5 GB)
 	.venvs/tuning/bin/python examples/run.py torchtune litgpt
+
+check-sglang: .venvs/sglang/.peers ## judge the rotations of SGLang's Python part, in an environment of its own (2.2 GB)
+	.venvs/sglang/bin/python examples/run.py sglang
+
+check-keras: .venvs/keras/.peers ## judge keras-hub's layers and what its models do of their own, in an environment of its own (1.2 GB)
+	.venvs/keras/bin/python examples/run.py keras_hub
 
 # The tests start hundreds of processes, each of which would compile everything again.
 test test-whole: export PYTHONDONTWRITEBYTECODE :=
@@ -185,6 +191,22 @@ $(VENV)/.peers: $(VENV)/.runtime
 	$(PYTHON) -m venv .venvs/tuning
 	.venvs/tuning/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	.venvs/tuning/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[torchtune,litgpt]"
+	@touch $@
+
+# Its wheel asks for TensorFlow, which nothing here needs.
+.venvs/keras/.peers: pyproject.toml
+	$(PYTHON) -m venv .venvs/keras
+	.venvs/keras/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venvs/keras/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[keras-hub]"
+	.venvs/keras/bin/python -m pip install --quiet --disable-pip-version-check --no-deps keras-hub==0.32.0
+	@touch $@
+
+# Its wheel asks for CUDA and another torch.
+.venvs/sglang/.peers: pyproject.toml
+	$(PYTHON) -m venv .venvs/sglang
+	.venvs/sglang/bin/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
+	.venvs/sglang/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[sglang]"
+	.venvs/sglang/bin/python -m pip install --quiet --disable-pip-version-check --no-deps sglang==0.5.23
 	@touch $@
 
 # Its wheel asks for CUDA and another torch: only its Python files are taken.

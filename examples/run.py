@@ -109,6 +109,16 @@ EXAMPLES = (
         "conforms but for YaRN, whose ramp is inverted and whose attention factor is 1 where no mscale is set",
         only_named("ramp-inverted", "default-is-one"),
     ),
+    Example(
+        "keras_hub",
+        "conforms but for Llama's ignored factor, rope_type dynamic, which slows every pair, and ESM and RoFormer in half precision",
+        only_named("not-stretched", "every-pair-slowed", "float16-"),
+    ),
+    Example(
+        "sglang",
+        "conforms but for dynamic NTK, always at its longest, LongRoPE, one position late, and YaRN with an mscale of 0 or one of two",
+        only_named("at-its-longest", "switch-within-one-table", "zero-counts-as-set", "mscale-unset-is-one"),
+    ),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )
 

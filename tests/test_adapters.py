@@ -1,5 +1,6 @@
 """The bundled adapters, each in its worker: what they offer, what of it is right, and the two deviations that are real."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -47,13 +48,22 @@ OFFERED = {
         "llama3.rotate", "partial_rope.rotate", "position_interpolation.rotate", "rope.rotate", "yarn.attention_factor",
         "yarn.frequencies", "yarn.rotate", "yarn.softmax_scale",
     },
+    "keras_hub": {
+        "alibi.bias", "alibi.slopes", "axial_rope.rotate", "learned.encode", "llama3.rotate", "longrope.rotate", "mrope.rotate",
+        "ntk_aware.rotate", "partial_rope.rotate", "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate",
+        "sincos_2d.encode", "sinusoidal.encode", "t5.bias", "t5.bucket", "yarn.rotate",
+    },
+    "sglang": {
+        "dynamic_ntk.rotate", "llama3.rotate", "longrope.rotate", "mrope.rotate", "ntk_aware.rotate", "partial_rope.rotate",
+        "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate", "rope.rotate_query_key", "yarn.rotate",
+    },
     "vllm": {
         "dynamic_ntk.rotate", "llama3.rotate", "longrope.rotate", "mrope.rotate", "ntk_aware.rotate", "partial_rope.rotate",
         "position_interpolation.rotate", "proportional_rope.rotate", "rope.rotate", "rope.rotate_query_key", "yarn.rotate",
     },
 }
 #: Those of which not everything is right.
-DEVIATING = {"equinox", "litgpt", "mlx_lm"}
+DEVIATING = {"equinox", "keras_hub", "litgpt", "mlx_lm", "sglang"}
 
 
 Start = Callable[[str], Session]
@@ -157,6 +167,58 @@ def test_torchtune_trains_code_llama_by_another_base_with_lora_than_without() ->
         whole, adapted = models.code_llama2_7b(), models.lora_code_llama2_7b(["q_proj"])
 
     assert [model.layers[0].attn.pos_embeddings.base for model in (whole, adapted)] == [1_000_000, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("target", "operation", "label", "wrong", "right"),
+    [
+        ("keras_hub", "position_interpolation.rotate", "llama", "half-layout", None),
+        ("keras_hub", "ntk_aware.rotate", "keras_hub", "half-layout", None),
+        ("sglang", "dynamic_ntk.rotate", "sglang", "fractional-factor", None),
+        ("sglang", "longrope.rotate", "sglang", "single-token", "half-layout"),
+        ("sglang", "yarn.rotate", "sglang", "mscale-zero", "mscale-ratio"),
+        ("sglang", "yarn.rotate", "deepseek", "mscale-alone", "mscale-ratio"),
+    ],
+)
+def test_what_keras_hub_and_sglang_do_otherwise_fails(
+    start: Start, target: str, operation: str, label: str, wrong: str, right: str | None
+) -> None:
+    session = start(target)
+    found = judgements(session, only(session, operation, label))
+
+    assert isinstance(found[f"{operation}/{wrong} at float32"].outcome, Failed)
+    assert right is None or isinstance(found[f"{operation}/{right} at float32"].outcome, Passed)
+
+
+@pytest.mark.parametrize(("target", "wrong"), [
+    ("keras_hub", {("position_interpolation.rotate", "llama"), ("ntk_aware.rotate", "keras_hub")}),
+    ("sglang", {("dynamic_ntk.rotate", "sglang"), ("longrope.rotate", "sglang"), ("yarn.rotate", "sglang"), ("yarn.rotate", "deepseek")}),
+])
+def test_what_keras_hub_and_sglang_offer_beside_that_meets_the_vectors_in_float32(
+    start: Start, target: str, wrong: set[tuple[str, str]]
+) -> None:
+    session = start(target)
+    rest = [one for one in session.implementations if (one.operation, one.label) not in wrong]
+    found = {name: judgement.outcome for one in rest for name, judgement in judgements(session, one).items() if name.endswith("float32")}
+
+    assert {name: outcome for name, outcome in found.items() if not isinstance(outcome, Passed | NotJudged)} == {}
+    assert sum(isinstance(outcome, Passed) for outcome in found.values()) >= 100
+
+
+def test_the_queries_of_keras_hubs_gpt_neox_stay_at_position_0_while_it_decodes() -> None:
+    """The step's queries are turned without its position (docs/findings.md)."""
+    torch = pytest.importorskip("torch")
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    attention = pytest.importorskip("keras_hub.src.models.gpt_neo_x.gpt_neo_x_attention")
+    layer = attention.GPTNeoXAttention(num_heads=2, hidden_dim=16, rotary_percentage=1.0, max_sequence_length=8)
+    tokens, mask = torch.randn(1, 6, 16, generator=torch.Generator().manual_seed(0)), torch.ones(1, 6, 6).tril().bool()
+    layer.build(tokens.shape)
+    whole, _ = layer(tokens, attention_mask=mask)
+    cache = torch.zeros(1, 2, 6, 2, 8)
+    for step in range(6):
+        last, cache = layer(tokens[:, step : step + 1], attention_mask=mask[:, step : step + 1], cache=cache, cache_update_index=step)
+
+    assert float((last - whole[:, -1:]).detach().abs().max()) > 1e-3
 
 
 def test_falcon_fails_in_float32_where_slopes_key_index_and_product_are_rounded(start: Start) -> None:

@@ -47,12 +47,18 @@ def small(head_dim: int, length: float) -> bool:
     return head_dim * length <= LARGEST
 
 
+def stretched(parameters: Mapping[str, Any]) -> bool:
+    """Whether the table of a stretched context isn't too large for this machine."""
+    return small(parameters["head_dim"], parameters["original_length"] * parameters["factor"])
+
+
 def _llama3(parameters: Mapping[str, Any]) -> dict[str, Any]:
     names = ("factor", "low_freq_factor", "high_freq_factor")
     return {name: parameters[name] for name in names} | {"original_max_position_embeddings": parameters["original_length"]}
 
 
-def _yarn(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def yarn(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``rope_parameters`` say of YaRN."""
     names = ("factor", "beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim", "attention_factor")
     given = {name: parameters[name] for name in names if parameters[name] is not None}
     return {**given, "original_max_position_embeddings": parameters["original_length"]}
@@ -103,18 +109,41 @@ class Offers:
     def yarn(self, x: torch.Tensor, positions: torch.Tensor, **parameters: Any) -> torch.Tensor:
         """Turn by YaRN; its table ends at the original length times the factor."""
         within(positions, int(parameters["original_length"] * parameters["factor"]))
-        return turned(self.layer("yarn", parameters["original_length"], _yarn(parameters), parameters), x, positions)
+        return turned(self.layer("yarn", parameters["original_length"], yarn(parameters), parameters), x, positions)
+
+    def alpha(self, x: torch.Tensor, positions: torch.Tensor, *, factor: float, **parameters: Any) -> torch.Tensor:
+        """Turn by a raised base: HunYuan's ``alpha``."""
+        return turned(self.layer("dynamic", rows(positions), {"alpha": factor}, parameters), x, positions)
+
+    def proportional(self, x: torch.Tensor, positions: torch.Tensor, *, turned_pairs: int, **parameters: Any) -> torch.Tensor:
+        """Turn as Gemma 4's layers of full attention; a quarter of a pair more, since the library cuts the product."""
+        share = min(1.0, (2 * turned_pairs + 0.5) / parameters["head_dim"])
+        return turned(self.layer("proportional", rows(positions), {"partial_rotary_factor": share}, parameters), x, positions)
+
+    def on_axes(
+        self, x: torch.Tensor, positions: torch.Tensor, *, sections: tuple[int, ...], order: str, **parameters: Any
+    ) -> torch.Tensor:
+        """Turn by the time, the height and the width of every token."""
+        axes = positions.expand(x.shape[0], *positions.shape[-2:]).reshape(-1, 3).T
+        given = {"mrope_section": list(sections), "mrope_interleaved": order == "interleaved"}
+        layer = self.layer("default", rows(positions), given, parameters)
+        tokens = x.transpose(1, 2).reshape(axes.shape[1], -1)
+        found: torch.Tensor = layer(axes.long(), tokens.clone(), (-tokens).clone())[0]
+        return found.reshape(x.transpose(1, 2).shape).transpose(1, 2)
 
     def offer(self, operation: str, function: Callable[..., Any], **declared: Any) -> None:
         """Offer an operation for positions that a table has, in the layouts of the library."""
         settings: dict[str, Any] = {"layout": tuple(LAYOUTS), "direction": "positive", "lowest": 0, "highest": HIGHEST}
         self.adapter.implements(operation, function, **(settings | declared))
 
-    def offer_all(self) -> None:
-        """Offer what every such library has layers for."""
+    def offer_all(self, **yarn: Any) -> None:
+        """Offer what every such library has layers for; of YaRN not all have every setting."""
         self.offer("rope.rotate", self.plain)
         self.offer("rope.rotate_query_key", self.both)
         self.offer("partial_rope.rotate", self.part, placement="first")
         self.offer("position_interpolation.rotate", self.linear)
         self.offer("llama3.rotate", self.llama3)
-        self.offer("yarn.rotate", self.yarn, when=lambda known: small(known["head_dim"], known["original_length"] * known["factor"]))
+        self.offer("yarn.rotate", self.yarn, when=stretched, **yarn)
+        self.offer("ntk_aware.rotate", self.alpha)
+        self.offer("proportional_rope.rotate", self.proportional, factor=1.0)
+        self.offer("mrope.rotate", self.on_axes, order=("contiguous", "interleaved"), when=lambda known: len(known["sections"]) == 3)

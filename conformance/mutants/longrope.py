@@ -50,6 +50,21 @@ def own_lengths(x: Array, positions: Array, short: Array, long: Array, **paramet
     return both[0] if parameters["length"] <= parameters["original_length"] else np.where(kept, both[0], both[1])
 
 
+def stacked_tables(x: Array, positions: Array, short: Array, long: Array, **parameters: Any) -> Array:
+    """Turn by rows of two tables in one, of which the second begins at the original length, where no position is beyond that."""
+    original = parameters["original_length"]
+    beyond = parameters["length"] - 1 > original
+    rows = positions if beyond else np.where(positions == original, 0, positions)
+    return longrope.rotate(x, rows, short, long, **{**parameters, "length": original + beyond})
+
+
+STACKED_TABLES = Mistake(
+    "switch-within-one-table",
+    does="keeps the long table behind the short one, switches one token late, and reads the wrong table's row in between",
+    should="choose the table by the number of tokens before a row is looked up",
+    fix="compare the last position plus 1 with the original length",
+    origin="SGLang 0.5.23, Phi3LongRoPEScaledRotaryEmbedding",
+)
 STALE_CACHE = Mistake(
     "stale-cache",
     does="keeps what was turned before the switch: positions below the original length have short factors for ever",
@@ -100,6 +115,7 @@ def mutants() -> Iterator[Mutant]:
         yield mistake.at(ROTATE, altered(ROTATE, parameters=change))
     yield from length_mutants(ROTATE)
     yield STALE_CACHE.at(ROTATE, own_lengths)
+    yield STACKED_TABLES.at(ROTATE, stacked_tables)
     yield SIZE_WHEN_LONG.at(ROTATE, size_where(lambda p: p["length"] > p["original_length"]))
     yield SIZE_IN_HALF_LAYOUT.at(ROTATE, size_where(lambda p: p["layout"] == "half"))
     for mistake, start in START_MISTAKES:

@@ -138,6 +138,19 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         fix="start from 0.1 ln(factor) + 1, and let only both mscales together replace it",
         origin="litgpt 0.5.13, build_rope_cache",
     ).made_by(override(lambda factor, mscale, all_dim: right_ratio(factor, mscale or all_dim or 0.0, (mscale and all_dim) or 0.0))),
+    Mistake(
+        "zero-counts-as-set",
+        does="divides the growths where an mscale is 0, as if it were set",
+        should="use the default unless both are set and not 0",
+        fix="test both for truth, not for None",
+        origin="SGLang 0.5.23, YaRNScalingRotaryEmbedding",
+    ).made_by(
+        override(
+            lambda factor, mscale, all_dim: (
+                yarn.growth(factor) if mscale is None or all_dim is None else right_ratio(factor, mscale, all_dim)
+            )
+        )
+    ),
 )
 FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
     Mistake(
@@ -147,19 +160,6 @@ FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         fix="return 1 if factor <= 1",
         origin="keras-hub",
     ).made_by(with_logarithm(math.log, shrinks=True)),
-    Mistake(
-        "zero-counts-as-set",
-        does="divides the growths where an mscale is 0, as if it were set",
-        should="use the default unless both are set and not 0",
-        fix="test both for truth, not for None",
-        origin="in the style of `is not None` where released code tests for truth",
-    ).made_by(
-        override(
-            lambda factor, mscale, all_dim: (
-                yarn.growth(factor) if mscale is None or all_dim is None else right_ratio(factor, mscale, all_dim)
-            )
-        )
-    ),
     Mistake(
         "factor-cut-to-integer",
         does="cuts factor to an integer before the logarithm",

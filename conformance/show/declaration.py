@@ -34,6 +34,8 @@ NEEDS = {
     "vllm": ("vllm 0.33", "torch"),
     "torchtune": ("torchtune", "torch"),
     "litgpt": ("litgpt", "torch"),
+    "keras_hub": ("keras_hub", "torch"),
+    "sglang": ("sglang 0.5.23", "torch"),
 }
 
 
