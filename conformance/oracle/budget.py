@@ -234,6 +234,13 @@ ROWS: Mapping[str, Row] = {
         argument="product or quotient, and one more where the position is scaled first",
         needs="onnxruntime 1.31.1 and every table of p / base^x",
     ),
+    "axes": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="the sum of the angles of two axes, fused with a product or not",
+        argument="one rounding; the products are angles with their own",
+        needs="timm 1.0.31, RotaryEmbeddingMixed: t_x @ freqs[0] + t_y @ freqs[1]",
+    ),
     "cosine": Row(
         Stage.FREQUENCY,
         3,

@@ -7,6 +7,7 @@ import numpy as np
 from conformance.pictures.panels import HERE, INK, PALE, SHADE, STROKES, heat, label, title
 from refimpl import analysis
 from refimpl.schemes import axial_rope as axial
+from refimpl.schemes import mixed_rope as mixed
 from refimpl.schemes import mrope as multimodal
 from refimpl.schemes import partial_rope as part
 from refimpl.schemes import rope as rotation
@@ -97,6 +98,27 @@ def axial_rope(figure: "Figure") -> None:
     turned = np.asarray(axial.rotate(ones, np.stack([rows - 12, columns - 16], axis=-1), head_dim=64, axes=(32, 32), base=100.0))
     heat(right, turned.sum(axis=-1).reshape(24, 32) / 64, "mean over the channels")
     label(right, "ones, turned at each patch; origin in the middle, base 100", "column (patches)", "row (patches)")
+
+
+def mixed_rope(figure: "Figure") -> None:
+    """Draw the frequencies with which two heads begin, and the scores of each over an image."""
+    title(figure, "Mixed RoPE turns every pair by the row and the column of a patch at once, in a direction that is learned for every head")
+    frequencies = mixed.beginning(6, 64, HERE)[:, 1:3]
+    rows, columns = np.divmod(np.arange(24 * 32), 32)
+    ones, places = np.ones((1, 2, rows.size, 64)), np.stack([columns - 16, rows - 12], axis=-1)
+    turned = np.asarray(mixed.rotate(ones, places, frequencies, head_dim=64))[0].sum(axis=-1) / 64
+    for head, axes in enumerate(figure.subplots(1, 3)):
+        if head == 2:
+            axes.axhline(0, color=PALE)
+            axes.axvline(0, color=PALE)
+            for number, stroke in enumerate(STROKES[:2]):
+                axes.plot(*frequencies[:, number], linestyle="none", marker="ox"[number], color=stroke["color"], label=f"head {number + 1}")
+            axes.legend(loc="lower left")
+            axes.set_aspect("equal")
+            label(axes, "frequencies of all pairs as training begins", "of the column (radians per patch)", "of the row (radians per patch)")
+        else:
+            heat(axes, turned[head].reshape(24, 32), "mean over the channels")
+            label(axes, f"head {head + 1}: ones, turned at each patch", "column (patches)", "row (patches)")
 
 
 def mrope(figure: "Figure") -> None:
