@@ -101,24 +101,20 @@ def axial_rope(figure: "Figure") -> None:
 
 
 def mixed_rope(figure: "Figure") -> None:
-    """Draw the frequencies with which two heads begin, and the scores of each over an image."""
-    title(figure, "Mixed RoPE turns every pair by the row and the column of a patch at once, in a direction that is learned for every head")
-    frequencies = mixed.beginning(6, 64, HERE)[:, 1:3]
+    """Draw the scores of one head over an image, and the frequencies with which two heads begin."""
+    title(figure, "Mixed RoPE turns every pair by the row and the column of a patch at once; every head learns directions of its own")
+    frequencies = np.asarray(mixed.beginning(6, 64, HERE))[:, 1:3]
+    left, right = figure.subplots(1, 2)
     rows, columns = np.divmod(np.arange(24 * 32), 32)
-    ones, places = np.ones((1, 2, rows.size, 64)), np.stack([columns - 16, rows - 12], axis=-1)
-    turned = np.asarray(mixed.rotate(ones, places, frequencies, head_dim=64))[0].sum(axis=-1) / 64
-    for head, axes in enumerate(figure.subplots(1, 3)):
-        if head == 2:
-            axes.axhline(0, color=PALE)
-            axes.axvline(0, color=PALE)
-            for number, stroke in enumerate(STROKES[:2]):
-                axes.plot(*frequencies[:, number], linestyle="none", marker="ox"[number], color=stroke["color"], label=f"head {number + 1}")
-            axes.legend(loc="lower left")
-            axes.set_aspect("equal")
-            label(axes, "frequencies of all pairs as training begins", "of the column (radians per patch)", "of the row (radians per patch)")
-        else:
-            heat(axes, turned[head].reshape(24, 32), "mean over the channels")
-            label(axes, f"head {head + 1}: ones, turned at each patch", "column (patches)", "row (patches)")
+    places = np.stack([columns - 16, rows - 12], axis=-1)
+    turned = np.asarray(mixed.rotate(np.ones((1, 1, rows.size, 64)), places, frequencies[:, :1], head_dim=64))
+    heat(left, turned.sum(axis=-1).reshape(24, 32) / 64, "mean over the channels")
+    label(left, "head 1: ones, turned at each patch; origin in the middle", "column (patches)", "row (patches)")
+    for head, marker in enumerate("ox"):
+        right.plot(*frequencies[:, head], marker, color=STROKES[head]["color"], label=f"head {head + 1}")
+    right.legend(loc="lower right")
+    right.set(aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    label(right, "frequencies of 32 pairs as training begins", "of the column (radians per patch)", "of the row (radians per patch)")
 
 
 def mrope(figure: "Figure") -> None:

@@ -21,11 +21,10 @@ def beginning(num_heads: int, head_dim: int, like: Array) -> Array:
 
     The authors turn the axes of every head by a random angle; here by as many equal steps as there are heads.
     """
-    xp, quarter = array_namespace(like), math.pi / 2
-    size = 10.0 ** (-4.0 * arange(head_dim // 4, like=like) / head_dim)
-    turn = 2 * math.pi * arange(num_heads, like=like)[:, None] / num_heads
-    axes = [xp.concat([size * xp.cos(turn - away), size * xp.cos(turn + quarter - away)], axis=-1) for away in (0.0, quarter)]
-    return xp.stack(axes, axis=0)
+    xp, pair, half = array_namespace(like), arange(head_dim // 2, like=like), (head_dim + 2) // 4
+    size = 10.0 ** (-4.0 * (pair % half) / head_dim)
+    direction = 2 * math.pi * arange(num_heads, like=like)[:, None] / num_heads + math.pi / 2 * (pair // half)
+    return xp.stack([size * xp.cos(direction), size * xp.sin(direction)], axis=0)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
