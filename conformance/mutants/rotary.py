@@ -60,11 +60,6 @@ def unturned(_: "Rotary", values: Array, *__: Array, **___: Any) -> Array:
     return values
 
 
-def as_rows(values: Array, batch: int) -> Array:
-    """Return every head of every row as a row of the batch, where heads have tables of their own."""
-    return np.broadcast_to(values, (batch, *values.shape[1:])).reshape(-1, *values.shape[2:])
-
-
 @dataclass(frozen=True)
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
@@ -139,8 +134,9 @@ class Rotary:
     def rotate(self, x: Array, positions: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
         """Turn to positions, every part of a head as a head of its own."""
         if isinstance(self.form, Mixed):
-            tables = (as_rows(table, x.shape[0]) for table in self.tables(positions, *given, **rule))
-            return self.turn(as_rows(x, x.shape[0])[:, None], *tables, layout=layout, direction=direction).reshape(x.shape)
+            tables = [self.tables(positions, *(each[:, head] for each in given), **rule) for head in range(x.shape[1])]
+            heads = [self.turn(x[:, i : i + 1], *own, layout=layout, direction=direction) for i, own in enumerate(tables)]
+            return np.concatenate(heads, axis=1)
         if not isinstance(self.form, Parted):
             return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
