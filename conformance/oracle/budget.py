@@ -241,6 +241,13 @@ ROWS: Mapping[str, Row] = {
         argument="one rounding; the products are angles with their own",
         needs="timm 1.0.31, RotaryEmbeddingMixed: t_x @ freqs[0] + t_y @ freqs[1]",
     ),
+    "two turns": Row(
+        Stage.FREQUENCY,
+        9,
+        covers="a pair that is turned by the angle of one axis and then by that of another, or cosine and sine of a sum by those of both",
+        argument="another cosine and sine, 3 units each in both entries, products and sums; a sine below 1 errs by the angles together",
+        needs="torch 2.13: x * polar(1, t_x @ freqs[0]) * polar(1, t_y @ freqs[1]), where both angles nearly cancel",
+    ),
     "cosine": Row(
         Stage.FREQUENCY,
         3,

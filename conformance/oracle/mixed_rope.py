@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from functools import cache
 
-from conformance.oracle.arithmetic import Exact
+from flint import arb
+
+from conformance.oracle.arithmetic import Exact, is_zero, size
 from conformance.oracle.axial_rope import on_axis
 from conformance.oracle.rotary import Turn, entry, turn_all
 from conformance.oracle.tensor import Inputs, Number, Results
@@ -17,10 +19,12 @@ def rotate(a: Exact, inputs: Inputs, *, head_dim: int, layout: str, direction: s
 
     @cache
     def at(position: Sequence[Number], head: int, pair: int) -> Turn:
-        first, *others = (a.angle(place, a.parameter(frequencies.at(axis, head, pair))) for axis, place in enumerate(position))
-        for angle in others:
-            first = a.sum(first, angle, "axes")
-        return entry(a, a.cosine(first)), entry(a, a.sine(first))
+        column, row = (a.angle(place, a.parameter(frequencies.at(axis, head, pair))) for axis, place in enumerate(position))
+        angle = a.sum(column, row, "axes")
+        cos, sin = a.cosine(angle), a.sine(angle)
+        if not (is_zero(column) or is_zero(row)):
+            cos, sin = a.spread("two turns", cos, arb(1)), a.spread("two turns", sin, (size(column) + size(row)).min(arb(1)))
+        return entry(a, cos), entry(a, sin)
 
     def turns(batch: int, head: int, token: int, pair: int) -> Turn:
         return at(tuple(place(batch, token) for place in places), head, pair)
