@@ -81,7 +81,8 @@ def reference(operation: Operation, call: Arguments) -> list[np.ndarray]:
 
 def placed(call: Arguments) -> dict[str, np.ndarray]:
     """Return the positions of a call, those on each axis by themselves."""
-    several = not {"axes", "sections"}.isdisjoint(call.parameters) or call.parameters.get("order") in sincos_2d.AXES
+    several = not {"axes", "sections", "frequencies"}.isdisjoint({**call.parameters, **call.arrays})
+    several = several or call.parameters.get("order") in sincos_2d.AXES
     return {
         f"{name} {axis}": array[..., axis] if several else array
         for name, array in call.arrays.items()

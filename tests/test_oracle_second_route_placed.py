@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from second_route import X, golden, members, mp, real, turned
+from second_route import X, Y, golden, members, mp, real, turned
 
 from conformance.oracle import Tensor
 
@@ -84,3 +84,21 @@ def test_every_pair_turns_where_it_is_by_its_own_position(
     scales = [2 * mp.pi / side for side in given.get("sides", ())] or [1] * max(axes, 1)
     angles = [sign * POSITIONS[axis] * scales[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents]
     assert result == turned(X, pairs, angles)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+def test_every_pair_of_a_head_turns_by_its_own_frequencies_of_both_axes(layout: str, sign: int) -> None:
+    frequencies = [0.3125, -1.5, 0.1, 2.0, 1 / 3, 0.0, -0.7, 1e-4, -0.25, 0.9, 0.1, -2.0, 1.0, 0.01, 0.7, 1e-4]
+    inputs = {"x": real(*X, *Y, shape=(1, 2, 1, 8)), "positions": Tensor((1, 2), POSITIONS[:2])}
+
+    result = golden(
+        "mixed_rope.rotate",
+        {**inputs, "frequencies": real(*frequencies, shape=(2, 2, 4))},
+        head_dim=8,
+        layout=layout,
+        direction="positive" if sign == 1 else "negative",
+    )
+
+    angles = [sign * mp.fdot(zip(POSITIONS, both, strict=False)) for both in zip(frequencies[:8], frequencies[8:], strict=True)]
+    assert result == turned(X, members(layout, 4), angles[:4]) + turned(Y, members(layout, 4), angles[4:])

@@ -12,6 +12,7 @@ from refimpl.arrays import Array
 from refimpl.forms import rotary
 from refimpl.forms.attention import Attention
 from refimpl.forms.joining import those_of
+from refimpl.forms.mixed import Mixed
 from refimpl.forms.parted import Part, Parted, ladder_of
 from refimpl.forms.sectioned import Sectioned
 from refimpl.forms.windowed import Windowed
@@ -91,15 +92,16 @@ class Rotary:
     carry: Callable[..., Array] = unturned
 
     def circle(self, positions: Array, theta: Array) -> rope.Tables:
-        """Return cosine and sine of the position of every pair, or of all pairs, times its frequency."""
+        """Return cosine and sine of the position of every pair, or of all pairs, times its frequency, or of what mixes these."""
+        times = self.form.mixed if isinstance(self.form, Mixed) else np.multiply
         with np.errstate(invalid="ignore", over="ignore"):
-            angles = self.angle(self.position(positions.astype(np.float64)) * self.frequency(theta))
+            angles = self.angle(times(self.position(positions.astype(np.float64)), self.frequency(theta)))
             return rope.Tables(self.table(self.cosine(angles)), self.table(self.sine(angles)))
 
     def standing(self, positions: Array, rule: Mapping[str, Any]) -> Array:
         """Return the position of every pair of a token, or one for all its pairs."""
         if not isinstance(self.form, Sectioned):
-            return positions[..., None]
+            return positions if isinstance(self.form, Mixed) else positions[..., None]
         slot = self.places or self.form.places
         return slot(positions, **those_of(self.form.places, rule))
 
@@ -131,6 +133,10 @@ class Rotary:
 
     def rotate(self, x: Array, positions: Array, *given: Array, layout: str, direction: str, **rule: Any) -> Array:
         """Turn to positions, every part of a head as a head of its own."""
+        if isinstance(self.form, Mixed):
+            tables = [self.tables(positions, *(each[:, head] for each in given), **rule) for head in range(x.shape[1])]
+            heads = [self.turn(x[:, i : i + 1], *own, layout=layout, direction=direction) for i, own in enumerate(tables)]
+            return np.concatenate(heads, axis=1)
         if not isinstance(self.form, Parted):
             return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}

@@ -234,6 +234,20 @@ ROWS: Mapping[str, Row] = {
         argument="product or quotient, and one more where the position is scaled first",
         needs="onnxruntime 1.31.1 and every table of p / base^x",
     ),
+    "axes": Row(
+        Stage.FREQUENCY,
+        1,
+        covers="the sum of the angles of two axes, fused with a product or not",
+        argument="one rounding; the products are angles with their own",
+        needs="timm 1.0.31, RotaryEmbeddingMixed: t_x @ freqs[0] + t_y @ freqs[1]",
+    ),
+    "two turns": Row(
+        Stage.FREQUENCY,
+        9,
+        covers="a pair that is turned by the angle of one axis and then by that of another, or cosine and sine of a sum by those of both",
+        argument="another cosine and sine, 3 units each in both entries, products and sums; a sine below 1 errs by the angles together",
+        needs="torch 2.13: x * polar(1, t_x @ freqs[0]) * polar(1, t_y @ freqs[1]), where both angles nearly cancel",
+    ),
     "cosine": Row(
         Stage.FREQUENCY,
         3,

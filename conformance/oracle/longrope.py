@@ -48,7 +48,7 @@ def rotate_searched(a: Exact, inputs: Inputs, *, layout: str, direction: str, st
     start, rest = rope.thetas(a, **parameters), slowed(a, inputs["factors"], **parameters)
     early, late = circles(a, start, positions.in_batch), circles(a, rest, positions.in_batch)
 
-    def turns(batch: int, token: int, pair: int) -> Turn:
-        return (early if positions.in_batch(batch, token) < start_tokens else late)(batch, token, pair)
+    def turns(batch: int, head: int, token: int, pair: int) -> Turn:
+        return (early if positions.in_batch(batch, token) < start_tokens else late)(batch, head, token, pair)
 
     return {"result": turn_all(a, x, turns, layout, direction)}

@@ -38,7 +38,7 @@ def rotate(
     def at(position: Number, pair: int) -> Turn:
         return turn(a, theta[pair], position)
 
-    turned = turn_all(a, inputs["x"], lambda batch, token, pair: at(places[axes[pair]](batch, token), pair), layout, direction)
+    turned = turn_all(a, inputs["x"], lambda batch, _, token, pair: at(places[axes[pair]](batch, token), pair), layout, direction)
     return {"result": turned}
 
 

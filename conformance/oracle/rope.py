@@ -36,7 +36,7 @@ def apply(a: Exact, inputs: Inputs, *, layout: str, direction: str) -> Results:
     """Turn by the cosines and sines that are given."""
     x, cos, sin = inputs["x"], inputs["cos"], inputs["sin"]
 
-    def given(batch: int, token: int, pair: int) -> Turn:
+    def given(batch: int, _: int, token: int, pair: int) -> Turn:
         index = (token, pair) if len(cos.shape) == 2 else (batch, token, pair)
         return arb(cos.at(*index)), arb(sin.at(*index))
 

@@ -13,8 +13,8 @@ from conformance.oracle.tensor import Inputs, Lazy, Number, Result, Results, Ten
 
 #: Cosine and sine of one pair at one position.
 Turn = tuple[Ball, Ball]
-#: The same by batch, token and pair.
-Turns = Callable[[int, int, int], Turn]
+#: The same by batch, head, token and pair.
+Turns = Callable[[int, int, int, int], Turn]
 #: The position of a token, by batch and token.
 Place = Callable[[int, int], Number]
 
@@ -54,9 +54,9 @@ def entry(a: Exact, x: Ball, factor: Ball | None = None) -> Ball:
 def circles(
     a: Exact, frequencies: Sequence[Ball], position: Place, factor: Ball | None = None, side: int | None = None
 ) -> Turns:
-    """Return the lookup of turns by batch, token and pair; a pair is worked out once at every position."""
+    """Return the lookup of turns by batch, head, token and pair; a pair is worked out once at every position, for all heads."""
     at = cache(lambda position, pair: turn(a, frequencies[pair], position, factor, side))
-    return lambda batch, token, pair: at(position(batch, token), pair)
+    return lambda batch, _, token, pair: at(position(batch, token), pair)
 
 
 def places(layout: str, head_dim: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -89,7 +89,7 @@ def turn_parts(
             return arb(row[channel])
         turns, pair, place, i, j = written[channel]
         one, other = arb(row[i]), arb(row[j])
-        cos, sine = turns(batch, token, pair)
+        cos, sine = turns(batch, head, token, pair)
         sin = sine if direction == "positive" else -sine
         if place == 0:
             return a.sum(a.product(one, cos), -a.product(other, sin))

@@ -28,7 +28,7 @@ def turned(
         exponent = arb(sign * (int(position) - centre)) / a.parameter(scale_base)
         return turn(a, thetas[pair], position, decay(a, pair, width, exponent))
 
-    return turn_all(a, x, lambda batch, token, pair: at(positions.in_batch(batch, token), pair), layout, direction)
+    return turn_all(a, x, lambda batch, _, token, pair: at(positions.in_batch(batch, token), pair), layout, direction)
 
 
 def rotate_query(a: Exact, inputs: Inputs, **parameters: Any) -> Results:

@@ -27,6 +27,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "rope": rotary.rope,
     "partial_rope": rotary.partial_rope,
     "axial_rope": rotary.axial_rope,
+    "mixed_rope": rotary.mixed_rope,
     "mrope": rotary.mrope,
     "xpos": rotary.xpos,
     "position_interpolation": ladders.position_interpolation,

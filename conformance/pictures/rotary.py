@@ -7,6 +7,7 @@ import numpy as np
 from conformance.pictures.panels import HERE, INK, PALE, SHADE, STROKES, heat, label, title
 from refimpl import analysis
 from refimpl.schemes import axial_rope as axial
+from refimpl.schemes import mixed_rope as mixed
 from refimpl.schemes import mrope as multimodal
 from refimpl.schemes import partial_rope as part
 from refimpl.schemes import rope as rotation
@@ -97,6 +98,23 @@ def axial_rope(figure: "Figure") -> None:
     turned = np.asarray(axial.rotate(ones, np.stack([rows - 12, columns - 16], axis=-1), head_dim=64, axes=(32, 32), base=100.0))
     heat(right, turned.sum(axis=-1).reshape(24, 32) / 64, "mean over the channels")
     label(right, "ones, turned at each patch; origin in the middle, base 100", "column (patches)", "row (patches)")
+
+
+def mixed_rope(figure: "Figure") -> None:
+    """Draw the scores of one head over an image, and the frequencies with which two heads begin."""
+    title(figure, "Mixed RoPE turns every pair by the row and the column of a patch at once; every head learns directions of its own")
+    frequencies = np.asarray(mixed.beginning(6, 64, HERE))[:, 1:3]
+    left, right = figure.subplots(1, 2)
+    rows, columns = np.divmod(np.arange(24 * 32), 32)
+    places = np.stack([columns - 16, rows - 12], axis=-1)
+    turned = np.asarray(mixed.rotate(np.ones((1, 1, rows.size, 64)), places, frequencies[:, :1], head_dim=64))
+    heat(left, turned.sum(axis=-1).reshape(24, 32) / 64, "mean over the channels")
+    label(left, "head 1: ones, turned at each patch; origin in the middle", "column (patches)", "row (patches)")
+    for head, marker in enumerate("ox"):
+        right.plot(*frequencies[:, head], marker, color=STROKES[head]["color"], label=f"head {head + 1}")
+    right.legend(loc="lower right")
+    right.set(aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    label(right, "frequencies of 32 pairs as training begins", "of the column (radians per patch)", "of the row (radians per patch)")
 
 
 def mrope(figure: "Figure") -> None:

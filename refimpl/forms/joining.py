@@ -9,19 +9,23 @@ from refimpl.spec import operation
 Function = Callable[..., Any]
 #: What a form hands to its slots itself.
 HANDED = ("like", "query", "key")
+#: What a function hands on to its slots: there is none where no slot takes it.
+HANDED_ON = ("base",)
 OPEN = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def joined(function: Function, form: object, slots: Sequence[Function], says: str | None = None, *, name: str = "") -> Function:
     """Return ``function(form, ...)`` as an operation: its own arguments, then what its slots have besides.
 
-    An argument that several have is as the first slot has it, in the function's order; the positions of a slot are those of queries and
-    of keys where the function has these. ``says`` is the summary, and ``name`` the name, if
-    not the function's. The arrays of slots come by name where the function takes no more by place. The operation keeps its ``form``.
+    An argument that several have is as the first slot has it, in the function's order; one that the function hands on is left out where no
+    slot takes it; the positions of a slot are those of queries and of keys where the function has these. ``says`` is the summary, and
+    ``name`` the name, if not the function's. The arrays of slots come by name where the function takes no more by place. The operation
+    keeps its ``form``.
     """
     own = inspect.signature(function)
     given = {name: argument for slot in reversed(slots) for name, argument in arguments(slot).items()}
     every = dict(list(own.parameters.items())[1:]) | {name: given[name] for slot in slots for name in arguments(slot)}
+    every = {name: argument for name, argument in every.items() if name in given or name not in HANDED_ON}
     if "positions" in every and "positions" not in own.parameters:
         places = every.pop("positions")
         every |= {f"{side}_positions": of_side(places, side) for side in ("query", "key")}

@@ -19,6 +19,7 @@ CALLED = {
     "partial_rope": "partial RoPE (rotary_dim, partial_rotary_factor)",
     "proportional_rope": "proportional rope (p-RoPE, Gemma 4's full attention)",
     "axial_rope": "axial RoPE (2-D and 3-D, vision)",
+    "mixed_rope": "RoPE-Mixed (learned 2-D frequencies, vision)",
     "mrope": "M-RoPE (multimodal rope: Qwen-VL, GLM-V, Ernie-VL)",
     "xpos": "xPos (length-extrapolatable transformer, LeX)",
     "retnet": "RetNet (retention with decay)",
