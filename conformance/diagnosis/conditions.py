@@ -207,6 +207,7 @@ PROPERTIES: dict[str, Callable[[int], bool]] = {
     "no power of two": lambda value: value & (value - 1) != 0,
     "odd": lambda value: value % 2 == 1,
     "no multiple of 4": lambda value: value % 4 != 0,
+    "no multiple of 8": lambda value: value % 8 != 0,
     "no multiple of 16": lambda value: value % 16 != 0,
 }
 
