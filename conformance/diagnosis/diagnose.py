@@ -29,6 +29,7 @@ from conformance.diagnosis.seen import Observation, Seen, compared, seen
 from conformance.diagnosis.separating import separating, splitting
 from conformance.diagnosis.taken import last, taken
 from conformance.diagnosis.undeclared import Raised, joined, placed, undeclared
+from conformance.diagnosis.unless import unless
 from conformance.mutants import for_operation
 from conformance.spec.vectors import Vector
 
@@ -111,11 +112,19 @@ def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | N
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found
     if found is None or not found.named:
-        return taken(Asking(subject, checked[0].task), checked) or found
+        return taken(Asking(subject, checked[0].task), checked) or _with_more(found, unless(Asking(subject, checked[0].task), checked))
     declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
     if declared is None:
         return found
     return replace(found, fix=f"{found.fix}; or, where it is meant so, {declared.fix}")
+
+
+def _with_more(found: Diagnosis | None, more: Iterable[str]) -> Diagnosis | None:
+    """Return what is known, and what the code was asked again; a condition that calls show already isn't asked for."""
+    if found is not None and any(known.startswith("wrong only") for known in found.description):
+        return found
+    description = (*more, *(found.description if found is not None else ()))
+    return Diagnosis((), "", "", "", kind="unknown", description=description) if description else None
 
 
 def _to_its_end(found: Diagnosis, checked: Sequence[Checked], subject: Subject) -> Diagnosis:
@@ -158,11 +167,11 @@ def _in_table(found: Diagnosis, asked: Sequence[Checked]) -> bool:
 def _contradicted(candidate: Candidate, asked: Sequence[Checked], *, small: bool) -> bool:
     """Whether a drawn call passed that would have been convicted, or came out wrong otherwise; roundings differ from call to call.
 
-    Of ``small`` calls alone it is asked where many explanations fit.
+    Of ``small`` calls alone it is asked where many explanations fit. Large calls that passed aren't kept.
     """
     if candidate.precision:
         return False
-    drawn = [one for one in asked if one.vector.drawn and not (small and one.vector.at)]
+    drawn = [one for one in asked if one.vector.drawn and one.reply is not None and not (small and one.vector.at)]
     drawn.sort(key=lambda one: sum(array.size for array in one.vector.inputs.values()))
     answers = ((one, answer(candidate.operation, candidate.function, one.vector.inputs, one.vector.parameters)) for one in drawn)
     return any(given is not None and _denies(one, given) for one, given in answers)
@@ -173,7 +182,7 @@ def _denies(one: Checked, given: Mapping[str, np.ndarray]) -> bool:
     if isinstance(one.judgement.outcome, Passed):
         return convicted(one.vector, given, one.task)
     several = one.vector.also.get(one.task.profile)  # then roundings decide, in what is wrong too
-    came = [] if one.reply is None or several else [_observed(one)]
+    came = [] if several else [_observed(one)]
     return any(not explains(each, each.part(given[each.name])) for seen in compared(came, one.task.profile) for each in seen.elements)
 
 
@@ -213,16 +222,19 @@ def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen])
 
 
 def _found(operation: str, everything: Sequence[Seen], denied: Callable[..., bool] | None = None) -> list[Fit]:
-    """Return what fits in the first round in which something does that no other call denies, best first."""
-    if not any(one.shows for one in everything):
-        return []
-    fits = (_fitting(candidates, everything) for candidates in _rounds(operation, everything))
-    return next(filter(None, (_undenied(found, denied) for found in fits)), [])
+    """Return what fits in the first round in which something does that no other call denies, best first.
 
-
-def _undenied(found: list[Fit], denied: Callable[..., bool] | None) -> list[Fit]:
-    """Return what of all that fits no call denies."""
-    return [fit for fit in found if denied is None or not denied(fit[1], small=len(found) > HANDFUL)]
+    Where something was denied, roundings on top of a mistake explain nothing: no call denies these.
+    """
+    doubted = not any(one.shows for one in everything)
+    for candidates in () if doubted else _rounds(operation, everything):
+        found = _fitting(candidates, everything)
+        sure = [fit for fit in found if not (doubted and fit[1].precision)]
+        left = [fit for fit in sure if denied is None or not denied(fit[1], small=len(sure) > HANDFUL)]
+        if left:
+            return left
+        doubted = doubted or bool(found)
+    return []
 
 
 def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Candidate]]:

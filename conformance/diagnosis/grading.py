@@ -94,11 +94,13 @@ def _near(element: Element, other: np.ndarray, distance: np.ndarray, close: np.n
 
 
 def explains(element: Element, other: np.ndarray) -> bool:
-    """Whether a candidate explains at least half of what is clearly wrong in one result."""
-    if other.shape != element.right.shape or not element.far.any():
-        return other.shape == element.right.shape
-    near = _near(element, other, element.distance(other), element.slack(element.allowed, other))
-    return bool(near[element.far].mean() >= MOSTLY)
+    """Whether a candidate explains at least half of what is clearly wrong in one result, or right and clearly wrong by it."""
+    if other.shape != element.right.shape:
+        return False
+    close = element.slack(element.allowed, other)
+    against = ~element.wrong & (element.distance(other) > FAR * close)
+    explained = element.far & _near(element, other, element.distance(other), close)
+    return bool(explained.sum() >= MOSTLY * (element.far | against).sum())
 
 
 def _hopeless(element: Element, other: np.ndarray) -> bool:
