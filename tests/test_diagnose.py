@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from conformance.calls.outcomes import Diagnosis
-from conformance.diagnosis import candidates, plain
+from conformance.diagnosis import candidates
 from conformance.diagnosis.candidates import answer
 from conformance.diagnosis.diagnose import Observation, diagnose, explain
 from conformance.golden.answers import golden
-from conformance.mutants import MUTANTS
+from conformance.mutants import MUTANTS, masking
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.rounding import rounded
 from conformance.spec.arguments import Arguments
@@ -228,7 +228,7 @@ def test_code_that_takes_the_length_from_its_call_is_named_as_that(name: str, ki
 
 @pytest.mark.parametrize(("number", "added"), [(-1e4, False), (-100.0, False), (-10.0, True)])
 def test_a_mask_that_is_a_number_is_told_as_one(number: float, added: bool) -> None:  # noqa: FBT001  a case
-    made = Rotary(soften=functools.partial(plain.softened, number=number, added=added)).of("rope.attend")
+    made = Rotary(soften=functools.partial(masking.numbered, number=number, added=added)).of("rope.attend")
     rng = np.random.default_rng(0)
     q, k = (rng.standard_normal((1, 2, 5, 8)) * 200 for _ in range(2))
     arrays = {"q": q, "k": k, "v": rng.standard_normal((1, 2, 5, 8)), "query_positions": np.arange(5), "key_positions": np.arange(5)}

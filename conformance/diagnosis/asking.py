@@ -1,6 +1,6 @@
 """Ask code again under a declaration narrower than its own: whether it is right there, and whether it answers at all."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -23,6 +23,8 @@ from refimpl.spec import Operation, axis_names
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.
 CALLS, FEW = 400, 3
+#: Among so many drawn calls those are looked for that have a value.
+DRAWN = 600
 #: Right answers differ that lie so many half units in the last place of a float32 apart: far beyond rounding.
 APART = 1000.0
 
@@ -63,6 +65,14 @@ class Asking:
                 return False
             passed += isinstance(checked.judgement.outcome, Passed)
         return passed >= min(count, FEW)
+
+    def wrong(self, declaration: Declaration, chosen: Callable[[Arguments], bool], count: int, seed: int) -> tuple[int, int]:
+        """Return how many of so many chosen calls are wrong, and how many were judged, of many that are drawn."""
+        task = self._declaring(declaration)
+        stream = (one for one in islice(golden_checks.drawn(task, seed), DRAWN) if chosen(one[1]))
+        checked = [*golden_checks.run(self._inside(declaration), task, islice(stream, count), enough=count)]
+        failed = sum(one.failed for one in checked)
+        return failed, failed + sum(isinstance(one.judgement.outcome, Passed) for one in checked)
 
     def answers(self, declaration: Declaration, last: int) -> bool:
         """Whether code returns anything for a call of which that is the last position."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from conformance.diagnosis.places import positions
 from conformance.diagnosis.relations import RELATIONS
-from conformance.diagnosis.seen import Element, Observation, Seen, origin, seen
+from conformance.diagnosis.seen import Element, Observation, Seen, compared, origin, seen
 from conformance.diagnosis.ways import AXIS_FIRST, of_places
 from conformance.spec.declarations import operations
 from conformance.spec.profiles import PROFILES
@@ -55,9 +55,8 @@ class Part:
 
 
 def clues(observations: Sequence[Observation], profile: str) -> tuple[str, ...]:
-    """Return what is known, one sentence each: shapes, results, positions, indices, then how the numbers are related."""
-    everything = seen(observations, profile)
-    parts = [Part(one, element, _axes(one, element)) for one in everything for element in one.elements]
+    """Return what is known of all that came, one sentence each: shapes, results, positions, indices, then how the numbers are related."""
+    parts = [Part(one, element, _axes(one, element)) for one in compared(observations, profile) for element in one.elements]
     if not any(part.element.wrong.any() for part in parts):
         return tuple(_shapes(observations))
     where = [*_shapes(observations), *_results(parts), *_positions(parts), *_indices(parts)]
@@ -78,7 +77,7 @@ def on_axes(operation: str, misfits: Sequence[Vector]) -> Iterator[str]:
 
 
 def _axes(one: Seen, element: Element) -> tuple[str, ...]:
-    return axis_names(operations()[one.vector.operation].results[element.name], element.right.ndim) or ()
+    return axis_names(operations()[one.vector.operation].results[element.name], len(element.shape)) or ()
 
 
 def _shapes(observations: Sequence[Observation]) -> Iterator[str]:
@@ -111,9 +110,10 @@ def _positions(parts: Sequence[Part]) -> Iterator[str]:
 
 def _by_position(part: Part) -> Mapping[int, bool]:
     """Return for every position that is judged whether something is wrong there."""
-    places = positions(part.seen.vector, part.axes, part.element.right.shape)
+    places = positions(part.seen.vector, part.axes, part.element.shape)
     if places is None:
         return {}
+    places = part.element.part(places)
     wrong = set(places[part.element.wrong].tolist())
     return {place: place in wrong for place in set(places[part.element.judged].tolist())}
 
@@ -159,49 +159,66 @@ def _nearly(wrong: Iterable[bool]) -> bool:
 
 
 def _indices(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield which indices of an axis are wrong, where all of them are judged and these are such as a person would name."""
+    """Yield which indices of an axis are wrong, where all of them are judged and these are such as a person would name.
+
+    Nothing is wrong elsewhere in large calls, of which some elements are judged.
+    """
     for axis, word in AXES.items():
-        wrong = [part for part in parts if axis in part.axes and part.element.wrong.any()]
+        there = [part for part in parts if axis in part.axes and part.element.wrong.any()]
+        wrong = [part for part in there if part.element.at is None]
         masks = [_along(part, axis, part.element.wrong) for part in wrong]
         elements = sum(int(part.element.wrong.sum()) for part in wrong)
         judged = all(_along(part, axis, part.element.judged).all() for part in wrong)
         if wrong and judged and elements >= ENOUGH * sum(int(mask.sum()) for mask in masks):
             own = {origin(part.seen.vector): mask for part, mask in zip(wrong, masks, strict=True)}
-            yield from islice(_patterns(masks, list(own.values()), word), 1)
+            inside = [_along(part, axis, part.element.wrong) for part in there if part.element.at is not None]
+            yield from islice(_patterns(masks, list(own.values()), inside, word), 1)
 
 
 def _along(part: Part, axis: str, where: np.ndarray) -> np.ndarray:
     """Return at which indices of an axis there is something."""
-    others = tuple(i for i, name in enumerate(part.axes) if name != axis)
-    return np.asarray(where.any(axis=others))
+    at, shape = part.element.at, part.element.shape
+    chosen = np.flatnonzero(where) if at is None else at[where]
+    found = np.zeros(shape[part.axes.index(axis)], dtype=bool)
+    found[np.unravel_index(chosen, shape)[part.axes.index(axis)]] = True
+    return found
 
 
-def _patterns(masks: Sequence[np.ndarray], own: Sequence[np.ndarray], word: str) -> Iterator[str]:
-    """Yield what all masks have in common, unless as many indices would often have it by chance, masks of one call counted once."""
+def _patterns(masks: Sequence[np.ndarray], own: Sequence[np.ndarray], inside: Sequence[np.ndarray], word: str) -> Iterator[str]:
+    """Yield what all masks have in common, unless as many indices would often have it by chance, masks of one call counted once.
+
+    What is wrong ``inside`` large calls lies there, too.
+    """
     chance = math.prod(1 / math.comb(mask.size, int(mask.sum())) for mask in own)
     size = max(mask.size for mask in masks)
     repeats = max(mask.sum() for mask in masks) > 1
-    if chance <= CHANCE:
-        shares = SHARES | ALTERNATE if repeats else SHARES
-        yield from (f"only {which.format(word=word, words=_many(word))} wrong" for which, share in shares.items() if _all(masks, share))
+    named = {f"{which.format(word=word, words=_many(word))} wrong": share for which, share in SHARES.items()} if chance <= CHANCE else {}
+    if repeats and chance <= CHANCE:
+        named |= {f"{which.format(word=word)} wrong": share for which, share in ALTERNATE.items()}
     if size * chance <= CHANCE:
         for first in range(1, size):
-            yield from _numbered(masks, word, first, repeats=repeats)
+            named |= _numbered(word, first, repeats=repeats)
+    yield from (f"only {told}" for told, share in named.items() if _all(masks, share) and _within(inside, share))
 
 
-def _numbered(masks: Sequence[np.ndarray], word: str, number: int, *, repeats: bool) -> Iterator[str]:
-    """Yield which indices are wrong by a number: one alone, all from it on, or its multiples."""
+def _numbered(word: str, number: int, *, repeats: bool) -> dict[str, Share]:
+    """Return which indices may be wrong by a number: one alone, all from it on, its multiples, or those after its last multiple."""
     noun, *rest = word.split(" ", 1)
-    if _all(masks, lambda index, _: index == number):
-        yield f"only {' '.join((noun, str(number), *rest))} is wrong"
-    if repeats and _all(masks, lambda index, _: index >= number):
-        yield f"only {_many(word)} from {number} on are wrong"
-    if repeats and number > EVERY and _all(masks, lambda index, _: index % number == 0):
-        yield f"only {_many(word)} whose index is a multiple of {number} are wrong"
+    told: dict[str, Share] = {f"{' '.join((noun, str(number), *rest))} is wrong": lambda index, _: index == number}
+    if repeats:
+        told[f"{_many(word)} from {number} on are wrong"] = lambda index, _: index >= number
+    if repeats and number > EVERY:
+        told[f"{_many(word)} whose index is a multiple of {number} are wrong"] = lambda index, _: index % number == 0
+        told[f"{_many(word)} beyond the last multiple of {number} are wrong"] = lambda index, size: index >= size - size % number
+    return told
 
 
 def _all(masks: Sequence[np.ndarray], share: Share) -> bool:
     return all(np.array_equal(mask, share(np.arange(mask.size), mask.size)) for mask in masks)
+
+
+def _within(masks: Sequence[np.ndarray], share: Share) -> bool:
+    return not any(np.any(mask & ~share(np.arange(mask.size), mask.size)) for mask in masks)
 
 
 def _many(word: str) -> str:
@@ -235,8 +252,9 @@ def _infinite(parts: Sequence[Part]) -> Iterator[str]:
 def _relations(parts: Sequence[Part]) -> Iterator[str]:
     """Yield the first relation that holds between what came and what is right in every wrong result."""
     wrong = [part for part in parts if part.element.wrong.any() and np.isfinite(part.element.got).all()]
-    for relation in RELATIONS if wrong else ():
-        told = relation([(part.element, part.axes, part.seen.vector) for part in wrong])
+    whole = [part for part in wrong if part.element.at is None]
+    for relation, of_axes in RELATIONS.items() if whole else ():
+        told = relation([(part.element, part.axes, part.seen.vector) for part in (whole if of_axes else wrong)])
         if told:
             yield told
             return

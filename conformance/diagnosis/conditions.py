@@ -7,8 +7,10 @@ from itertools import chain
 from math import comb
 from typing import Any
 
+import numpy as np
+
 from conformance.diagnosis.seen import origin
-from conformance.spec.arguments import rows_of_their_own
+from conformance.spec.arguments import Arguments, rows_of_their_own
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
 from refimpl.spec import axis_names
@@ -70,17 +72,22 @@ def _follows(name: str, told: Mapping[str, str]) -> bool:
 
 def _facts(vector: Vector) -> dict[str, Value]:
     """Return what is known of a case by name: its parameters, the sizes of its axes, and where its positions lie."""
-    sizes = _sizes(vector)
+    sizes = _sizes(vector.operation, vector.inputs)
     products = {f"{one} x {other}": sizes[one] * sizes[other] for one, other in TOGETHER if one in sizes and other in sizes}
     counts = {name: size for name, size in sizes.items() if name not in vector.parameters}
     return {**vector.parameters, **counts, **products, **dict(_places(vector))}
 
 
-def _sizes(vector: Vector) -> dict[str, int]:
+def values_of(call: Arguments, operation: str) -> dict[str, Value]:
+    """Return the parameters of a call and the sizes of its axes, by name."""
+    return {**_sizes(operation, call.arrays), **call.parameters}
+
+
+def _sizes(operation: str, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
     """Return the size of every axis of the inputs."""
     sizes: dict[str, int] = {}
-    for name, axes in operations()[vector.operation].arrays.items():
-        shape = vector.inputs[name].shape
+    for name, axes in operations()[operation].arrays.items():
+        shape = inputs[name].shape
         named = axis_names(axes, len(shape)) or () if axes != "..." else ()
         sizes.update(zip(named, shape, strict=False))
     return sizes
@@ -104,7 +111,7 @@ def _told(name: str, bad: Side, good: Side) -> str:
         return ""
     if name.startswith("batched "):
         return _batched(name.removeprefix("batched "), batched=bad.every[0])
-    if not (_numbers(bad.every) and _numbers(good.every)):
+    if not (numbers(bad.every) and numbers(good.every)):
         return f"where {name} is {_either(bad.every)}" if _repeated(bad.own) else ""
     several = _many(set(bad.own), set(good.own))
     return (several and _bounded(name, bad.every, good.every)) or _listed(name, bad, good)
@@ -125,7 +132,8 @@ def _batched(name: str, *, batched: bool) -> str:
     return f"where {_words(name)} {'differ by row of the batch' if batched else 'are the same for the whole batch'}"
 
 
-def _numbers(values: Values) -> bool:
+def numbers(values: Values) -> bool:
+    """Whether all are numbers, which a bound may part."""
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
@@ -185,7 +193,7 @@ def _listed(name: str, bad: Side, good: Side) -> str:
 
 def _rest(bad: Values, good: Values) -> str:
     """Say up to where it is right, where all that is wrong lies on one side: what lies between wasn't asked for."""
-    if not (_numbers(bad) and _numbers(good)):
+    if not (numbers(bad) and numbers(good)):
         return ""
     above = f" (right up to {_number(max(good))})" if min(bad) > max(good) else ""
     return above or (f" (right from {_number(min(good))} on)" if max(bad) < min(good) else "")
@@ -207,13 +215,14 @@ PROPERTIES: dict[str, Callable[[int], bool]] = {
     "no power of two": lambda value: value & (value - 1) != 0,
     "odd": lambda value: value % 2 == 1,
     "no multiple of 4": lambda value: value % 4 != 0,
+    "no multiple of 8": lambda value: value % 8 != 0,
     "no multiple of 16": lambda value: value % 16 != 0,
 }
 
 
 def _either(values: Values) -> str:
-    numbers = _numbers(values)
-    words = [_number(value) if numbers else str(value) for value in (sorted(set(values)) if numbers else dict.fromkeys(values))]
+    real = numbers(values)
+    words = [_number(value) if real else str(value) for value in (sorted(set(values)) if real else dict.fromkeys(values))]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 

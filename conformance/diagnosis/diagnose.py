@@ -6,8 +6,9 @@ rounds in which something fits.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -21,13 +22,14 @@ from conformance.diagnosis.candidates import Candidate, known, pairs_of_conventi
 from conformance.diagnosis.clues import clues, misshapen, on_axes
 from conformance.diagnosis.conditions import conditions
 from conformance.diagnosis.fits import fitted
-from conformance.diagnosis.grading import Grade, grade
+from conformance.diagnosis.grading import Grade, explains, grade
 from conformance.diagnosis.partly import partly
 from conformance.diagnosis.plain import plain
-from conformance.diagnosis.seen import Observation, Seen, seen
+from conformance.diagnosis.seen import Observation, Seen, compared, seen
 from conformance.diagnosis.separating import separating, splitting
 from conformance.diagnosis.taken import last, taken
 from conformance.diagnosis.undeclared import Raised, joined, placed, undeclared
+from conformance.diagnosis.unless import unless
 from conformance.mutants import for_operation
 from conformance.spec.vectors import Vector
 
@@ -64,16 +66,17 @@ def explain(
     raised: Sequence[Raised] = (),
     answered: Sequence[Vector] | None = None,
     axes: str = "",
+    denied: Callable[..., bool] | None = None,
 ) -> Diagnosis | None:
     """Return the known mistake, else one without a name that describes what is known; ``None`` where nothing is.
 
     ``raised`` are the calls that gave an exception instead: what the code doesn't take and doesn't declare shows in them, beside those
     that were ``answered``, the observed ones or more. Where these are all, what the wrong ones have in common is told. An order of
-    ``axes`` that is declared already isn't advised.
+    ``axes`` that is declared already isn't advised. What is ``denied`` by other calls isn't named.
     """
     with np.errstate(all="ignore"):
         everything = seen(observations, profile)
-        found = _found(operation, everything)
+        found = _found(operation, everything, denied)
         taken_ = [one.vector for one in observations] if answered is None else answered
         why = undeclared(operation, taken_, raised, [one.vector for one in everything if one.shows])
         named = _named(operation, found, everything)
@@ -109,11 +112,19 @@ def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | N
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found
     if found is None or not found.named:
-        return taken(Asking(subject, checked[0].task), checked) or found
+        return taken(Asking(subject, checked[0].task), checked) or _with_more(found, unless(Asking(subject, checked[0].task), checked))
     declared = taken(Asking(subject, checked[0].task, named=True, numbers=found.numbers), checked)
     if declared is None:
         return found
     return replace(found, fix=f"{found.fix}; or, where it is meant so, {declared.fix}")
+
+
+def _with_more(found: Diagnosis | None, more: Iterable[str]) -> Diagnosis | None:
+    """Return what is known, and what the code was asked again; a condition that calls show already isn't asked for."""
+    if found is not None and any(known.startswith("wrong only") for known in found.description):
+        return found
+    description = (*more, *(found.description if found is not None else ()))
+    return Diagnosis((), "", "", "", kind="unknown", description=description) if description else None
 
 
 def _to_its_end(found: Diagnosis, checked: Sequence[Checked], subject: Subject) -> Diagnosis:
@@ -139,7 +150,7 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
     for told in (stored, asked) if any(one.failed for one in stored) else (asked,):
         found = _explained_by(told, asked)
         if found is not None and found.named:
-            if (told is asked or _in_table(found, asked)) and not _contradicted(found, asked):
+            if told is asked or _in_table(found, asked):
                 return found
             found = None
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
@@ -153,37 +164,39 @@ def _in_table(found: Diagnosis, asked: Sequence[Checked]) -> bool:
     return set(found.mutants) <= {mutant.name for mutant in for_operation(asked[0].task.operation)}
 
 
-def _contradicted(found: Diagnosis, asked: Sequence[Checked]) -> bool:
-    """Whether a drawn call passed in which the mistake that is named would have been convicted, or gave other wrong integers than it gives.
+def _contradicted(candidate: Candidate, asked: Sequence[Checked], *, small: bool) -> bool:
+    """Whether a drawn call passed that would have been convicted, or came out wrong otherwise; roundings differ from call to call.
 
-    Roundings differ from call to call.
+    Of ``small`` calls alone it is asked where many explanations fit. Large calls that passed aren't kept.
     """
-    task = asked[0].task
-    mutants = (mutant for mutant in for_operation(task.operation) if (mutant.name,) == found.mutants and mutant.kind != "precision")
-    drawn = [one for one in asked if one.vector.drawn and one.reply is not None]
-    asked_of = ((one, answer(task.operation, each.function, one.vector.inputs, one.vector.parameters)) for each in mutants for one in drawn)
-    return any(given is not None and _denies(one, given) for one, given in asked_of)
+    if candidate.precision:
+        return False
+    drawn = [one for one in asked if one.vector.drawn and one.reply is not None and not (small and one.vector.at)]
+    drawn.sort(key=lambda one: sum(array.size for array in one.vector.inputs.values()))
+    answers = ((one, answer(candidate.operation, candidate.function, one.vector.inputs, one.vector.parameters)) for one in drawn)
+    return any(given is not None and _denies(one, given) for one, given in answers)
 
 
 def _denies(one: Checked, given: Mapping[str, np.ndarray]) -> bool:
-    """Whether a mistake would have been convicted where a call passed, or explains less than half of the wrong integers that came."""
+    """Whether a mistake would have been convicted where a call passed, or explains less than half of the wrong numbers that came."""
     if isinstance(one.judgement.outcome, Passed):
         return convicted(one.vector, given, one.task)
     several = one.vector.also.get(one.task.profile)  # then roundings decide, in what is wrong too
-    came = {} if one.reply is None or one.vector.at or several else one.reply.values
-    whole = {name: right for name, right in (one.vector.expected or {}).items() if right.dtype.kind == "i" and name in came}
-    alike = (name for name, right in whole.items() if came[name].shape == right.shape == given[name].shape)
-    wrong = [(came[name] == given[name])[came[name] != whole[name]] for name in alike]
-    return any(each.size and each.mean() < 1 / 2 for each in wrong)
+    came = [] if several else [_observed(one)]
+    return any(not explains(each, each.part(given[each.name])) for seen in compared(came, one.task.profile) for each in seen.elements)
+
+
+def _observed(one: Checked) -> Observation:
+    return Observation(one.vector, dict(one.reply.values) if one.reply else {}, one.task.dtype, one.task.descriptor.takes.masked)
 
 
 def _explained_by(told: Sequence[Checked], asked: Sequence[Checked]) -> Diagnosis | None:
     """Return what the answers to some vectors show, and which of all that was asked gave none."""
     raised = _raised(asked)
     answered = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed | Failed)]
-    task, masked = asked[0].task, asked[0].task.descriptor.takes.masked
-    observed = [Observation(one.vector, dict(one.reply.values), one.task.dtype, masked) for one in told if one.reply is not None]
-    return explain(task.operation, observed, task.profile, raised, answered, task.descriptor.axes)
+    task, observed = asked[0].task, [_observed(one) for one in told if one.reply is not None]
+    denied = partial(_contradicted, asked=asked)
+    return explain(task.operation, observed, task.profile, raised, answered, task.descriptor.axes, denied)
 
 
 def _in_common(everything: Sequence[Seen]) -> tuple[str, ...]:
@@ -208,11 +221,20 @@ def _undecided(operation: str, found: Sequence[Fit], everything: Sequence[Seen])
         yield splitting(operation, alike, everything)
 
 
-def _found(operation: str, everything: Sequence[Seen]) -> list[Fit]:
-    """Return what fits in the first round in which something does, best first."""
-    if not any(one.shows for one in everything):
-        return []
-    return next(filter(None, (_fitting(candidates, everything) for candidates in _rounds(operation, everything))), [])
+def _found(operation: str, everything: Sequence[Seen], denied: Callable[..., bool] | None = None) -> list[Fit]:
+    """Return what fits in the first round in which something does that no other call denies, best first.
+
+    Where something was denied, roundings on top of a mistake explain nothing: no call denies these.
+    """
+    doubted = not any(one.shows for one in everything)
+    for candidates in () if doubted else _rounds(operation, everything):
+        found = _fitting(candidates, everything)
+        sure = [fit for fit in found if not (doubted and fit[1].precision)]
+        left = [fit for fit in sure if denied is None or not denied(fit[1], small=len(sure) > HANDFUL)]
+        if left:
+            return left
+        doubted = doubted or bool(found)
+    return []
 
 
 def _rounds(operation: str, everything: Sequence[Seen]) -> Iterator[Iterable[Candidate]]:

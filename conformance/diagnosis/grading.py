@@ -15,6 +15,8 @@ Answer = Callable[[Vector], Mapping[str, np.ndarray] | None]
 
 ALLOWANCES = 4.0
 EXCEPTIONS = 0.1
+#: Roundings amplified may hide what a mistake gives in some numbers, not in most.
+MOSTLY = 0.5
 
 
 class Grade(IntEnum):
@@ -77,13 +79,28 @@ def _fit(element: Element, other: np.ndarray, unrounded: np.ndarray | None) -> _
     if other.shape != element.right.shape or (unrounded is None and _hopeless(element, other)):
         return None
     distance, close = element.distance(other), element.slack(element.allowed, other)
-    near = np.maximum(close, element.slack(ALLOWANCES * element.reach, other))
-    closer = np.maximum(element.off / ALLOWANCES, ALLOWANCES * close)
-    beyond = ~np.isnan(close) & ~((distance <= near) & (~element.far | (distance <= closer)))
+    beyond = ~np.isnan(close) & ~_near(element, other, distance, close)
     if not beyond.any():
         explained = int(element.far.sum())
         return _Fit(_closeness(element, other, distance, close), explained, 0, explained)
     return None if unrounded is None else _excepting(element, other, unrounded, beyond)
+
+
+def _near(element: Element, other: np.ndarray, distance: np.ndarray, close: np.ndarray) -> np.ndarray:
+    """Return where a candidate is as close as it must be."""
+    near = np.maximum(close, element.slack(ALLOWANCES * element.reach, other))
+    closer = np.maximum(element.off / ALLOWANCES, ALLOWANCES * close)
+    return np.asarray((distance <= near) & (~element.far | (distance <= closer)))
+
+
+def explains(element: Element, other: np.ndarray) -> bool:
+    """Whether a candidate explains at least half of what is clearly wrong in one result, or right and clearly wrong by it."""
+    if other.shape != element.right.shape:
+        return False
+    close = element.slack(element.allowed, other)
+    against = ~element.wrong & (element.distance(other) > FAR * close)
+    explained = element.far & _near(element, other, element.distance(other), close)
+    return bool(explained.sum() >= MOSTLY * (element.far | against).sum())
 
 
 def _hopeless(element: Element, other: np.ndarray) -> bool:

@@ -11,12 +11,11 @@ import numpy as np
 from conformance.diagnosis.candidates import Candidate
 from conformance.diagnosis.quantities import USUAL
 from conformance.diagnosis.seen import Seen
+from conformance.mutants import masking
 from conformance.mutants.building import Function, altered
-from conformance.mutants.none import Plain
-from conformance.mutants.rotary import Rotary, form_of, turned_by
+from conformance.mutants.rotary import turned_by
 from conformance.spec.declarations import operations
 from conformance.spec.ranges import BASES
-from refimpl import attention
 
 FIX = "check that what is computed is what is returned"
 #: Which channels are a pair, in words.
@@ -54,20 +53,14 @@ def _turned(operation: str) -> Iterator[Candidate]:
 
 def _masked(operation: str) -> Iterator[Candidate]:
     """Yield attention whose hidden logits are a number, or have one added: no more is hidden where other logits are as low."""
-    whole = Plain() if operation.startswith("none.") else Rotary() if form_of(operation) is not None else None
-    if whole is None or "causal" not in operations()[operation].parameters:
-        return
     for number, (word, given) in product(MASKS, {"set to": False, "lowered by": True}.items()):
-        soften = functools.partial(softened, number=number, added=given)
+        function = masking.weighing(operation, functools.partial(masking.numbered, number=number, added=given))
+        if function is None:
+            return
         does = f"masks with a number: hidden logits are {word} {abs(number) if given else number:,.10g}, which other logits reach"
         name = f"mask={number:.10g}{',added' if given else ''}"
-        candidate = _named(operation, name, does, replace(whole, soften=soften).of(operation))
+        candidate = _named(operation, name, does, function)
         yield replace(candidate, should="give hidden keys no weight at all", fix="hide by minus infinity, in the dtype of the logits")
-
-
-def softened(logits: np.ndarray, seen: np.ndarray, *, number: float, added: bool) -> Any:
-    """Return weights where hidden logits are a number, or have one added."""
-    return attention.softmax(np.where(seen, logits, logits + number if added else number), np.ones_like(seen))
 
 
 def _named(operation: str, name: str, does: str, function: Function) -> Candidate:

@@ -215,12 +215,15 @@ def _proportional(angles: np.ndarray, places: np.ndarray, weights: np.ndarray) -
 
 
 def _steady(angles: np.ndarray, places: np.ndarray, weights: np.ndarray) -> bool | None:
-    """Whether one pair's angle grows with the position, at the rate of its nearest position."""
+    """Whether one pair's angle grows with the position, at the rate of its nearest position, where it is clearly off."""
     seen = weights > 0
     near = np.unique(places[seen & (places > 0) & (places <= NEAR)])
     if near.size < FEWEST:
         return None
-    rate = float(angles[seen & (places == near[0])][0]) / float(near[0])
+    first = seen & (places == near[0])
+    if abs(angles[first][0]) <= weights[first][0]:
+        return None
+    rate = float(angles[first][0]) / float(near[0])
     apart = np.abs(np.angle(np.exp(1j * (angles - rate * places))))
     return bool(np.all(apart[seen] <= weights[seen] * (1 + places[seen] / near[0])))
 
@@ -245,4 +248,5 @@ def _angles(element: Element, axes: tuple[str, ...], vector: Vector) -> tuple[np
     return np.angle(got * right.conj()), where, np.where(uncertain < BLURRED, uncertain, 0.0)
 
 
-RELATIONS: tuple[Callable[[Sequence[Wrong]], str], ...] = (sign, ratio, shift, order, turned)
+#: The relations, and whether each needs the axes of whole results.
+RELATIONS: dict[Callable[[Sequence[Wrong]], str], bool] = {sign: False, ratio: False, shift: False, order: True, turned: True}

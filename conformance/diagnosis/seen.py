@@ -28,7 +28,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Element:
-    """One result of one observation: got, right, what is allowed between two right answers, and how far off a known mistake may be."""
+    """One result of one observation: got, right, what is allowed between two right answers, and how far off a known mistake may be.
+
+    Of a large call it has the elements that are judged, at flat indices ``at`` of the ``shape``.
+    """
 
     name: str
     got: np.ndarray
@@ -37,6 +40,12 @@ class Element:
     reach: np.ndarray
     dtype: str
     row_constant: bool
+    shape: tuple[int, ...]
+    at: np.ndarray | None = None
+
+    def part(self, whole: np.ndarray) -> np.ndarray:
+        """Return of a whole result what is compared."""
+        return whole if self.at is None or whole.shape != self.shape else whole.reshape(-1)[self.at]
 
     @functools.cached_property
     def off(self) -> np.ndarray:
@@ -140,11 +149,17 @@ def seen(observations: Sequence[Observation], profile: str) -> list[Seen]:
     Stored vectors are all compared, of drawn ones the smallest, some that show a mistake and some that don't; large calls, which are
     judged at some elements only, aren't.
     """
-    every = [Seen(one.vector, _elements(one, profile)) for one in observations if one.vector.expected and not one.vector.at]
+    every = compared([one for one in observations if not one.vector.at], profile)
     every.sort(key=lambda one: (not one.shows, one.size))
     drawn = [one for one in every if one.vector.drawn]
     kept = {id(one) for shows in (True, False) for one in [each for each in drawn if each.shows is shows][:DRAWN]}
     return [one for one in every if not one.vector.drawn or id(one) in kept]
+
+
+def compared(observations: Sequence[Observation], profile: str) -> list[Seen]:
+    """Return all that can be compared, in order; of large calls what is judged, unless a constant per row doesn't count there."""
+    told = (one for one in observations if one.vector.expected and not (one.vector.at and one.vector.equality == "row_constant"))
+    return [Seen(one.vector, _elements(one, profile)) for one in told]
 
 
 def origin(vector: Vector) -> object:
@@ -153,25 +168,30 @@ def origin(vector: Vector) -> object:
 
 
 def _elements(observation: Observation, profile: str) -> tuple[Element, ...]:
+    vector = observation.vector
     return tuple(
         _element(observation, name, right, profile)
-        for name, right in (observation.vector.expected or {}).items()
-        if name in observation.got and np.shape(observation.got[name]) == right.shape
+        for name, right in (vector.expected or {}).items()
+        if name in observation.got and np.shape(observation.got[name]) == (tuple(vector.shapes[name]) if name in vector.at else right.shape)
     )
 
 
 def _element(observation: Observation, name: str, right: np.ndarray, profile: str) -> Element:
     """Return one result as it is compared: where it is hidden nothing is judged, and what came counts as right."""
     vector, dtype = observation.vector, observation.dtype
-    hidden = np.broadcast_to(hidden_places(vector, name, masked=observation.masked), right.shape)
-    got = np.where(hidden, right, np.asarray(observation.got[name]))
+    came, at = np.asarray(observation.got[name]), vector.at.get(name)
+    hidden = np.broadcast_to(hidden_places(vector, name, masked=observation.masked), came.shape)
+    shape = came.shape
+    if at is not None:
+        came, hidden, right = came.reshape(-1)[at], hidden.reshape(-1)[at], right.ravel()
+    got = np.where(hidden, right, came)
     if right.dtype.kind == "i":
         allowed = np.zeros(right.shape)
         allowed.ravel()[list(vector.also.get(profile, {}).get(name, {}))] = np.nan
-        return Element(name, got, right, allowed, allowed, dtype, row_constant=False)
-    known = vector.allowed.get(profile, {}).get(name, np.full(right.shape, np.nan))
+        return Element(name, got, right, allowed, allowed, dtype, row_constant=False, shape=shape, at=at)
+    known = vector.allowed.get(profile, {}).get(name, np.full(right.shape, np.nan)).reshape(right.shape)
     allowed = np.where(hidden | (np.abs(right) + np.nan_to_num(known) >= LARGEST[dtype]), np.nan, known)
     unit = 2.0 ** -FORMATS[profile.split("-", 1)[0]][0]
     least = ROUNDINGS * unit * np.max(np.abs(np.nan_to_num(got)), initial=0.0)
     reach = np.where(np.isnan(allowed), np.nan, np.maximum(np.max(np.nan_to_num(allowed), initial=0.0), least))
-    return Element(name, got, right, allowed, reach, dtype, vector.equality == "row_constant")
+    return Element(name, got, right, allowed, reach, dtype, vector.equality == "row_constant", shape, at)

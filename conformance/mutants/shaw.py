@@ -63,6 +63,7 @@ class Related:
     tables: Callable[[Array, Array], Pair] = both
     of_values: "Related | None" = None
     see: Callable[..., Array] = attention.visible
+    soften: Callable[[Array, Array], Array] = attention.softmax
 
     def edges(self, table: Array, query_positions: Array, key_positions: Array, **parameters: Any) -> Array:
         """Return the edge of every query and key."""
@@ -77,7 +78,7 @@ class Related:
 
     def weights(self, q: Array, k: Array, key_table: Array, *positions: Array, causal: bool, **parameters: Any) -> Array:
         """Return the attention weights."""
-        return attention.softmax(self.logits(q, k, key_table, *positions, **parameters), self.see(*positions, causal=causal))
+        return self.soften(self.logits(q, k, key_table, *positions, **parameters), self.see(*positions, causal=causal))
 
     def attend(self, q: Array, k: Array, v: Array, *others: Array, causal: bool, **parameters: Any) -> Array:
         """Return the output of attention."""
