@@ -1,5 +1,6 @@
 """What a call leaves changed in its process is told of the one who did it, and convicts nobody else; nor does hash order, nor a leak."""
 
+import ctypes
 import importlib.util
 import os
 import subprocess
@@ -58,6 +59,9 @@ STATES = {
     "signal.signal(signal.SIGUSR1, signal.SIG_IGN)": "signal handlers",
     "resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))": "resource limits",
     "sys.stdout.reconfigure(encoding='ascii')": "standard output or error",
+    "sys.stderr.reconfigure(errors='strict')": "standard output or error",
+    "sys.stdout.close()": "standard output or error",
+    "os.close(1)": "standard output or error",
     "sys.path.append('/nowhere')": "where modules are searched",
     "sys.modules['json'] = math": "imported modules",
     "del sys.modules['json']": "imported modules",
@@ -76,7 +80,18 @@ TORCH = {
     "import torch; torch.set_num_threads(torch.get_num_threads() + 1)": "torch's number of threads",
     "import torch; torch.set_default_dtype(torch.float64)": "torch's default dtype",
     "import torch; torch.nn.functional.relu = abs": "names of torch",
+    "import torch; torch.Tensor.cos = torch.Tensor.sin": "names of torch",
+    "import torch; torch.kept = torch.inference_mode(); torch.kept.__enter__()": "torch's gradients",
+    "import torch; torch.autocast('cpu').__enter__()": "torch's autocast",
+    "import torch; torch.set_float32_matmul_precision('medium')": "torch's precision of products",
 }
+JAX = {
+    "import jax; jax.config.update('jax_enable_x64', not jax.config.jax_enable_x64)": "JAX's 64 bits",
+    "import jax; jax.config.update('jax_default_matmul_precision', 'bfloat16')": "JAX's configuration",
+    "import jax; jax.config.update('jax_numpy_rank_promotion', 'raise')": "JAX's configuration",
+    "import jax; jax.numpy.cos = jax.numpy.sin": "names of JAX",
+}
+TRAPS = {"ctypes.CDLL(None).feenableexcept(1)": "which floating-point exceptions end the process"}
 PROCESSORS = {"os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})": "on which processors it runs"}
 SEVERAL = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
 GROUPS = {"os.setgroups([54321])": "users and groups"}
@@ -86,6 +101,8 @@ HERE = {
     **(PROCESSORS if SEVERAL else {}),
     **(GROUPS if PRIVILEGED else {}),
     **(TORCH if importlib.util.find_spec("torch") else {}),
+    **(JAX if importlib.util.find_spec("jax") else {}),
+    **(TRAPS if hasattr(ctypes.CDLL(None), "feenableexcept") else {}),
 }
 
 
@@ -98,11 +115,10 @@ def written(folder: Path, inside: str, *, outside: str = "", framework: str = "n
 @pytest.mark.parametrize(("leaves", "words"), HERE.items(), ids=HERE)
 @pytest.mark.parametrize("fails", [False, True], ids=["and returns", "and raises"])
 def test_what_a_call_leaves_is_seen_whether_it_returns_or_raises(tmp_path: Path, leaves: str, words: str, *, fails: bool) -> None:
-    framework = "torch" if leaves in TORCH else "numpy"
-    target = written(tmp_path, f"{leaves}\n    {'raise ValueError' if fails else 'pass'}", framework=framework)
-    if leaves in TORCH:
-        source = Path(target).read_text(encoding="utf-8").replace("like=np.empty(0))", "like=__import__('torch').empty(0))")
-        Path(target).write_text(source, encoding="utf-8")
+    framework, like = ("torch", "torch") if leaves in TORCH else ("jax", "jax.numpy") if leaves in JAX else ("numpy", "numpy")
+    target = written(tmp_path, f"{leaves}\n    {'raise ValueError' if fails else 'pass'}", outside=f"import {like}", framework=framework)
+    source = Path(target).read_text(encoding="utf-8").replace("like=np.empty(0))", f"like={like}.empty(0))")
+    Path(target).write_text(source, encoding="utf-8")
     with Session(target) as session:
         healthy, faulty = sorted(session.implementations, key=lambda each: each.operation)
 
