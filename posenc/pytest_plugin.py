@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 JUDGES = pytest.StashKey["list[Judge]"]()
 REFUSED = pytest.StashKey["list[str]"]()
 UNTIL_THE_END = pytest.StashKey[ExitStack]()
+READY = pytest.StashKey["dict[str, set[str]]"]()
 
 
 class Wrong(Exception):  # noqa: N818  a verdict on somebody else's code
@@ -95,6 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marks, where there is something to mark."""
     config.stash[JUDGES], config.stash[REFUSED] = [], []
     config.stash[UNTIL_THE_END] = ExitStack()
+    config.stash[READY] = {}
     if _targets(config):
         _find_ours()
         from conformance.isolate.interrupts import heeded
@@ -160,6 +162,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Leave out of the traceback what stands in no line, which pytest can't show: a signal comes at any instruction."""
+    entry = excinfo.tb
+    while entry.tb_next:
+        if entry.tb_next.tb_lineno is None:
+            entry.tb_next = entry.tb_next.tb_next
+        else:
+            entry = entry.tb_next
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add the checks of every target to what was collected, before anything is deselected."""
     collected = [item for target in _targets(config) for item in _collected(session, config, target)]
@@ -167,6 +180,19 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     if refused and len(refused) == len(collected):
         raise pytest.UsageError("\n".join(refused))
     items.extend(collected)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """Raise ``UsageError`` where a target was ready in one process of ``-n`` and not in another: they share no tests of it."""
+    ready, targets = node.config.stash[READY], _targets(node.config)
+    tests = [one for one in ids if not one.endswith("::target")]
+    ready[node.gateway.id] = {target for target in targets if any(one.startswith(f"::{target}::") for one in tests)}
+    for target in sorted(set().union(*ready.values())):
+        without = [each for each in ready if target not in ready[each]]
+        if without:
+            message = f"{target} must start in every process of -n, got none in {without[0]}: judge it without -n if only one of it can run"
+            raise pytest.UsageError(message)
 
 
 def _limits(config: pytest.Config) -> Limits:

@@ -36,12 +36,13 @@ def test_the_step_fills_the_summary_of_the_job_and_leaves_reports(tmp_path: Path
     assert {"record.jsonl", "report.html", "junit.xml"} <= {path.name for path in (tmp_path / "posenc-report").iterdir()}
 
 
-def test_a_run_that_fails_early_shows_no_summary_of_an_earlier_one(tmp_path: Path) -> None:
+def test_a_run_that_fails_early_shows_and_leaves_no_report_of_an_earlier_one(tmp_path: Path) -> None:
     run(tmp_path, target=RIGHT)
     (tmp_path / "summary").unlink()
 
     assert run(tmp_path, target=RIGHT, level="none").returncode == 2
     assert not (tmp_path / "summary").exists()
+    assert not list((tmp_path / "posenc-report").iterdir())
 
 
 def test_folders_of_a_repository_that_are_called_as_ours_change_nothing(tmp_path: Path) -> None:

@@ -37,6 +37,15 @@ def test_a_link_into_a_missing_folder_is_refused_with_the_folder_that_it_leads_t
         files.write(tmp_path / "link", "new")
 
 
+def test_a_link_that_leads_to_itself_is_refused_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+
+    with pytest.raises(OutputError, match=r"^link must lead to a file, got one that leads to itself: '.*one'"):
+        files.write(tmp_path / "one", "new")
+    assert (tmp_path / "one").is_symlink()
+
+
 def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old", encoding="utf-8")
     link = tmp_path / "link"

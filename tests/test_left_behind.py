@@ -1,7 +1,9 @@
 """What a call leaves changed in its process is told of the one who did it, and convicts nobody else; nor does hash order, nor a leak."""
 
+import ctypes
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +60,9 @@ STATES = {
     "signal.signal(signal.SIGUSR1, signal.SIG_IGN)": "signal handlers",
     "resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))": "resource limits",
     "sys.stdout.reconfigure(encoding='ascii')": "standard output or error",
+    "sys.stderr.reconfigure(errors='strict')": "standard output or error",
+    "sys.stdout.close()": "standard output or error",
+    "os.close(1)": "standard output or error",
     "sys.path.append('/nowhere')": "where modules are searched",
     "sys.modules['json'] = math": "imported modules",
     "del sys.modules['json']": "imported modules",
@@ -76,7 +81,19 @@ TORCH = {
     "import torch; torch.set_num_threads(torch.get_num_threads() + 1)": "torch's number of threads",
     "import torch; torch.set_default_dtype(torch.float64)": "torch's default dtype",
     "import torch; torch.nn.functional.relu = abs": "names of torch",
+    "import torch; torch.Tensor.cos = torch.Tensor.sin": "names of torch",
+    "import torch; torch.kept = torch.inference_mode(); torch.kept.__enter__()": "torch's gradients",
+    "import torch; torch.autocast('cpu').__enter__()": "torch's autocast",
+    "import torch; torch.set_float32_matmul_precision('medium')": "torch's precision of products",
 }
+JAX = {
+    "import jax; jax.config.update('jax_enable_x64', not jax.config.jax_enable_x64)": "JAX's 64 bits",
+    "import jax; jax.config.update('jax_default_matmul_precision', 'bfloat16')": "JAX's configuration",
+    "import jax; jax.config.update('jax_numpy_rank_promotion', 'raise')": "JAX's configuration",
+    "import jax; jax.numpy.cos = jax.numpy.sin": "names of JAX",
+}
+MADE = {"numpy": "np.asarray", "torch": "torch.from_numpy", "jax": "jax.numpy.asarray"}
+TRAPS = {"ctypes.CDLL(None).feenableexcept(1)": "which floating-point exceptions end the process"}
 PROCESSORS = {"os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})": "on which processors it runs"}
 SEVERAL = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1
 GROUPS = {"os.setgroups([54321])": "users and groups"}
@@ -86,6 +103,8 @@ HERE = {
     **(PROCESSORS if SEVERAL else {}),
     **(GROUPS if PRIVILEGED else {}),
     **(TORCH if importlib.util.find_spec("torch") else {}),
+    **(JAX if importlib.util.find_spec("jax") else {}),
+    **(TRAPS if hasattr(ctypes.CDLL(None), "feenableexcept") else {}),
 }
 
 
@@ -98,11 +117,11 @@ def written(folder: Path, inside: str, *, outside: str = "", framework: str = "n
 @pytest.mark.parametrize(("leaves", "words"), HERE.items(), ids=HERE)
 @pytest.mark.parametrize("fails", [False, True], ids=["and returns", "and raises"])
 def test_what_a_call_leaves_is_seen_whether_it_returns_or_raises(tmp_path: Path, leaves: str, words: str, *, fails: bool) -> None:
-    framework = "torch" if leaves in TORCH else "numpy"
-    target = written(tmp_path, f"{leaves}\n    {'raise ValueError' if fails else 'pass'}", framework=framework)
-    if leaves in TORCH:
-        source = Path(target).read_text(encoding="utf-8").replace("like=np.empty(0))", "like=__import__('torch').empty(0))")
-        Path(target).write_text(source, encoding="utf-8")
+    framework = "torch" if leaves in TORCH else "jax" if leaves in JAX else "numpy"
+    outside = "import jax.numpy" if framework == "jax" else f"import {framework}"
+    target = written(tmp_path, f"{leaves}\n    {'raise ValueError' if fails else 'pass'}", outside=outside, framework=framework)
+    source = re.sub(r"return (.*)", rf"return {MADE[framework]}(\1)", Path(target).read_text(encoding="utf-8"))
+    Path(target).write_text(source, encoding="utf-8")
     with Session(target) as session:
         healthy, faulty = sorted(session.implementations, key=lambda each: each.operation)
 
@@ -491,9 +510,11 @@ def test_a_leak_stays_a_leak(tmp_path: Path) -> None:
 
 
 def test_a_worker_sees_no_secret_of_its_environment_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secrets = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "db_password", "HF_TOKEN", "SSH_AUTH_SOCK", "OPENAI_API_KEY")
+    secrets = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "db_password", "HF_TOKEN", "SSH_AUTH_SOCK", "OPENAI_API_KEY", "X_AUTH", "GH_PAT")
     for name in (*secrets, "CUDA_VISIBLE_DEVICES"):
         monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://somebody:word@example.org/simple")
+    monkeypatch.setenv("HTTPS_PROXY", "http://example.org:3128")
     monkeypatch.setenv("POSENC_PASS", "HF_TOKEN")
     target = written(tmp_path, "pass", outside="(Path(__file__).parent / 'names').write_text(' '.join(os.environ))")
 
@@ -501,7 +522,8 @@ def test_a_worker_sees_no_secret_of_its_environment_unless_it_is_named(tmp_path:
         assert session.implementations
 
     seen = (tmp_path / "names").read_text(encoding="utf-8").split()
-    assert [name for name in (*secrets, "CUDA_VISIBLE_DEVICES") if name in seen] == ["HF_TOKEN", "CUDA_VISIBLE_DEVICES"]
+    others = "CUDA_VISIBLE_DEVICES", "PIP_INDEX_URL", "HTTPS_PROXY"
+    assert [name for name in (*secrets, *others) if name in seen] == ["HF_TOKEN", "CUDA_VISIBLE_DEVICES", "HTTPS_PROXY"]
 
 
 def test_a_worker_writes_no_core_file(tmp_path: Path) -> None:

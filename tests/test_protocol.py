@@ -107,6 +107,26 @@ def test_the_c_example_conforms(c_program: Callable[..., Report]) -> None:
     assert passed(report) >= 12
 
 
+#: What starts a process that holds the output for long.
+CHILD = "__import__('subprocess').Popen(['sleep', '1000'], stdin=-3)"
+
+
+@pytest.mark.parametrize("said", ["", '{"id"'])
+def test_a_program_that_ends_beside_a_child_that_holds_its_output_has_crashed(program: Callable[[str], Session], said: str) -> None:
+    ends = f"({CHILD}, sys.stdout.write({said!r}), sys.stdout.flush(), os._exit(3))"
+
+    assert outcome(program(ends)) == Crashed("the program ended with exit status 3")
+
+
+def test_an_answer_beside_a_child_that_holds_the_output_counts(program: Callable[[str], Session]) -> None:
+    answers = f"({CHILD}, {{'id': request['id'], 'replies': [{{'results': {{'result': x}}}}]}})[1]"
+
+    values = outcome(program(answers))
+
+    assert isinstance(values, dict)
+    assert np.array_equal(values["result"], np.ones((1, 1, 1, 4)))
+
+
 def test_a_program_may_say_where_it_computes(tmp_path: Path) -> None:
     path = tmp_path / "miniature.py"
     path.write_text(PROGRAM.replace("REPLY", "0").replace('"protocol": 1,', '"protocol": 1, "device": "TPU v9",'), encoding="utf-8")

@@ -141,6 +141,28 @@ def test_several_processes_share_the_tests(tmp_path: Path) -> None:
     assert "failed" in done.stdout
 
 
+def test_a_target_of_which_one_worker_can_run_is_told_in_one_line_where_processes_share_the_tests(tmp_path: Path) -> None:
+    locked = "import fcntl\n\nLOCK = open('lock', 'w')\nfcntl.flock(LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB)\n"
+    (tmp_path / "locked.py").write_text(locked + Path(RIGHT).read_text(encoding="utf-8"), encoding="utf-8")
+
+    done = run(tmp_path, "--posenc", "locked.py", "--posenc", RIGHT, "-n", "2", "-k", "byte-boundary")
+
+    told = r"ERROR: locked\.py must start in every process of -n, got none in gw[01]: judge it without -n if only one of it can run"
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert re.fullmatch(told, done.stderr.strip()), done.stdout + done.stderr
+    assert "Different tests were collected" not in done.stdout
+
+
+def test_an_interruption_at_an_instruction_of_no_line_is_told_as_any_other(tmp_path: Path) -> None:
+    ends = "def ends():\n    raise KeyboardInterrupt\n\n\nends.__code__ = ends.__code__.replace(co_linetable=b'')\n"
+    (tmp_path / "test_x.py").write_text(f"{ends}\n\ndef test_x():\n    ends()\n", encoding="utf-8")
+
+    done = run(tmp_path, "--posenc", RIGHT, "-k", "test_x")
+
+    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 def test_a_target_that_doesn_t_exist_is_wrong_usage(tmp_path: Path) -> None:
     done = run(tmp_path, "--posenc", "no_such_adapter.py")
 

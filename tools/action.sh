@@ -5,7 +5,7 @@ set -uo pipefail
 targets=()
 while IFS= read -r line; do [ -n "$line" ] && targets+=("$line"); done <<<"${POSENC_TARGET:-}"
 report="${POSENC_REPORT:-posenc-report}"
-rm -f -- "$report/summary.md" # of a run before this one
+rm -f -- "$report"/{record.jsonl,report.html,junit.xml,summary.md,badge.svg} # of a run before this one
 options=(--level "${POSENC_LEVEL:-core}" --jobs "${POSENC_JOBS:-2}" --report "$report")
 [ -n "${POSENC_COMMAND:-}" ] && options+=(--command "$POSENC_COMMAND")
 [ -n "${POSENC_BASELINE:-}" ] && options+=(--baseline "$POSENC_BASELINE")

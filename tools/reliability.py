@@ -79,8 +79,8 @@ second operation is judged rightly, and no process is left.
 - Changes made by a predicate of a declaration (`when=`) are reported as such. Processes and memory that pile up are charged to the
   implementation that left them: no other implementation is called beside them.
 - If a worker can't be started again, that is the outcome of the call that needed it. Earlier results stay.
-- The environment of a worker lacks variables whose names look like secrets (tokens, keys, passwords), unless `POSENC_PASS` names them, as
-  in `POSENC_PASS=HF_TOKEN`. No core files are written.
+- The environment of a worker lacks variables whose names look like secrets (tokens, keys, passwords) and addresses with a password in them,
+  unless `POSENC_PASS` names them, as in `POSENC_PASS=HF_TOKEN`. No core files are written.
 - A worker that isn't needed any more ends by itself: exit handlers run, and a program reads the end of its input. If one takes more than
   1 s for that, it is ended, and no other of the target is waited for.
 - If a worker ends after an answer, the operation that answered last fails, and the call is named. After three such ends, as after three

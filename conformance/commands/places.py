@@ -7,7 +7,10 @@ import click
 
 
 class Place(click.Path):
-    """A file or folder by its name: the empty one, as of a variable that isn't set, would be wherever the command runs."""
+    """A file or folder by its name: the empty one, as of a variable that isn't set, would be wherever the command runs.
+
+    A name that ends as that of a folder is none of a file.
+    """
 
     def __init__(self, **asked: Any) -> None:
         """Ask of it what ``click.Path`` can ask."""
@@ -15,6 +18,6 @@ class Place(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or tell that there is no name."""
-        if not str(value):
-            self.fail(f"{'file' if self.file_okay else 'folder'} must have a name, got ''", param, ctx)
+        if not str(value) or (self.file_okay and str(value).endswith("/")):
+            self.fail(f"{'file' if self.file_okay else 'folder'} must have a name, got {str(value)!r}", param, ctx)
         return super().convert(value, param, ctx)

@@ -167,10 +167,28 @@ def _mask() -> object:
     return mask
 
 
+def _trapped() -> object:
+    """Return which floating-point exceptions end the process, where the C library tells."""
+    look = getattr(ctypes.CDLL(None), "fegetexcept", None)
+    return look and look()
+
+
 def _floating() -> object:
-    """Return how the processor rounds, and whether it keeps subnormal numbers."""
+    """Return how the processor rounds, to how many digits at most, and whether it keeps subnormal numbers."""
     least, half = sys.float_info.min, sys.float_info.epsilon / 2
-    return least / 2 > 0.0, 1.0 + half, -1.0 - half
+    longest = np.longdouble(1)
+    return least / 2 > 0.0, 1.0 + half, -1.0 - half, longest + np.finfo(np.longdouble).eps > longest
+
+
+def _file(number: int) -> Callable[[], object]:
+    """Return what looks which file stands under a number."""
+    return lambda: os.fstat(number)[:3]
+
+
+def _outputs() -> object:
+    """Return what is printed to, and how: the streams may be closed or replaced, and so may the files below them."""
+    streams = [(id(each), *(getattr(each, name, None) for name in ("encoding", "errors", "closed"))) for each in (sys.stdout, sys.stderr)]
+    return streams, [_quietly(_file(number)) for number in (1, 2)]
 
 
 def _files() -> object:
@@ -183,17 +201,25 @@ def _files() -> object:
 
 
 class _Names:
-    """What stands under each name of some modules: equal where what lasts is the same, since parts are imported late."""
+    """What stands under each name of some modules and classes: equal where what lasts is the same, since parts are imported late."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Copy what the modules hold that have been imported."""
-        modules = {name: vars(sys.modules[name]) for name in names if name in sys.modules}
+        """Copy what the modules hold that have been imported, and a class of one (``module:class``) with all that it inherits."""
+        modules = {name: _held(*name.split(":")) for name in names if name.partition(":")[0] in sys.modules}
         self.held = {name: (list(held), list(held.values())) for name, held in modules.items()}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Names) and all(_unpatched(held, other.held.get(name, held)) for name, held in self.held.items())
 
     __hash__ = None  # type: ignore[assignment]  # it compares, and is no key
+
+
+def _held(module: str, owner: str = "") -> Mapping[str, object]:
+    """Return what stands under the names of a module, or of a class in it."""
+    if not owner:
+        return vars(sys.modules[module])
+    mro = getattr(sys.modules[module], owner).__mro__
+    return {name: value for each in reversed(mro) for name, value in vars(each).items()}
 
 
 def _unpatched(before: tuple[list[str], list[object]], now: tuple[list[str], list[object]]) -> bool:
@@ -243,11 +269,16 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "torch's default device": _library("torch", lambda torch: str(torch.get_default_device())),
     "torch's seed": _library("torch", lambda torch: torch.initial_seed()),
     "torch's deterministic algorithms": _library("torch", lambda torch: torch.are_deterministic_algorithms_enabled()),
+    "torch's autocast": _library("torch", lambda torch: [torch.is_autocast_enabled(device) for device in ("cpu", "cuda")]),
+    "torch's precision of products": _library("torch", lambda torch: torch.get_float32_matmul_precision()),
     "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
-    "torch's gradients": _library("torch", lambda torch: torch.is_grad_enabled()),
+    "JAX's configuration": _library("jax", lambda jax: {**jax.config.values, "jax_enable_x64": None}),
+    "torch's gradients": _library("torch", lambda torch: (torch.is_grad_enabled(), torch.is_inference_mode_enabled())),
     "torch's number of threads": _library("torch", lambda torch: torch.get_num_threads()),
     "names of NumPy": lambda: _Names(("numpy", "numpy.linalg", "numpy.random")),
-    "names of torch": lambda: _Names(("torch", "torch.nn.functional")),
+    "names of torch": lambda: _Names(("torch", "torch:Tensor", "torch.nn.functional")),
+    "names of JAX": lambda: _Names(("jax", "jax.numpy", "jax.lax", "jax.nn")),
+    "which floating-point exceptions end the process": _trapped,
     "how numbers are rounded": _floating,
     "decimal numbers": _library("decimal", _decimal),
     "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),
@@ -258,14 +289,14 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "the recursion limit": sys.getrecursionlimit,
     "permissions of new files": _mask,
     "users and groups": lambda: (os.getresuid(), os.getresgid(), os.getgroups()),
-    "standard input": lambda: os.fstat(0)[:3],
+    "standard input": _file(0),
     "how many files are open": _files,
     "what can't be encoded": lambda: [codecs.lookup_error(name) for name in MISFITS],
     "signal handlers": _signals,
     "blocked signals": lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
     "timers": _timers,
     "resource limits": _resources,
-    "standard output or error": lambda: [(id(stream), getattr(stream, "encoding", None)) for stream in (sys.stdout, sys.stderr)],
+    "standard output or error": _outputs,
     THREADS: _threads,
 }
 #: What libraries come to when they are imported, where that is the same everywhere.
@@ -273,7 +304,9 @@ USUAL: Mapping[str, object] = {
     "torch's default dtype": "torch.float32",
     "torch's default device": "cpu",
     "torch's deterministic algorithms": False,
-    "torch's gradients": True,
+    "torch's autocast": [False, False],
+    "torch's precision of products": "highest",
+    "torch's gradients": (True, False),
     "JAX's 64 bits": os.environ.get("JAX_ENABLE_X64", "0").lower() in ("1", "true", "t", "yes", "y", "on"),
     "decimal numbers": (
         "Context(prec=28, rounding=ROUND_HALF_EVEN, Emin=-999999, Emax=999999, capitals=1, clamp=0, flags=[], "

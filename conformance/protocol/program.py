@@ -124,13 +124,24 @@ class Program:
 
     def _read(self, asked: int) -> bytes:
         """Return a line; where there is none, the program may have ended before it read any of the bytes that were written last."""
-        line = self.output.readline(LARGEST_LINE + 1)
+        line = bytearray()
+        while not line.endswith(b"\n") and len(line) <= LARGEST_LINE and self._speaks():
+            held = self._held()
+            line += self.output.read(held.find(b"\n") + 1 or len(held))
         if not line.endswith(b"\n"):
             if len(line) > LARGEST_LINE:
                 self._lost(f"a line must stay below {LARGEST_LINE} bytes, got more", self.unread)
             left = fcntl.ioctl(cast("io.BufferedWriter", self.popen.stdin), termios.FIONREAD, bytes(4))
             raise (self.unread if int.from_bytes(left, sys.byteorder) == asked else ProgramEndedError)(self._end())
-        return line
+        return bytes(line)
+
+    def _speaks(self) -> bool:
+        """Wait until something can be read, and return whether it can: a program that ended may leave a child that holds its output."""
+        while not self._held():
+            ended = self.popen.poll() is not None
+            if select.select([self.output], [], [], 0 if ended else PATIENCE)[0] or ended:
+                return bool(self._held())
+        return True
 
     def _held(self) -> bytes:
         """Return what can be read at once."""

@@ -69,7 +69,11 @@ def verify(path: Path) -> None:
     if path.is_dir():
         message = f"file must not be a folder, got {str(path)!r}"
         raise OutputError(message)
-    folder = Path(os.path.realpath(path)).parent
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        message = f"link must lead to a file, got one that leads to itself: {str(path)!r}"
+        raise OutputError(message)
+    folder = real.parent
     if not folder.is_dir():
         message = f"folder of the file must exist, got {str(folder if path.is_symlink() else path.parent)!r}"
         raise OutputError(message)

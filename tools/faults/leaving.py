@@ -36,7 +36,7 @@ LEAVING = (
         outside="def print_on():\n    while True:\n        os.write(1, b'\\0\\xffnoise\\n' * 9000)",
         inside="if threading.active_count() == 1:\n    threading.Thread(target=print_on, daemon=True).start()",
     ),
-    Fault("closed standard output and error", "passed", "", "os.close(1)\nos.close(2)"),
+    Fault("closed standard output and error", "advisory", STATE + "standard output or error", "os.close(1)\nos.close(2)"),
     Fault("replaced standard output", "advisory", STATE + "standard output or error", "sys.stdout = None"),
     Fault("closed channel", "crashed", "the channel to the harness was closed", "os.closerange(3, 64)"),
     Fault(

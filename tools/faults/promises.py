@@ -123,8 +123,8 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
     ),
     "No verdict is stale or hollow": (
         (
-            "A run of the Action that fails early shows no earlier summary.",
-            {"ci": ("a_run_that_fails_early_shows_no_summary_of_an_earlier_one",)},
+            "A run of the Action that fails early shows no earlier summary, and leaves no earlier report.",
+            {"ci": ("a_run_that_fails_early_shows_and_leaves_no_report_of_an_earlier_one",)},
         ),
         (
             "Folders called `conformance` and as other packages, in a repository, on a worker's path or on `PYTHONPATH`, change nothing.",
@@ -242,6 +242,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                     "a_folder_that_is_missing_is_wrong_usage",
                     "a_place_for_no_file_is_refused",
                     "a_link_into_a_missing_folder_is_refused_with_the_folder_that_it_leads_to",
+                    "a_link_that_leads_to_itself_is_refused_and_stays",
                 )
             },
         ),
@@ -307,7 +308,13 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
         ),
         (
             "A child that holds standard output keeps nobody waiting.",
-            {"keeper": ("a_child_that_holds_standard_output_keeps_nobody_waiting",)},
+            {
+                "keeper": ("a_child_that_holds_standard_output_keeps_nobody_waiting",),
+                "protocol": (
+                    "a_program_that_ends_beside_a_child_that_holds_its_output_has_crashed",
+                    "an_answer_beside_a_child_that_holds_the_output_counts",
+                ),
+            },
         ),
         (
             "No process outlives the run, those beyond `--processes` included.",
@@ -395,12 +402,13 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             },
         ),
         (
-            "Code of which one worker can run is served by one.",
+            "Code of which one worker can run is served by one; `pytest -n` says in one line that it must be judged without `-n`.",
             {
                 "faults_elsewhere": (
                     "identify_checks_the_adapter_of_code_that_allows_one_worker_at_a_time",
                     "code_of_which_one_worker_can_run_is_served_by_one",
-                )
+                ),
+                "pytest_plugin": ("a_target_of_which_one_worker_can_run_is_told_in_one_line_where_processes_share_the_tests",),
             },
         ),
         (
@@ -438,7 +446,8 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                     "an_interruption_leaves_the_curves_before_it",
                     "an_interruption_leaves_the_lengths_before_it",
                     "an_interruption_leaves_the_functions_before_it",
-                )
+                ),
+                "pytest_plugin": ("an_interruption_at_an_instruction_of_no_line_is_told_as_any_other",),
             },
         ),
         (
