@@ -142,6 +142,12 @@ def fills(name: str, parts: Iterable[int], width: object) -> bool:
     return FILLING[name] * sum(parts) == width
 
 
+def filled(restrictions: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the widths of a head that declared parts fill: no usual head may have one."""
+    parts = {name: as_several(each) for name in FILLING if isinstance(each := restrictions.get(name), list | tuple | set | frozenset) and each}
+    return {"head_dim": [FILLING[name] * sum(one) for one in each] for name, each in parts.items()}
+
+
 def _parts_fill_head(drawn: Mapping[str, object]) -> bool:
     given = {name: drawn.get(name) for name in FILLING}
     return all(fills(name, parts, drawn.get("head_dim")) for name, parts in given.items() if isinstance(parts, tuple))
