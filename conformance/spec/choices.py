@@ -143,9 +143,12 @@ def fills(name: str, parts: Iterable[int], width: object) -> bool:
 
 
 def filled(restrictions: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the widths of a head that declared parts fill: no usual head may have one."""
-    parts = {name: as_several(each) for name in FILLING if isinstance(each := restrictions.get(name), list | tuple | set | frozenset) and each}
-    return {"head_dim": [FILLING[name] * sum(one) for one in each] for name, each in parts.items()}
+    """Return the widths of the head that declared parts fill: no usual head may have one."""
+    for name, channels in FILLING.items():
+        parts = restrictions.get(name)
+        if isinstance(parts, list | tuple) and parts:
+            return {"head_dim": [channels * sum(each) for each in as_several(parts)]}
+    return {}
 
 
 def _parts_fill_head(drawn: Mapping[str, object]) -> bool:
