@@ -61,3 +61,22 @@ def test_what_code_takes_where_no_encoder_says_it_is_told_as_assumed(given: Mapp
 def test_nothing_is_assumed_of_images_in_a_model_of_text_alone() -> None:
     (kind,) = read({"model_type": "qwen3_vl_text", **QWEN3}).kinds
     assert not any("vision_config" in each.key for each in kind.decisions)
+
+
+@pytest.mark.parametrize("model_type", ["clip_vision_model", "clip_text_model", "siglip_vision_model", "vit", "dinov2", "sam_vision_model"])
+def test_nothing_turns_in_an_encoder_whose_positions_are_learned(model_type: str) -> None:
+    reading = read({"model_type": model_type, "hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12, "image_size": 224})
+    assert [(kind.rotation, kind.rests) for kind in reading.kinds] == [(None, True)]
+    assert reading.every_finding == ()
+
+
+def test_a_part_of_a_model_that_has_a_head_is_named_where_the_rest_has_none() -> None:
+    encoder = {"hidden_size": 1152, "num_attention_heads": 16}
+    reading = read({"model_type": "qwen2_vl", "rope_theta": 1e4, "vision_config": encoder, "audio_config": {"rope_theta": 1e4}})
+    (missing,) = (each for each in reading.every_finding if each.name == "no-head-dim")
+    assert missing.rule == "be given, or hidden_size and num_attention_heads (vision_config can be explained as a file of its own)"
+
+
+def test_keys_that_transformers_writes_for_itself_are_not_taken_for_misspelt_ones() -> None:
+    reading = read({"model_type": "gemma3_text", "num_hidden_layers": 6, "sliding_window_pattern": 6, "_sliding_window_pattern": 6})
+    assert reading.every_finding == ()

@@ -174,6 +174,17 @@ def test_a_declared_end_that_lies_one_too_far_is_told_the_true_one(tmp_path: Pat
     assert "takes positions up to 511, and raises beyond" in diagnosis.does
 
 
+@pytest.mark.parametrize("level", ["smoke", "core"])
+def test_code_that_raises_at_near_positions_too_is_not_told_to_declare_the_highest(level: str, tmp_path: Path) -> None:
+    convention = {"layout": "halves", "spacing": "endpoint", "odd": "zero_column", "base": 1e4, "scale": 1.0}
+    declared: dict[str, object] = {**convention, "positions": "from_zero"}
+
+    report = checked(tmp_path, "sinusoidal.encode", "code.divided(*a, **k)", declared, level)
+
+    assert report.status == Status.DIFFERS
+    assert all("highest" not in f"{each.name} {each.does} {each.fix}" for each in report.diagnoses.values())
+
+
 def test_code_of_text_alone_is_told_which_axes_positions_have(tmp_path: Path) -> None:
     declared: dict[str, object] = {"layout": "half", "direction": "positive", "order": "contiguous", "rows": "shared"}
 

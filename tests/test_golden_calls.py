@@ -14,6 +14,7 @@ from conformance.golden import features
 from conformance.golden.calls import drawn
 from conformance.golden.large import Large
 from conformance.golden.sweep import sweep
+from conformance.isolate.described import Descriptor
 from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
 from conformance.spec.choices import agree
 from conformance.spec.declarations import operations
@@ -297,3 +298,26 @@ def test_lengths_are_drawn_whose_stretch_is_no_whole_number() -> None:
     calls = drawn(operations()["longrope.attention_factor"], restrictions=restrictions, takes=Takes(), dtype="float32", seed=1)
     lengths = [(call.parameters["max_length"], call.parameters["original_length"]) for call in calls]
     assert {own for most, own in lengths if most > own and most % own} == {2_048, 4_096, 8_192}
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "width"),
+    [
+        ("axial_rope.rotate", {"axes": (16, 16)}, 32),
+        ("axial_rope.rotate", {"axes": [(10, 14)]}, 24),
+        ("mrope.rotate", {"sections": (3, 4, 4)}, 22),
+    ],
+)
+def test_declared_parts_are_drawn_with_the_head_that_they_fill_though_no_usual_head_is_as_wide(
+    name: str, parts: Restrictions, width: int
+) -> None:
+    assert calls(name, parts) == []
+    found = calls(name, descriptor(name, parts).inside)
+    assert len(found) == ENOUGH
+    assert {call.parameters["head_dim"] for call in found} == {width}
+    assert calls(name, descriptor(name, {**parts, "head_dim": 6}).inside) == []
+
+
+def descriptor(name: str, restrictions: Restrictions) -> Descriptor:
+    """Return an implementation of an operation with such a declaration."""
+    return Descriptor(0, "made", name, ("float32",), {}, Takes(), modifies_inputs=False, restrictions=dict(restrictions), takes_dtype=False)

@@ -1,5 +1,6 @@
 """Right code that takes less than its operation allows, and wrong code: functions for adapters that declare what a test writes."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -153,3 +154,11 @@ def of_text(x: Array, positions: Array, **parameters: Any) -> Array:
     (tokens,) = positions.shape
     assert tokens == x.shape[2]
     return np.asarray(rope.rotate(x, positions, head_dim=parameters["head_dim"], base=parameters["base"], layout="half"))
+
+
+def divided(positions: Array, *, dim: int, **_: Any) -> Array:
+    """Encode with frequencies that end at 1 / base, which a width of 2 or 3 has none of."""
+    step = math.log(1e4) / (dim // 2 - 1)
+    angles = positions[..., None] * np.exp(-step * np.arange(dim // 2))
+    rows = np.concatenate([np.sin(angles), np.cos(angles), np.zeros((*positions.shape, dim % 2))], axis=-1)
+    return np.asarray(rows.astype(F32))

@@ -19,12 +19,15 @@ from conformance.isolate.traces import equal
 from conformance.judge.journal import Task
 from conformance.spec.arguments import Arguments
 from conformance.spec.declarations import operations
+from conformance.spec.vectors import Vector
 from refimpl.spec import Operation, axis_names
 
 #: So many calls are made at most, and so few must pass where a declaration has no more.
 CALLS, FEW = 400, 3
 #: Among so many drawn calls those are looked for that have a value.
 DRAWN = 600
+#: So many calls that raised are made again elsewhere.
+RAISED = 3
 #: Right answers differ that lie so many half units in the last place of a float32 apart: far beyond rounding.
 APART = 1000.0
 
@@ -84,6 +87,16 @@ class Asking:
         except (CallRefusedError, CallFailedError):
             return False
         return True
+
+    def raises_within(self, calls: Sequence[Vector], last: int) -> bool:
+        """Whether one of a few calls that raised does so too where its positions lie up to the last one that was answered."""
+        for call in calls[:RAISED]:
+            moved = [array % (last + 1) if name in PLACES.values() else array for name, array in call.inputs.items()]
+            try:
+                self._inside(Declaration({}, self.task.descriptor.takes)).call(moved, call.parameters)
+            except (CallRefusedError, CallFailedError):
+                return True
+        return False
 
     def takes_no_more(self, declaration: Declaration, count: int) -> bool:
         """Whether code raises for what the declaration leaves out, or gives the same as inside: it doesn't look at what it is given.

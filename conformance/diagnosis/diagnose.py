@@ -108,7 +108,10 @@ def of_checks(checked: Sequence[Checked], subject: Subject | None = None, *, con
 def _asked(checked: Sequence[Checked], subject: Subject | None) -> Diagnosis | None:
     found = _of_checks(checked)
     if subject is not None and found is not None and HIGHEST.fullmatch(found.name):
-        return _to_its_end(found, checked, subject)
+        end = int(found.name.rpartition("=")[2])
+        if not Asking(subject, checked[0].task).raises_within([vector for vector, _ in _raised(checked)], end):
+            return _to_its_end(found, checked, subject)
+        found = _in_all([one for one in checked if one.vector.error is None])
     if subject is None or (found is not None and found.named and found.kind != "mistake"):
         return found
     if found is None or not found.named:
@@ -153,9 +156,14 @@ def _of_checks(checked: Sequence[Checked]) -> Diagnosis | None:
             if told is asked or _in_table(found, asked):
                 return found
             found = None
+    return _in_all(asked, () if found is None else found.description)
+
+
+def _in_all(asked: Sequence[Checked], besides: Sequence[str] = ()) -> Diagnosis | None:
+    """Return what all checks that failed have in common, and what is known besides, without a name."""
     passed = [one.vector for one in asked if isinstance(one.judgement.outcome, Passed)]
     common = conditions(passed, [one.vector for one in asked if one.failed])
-    known_of_it = tuple(dict.fromkeys((*common, *(found.description if found is not None else ()))))
+    known_of_it = tuple(dict.fromkeys((*common, *besides)))
     return Diagnosis((), "", "", "", kind="unknown", description=known_of_it) if known_of_it else None
 
 

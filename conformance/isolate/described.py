@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from conformance.calls.takes import WHEN, Takes
 from conformance.isolate.piling import Pile
+from conformance.spec.choices import filled
 
 if TYPE_CHECKING:
     from conformance.isolate.session import Session
@@ -31,8 +32,9 @@ class Descriptor:
 
     @property
     def inside(self) -> Mapping[str, object]:
-        """What parameters are drawn from: the restrictions, and what asks its predicates where it has some."""
-        return self.restrictions if self.admits is None else {**self.restrictions, WHEN: self.admits}
+        """What parameters are drawn from: the restrictions, the head that they fill, and what asks its predicates where it has some."""
+        declared = {**filled(self.restrictions), **self.restrictions}
+        return declared if self.admits is None else {**declared, WHEN: self.admits}
 
 
 @dataclass

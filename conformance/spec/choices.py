@@ -142,6 +142,15 @@ def fills(name: str, parts: Iterable[int], width: object) -> bool:
     return FILLING[name] * sum(parts) == width
 
 
+def filled(restrictions: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the widths of the head that declared parts fill: no usual head may have one."""
+    for name, channels in FILLING.items():
+        parts = restrictions.get(name)
+        if isinstance(parts, list | tuple) and parts:
+            return {"head_dim": [channels * sum(each) for each in as_several(parts)]}
+    return {}
+
+
 def _parts_fill_head(drawn: Mapping[str, object]) -> bool:
     given = {name: drawn.get(name) for name in FILLING}
     return all(fills(name, parts, drawn.get("head_dim")) for name, parts in given.items() if isinstance(parts, tuple))

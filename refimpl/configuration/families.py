@@ -97,6 +97,20 @@ UNTURNED = frozenset(
     }
 )
 
+#: The same of encoders of images, and of the encoders of text beside them.
+UNTURNED_IMAGES = frozenset(
+    {
+        *("aimv2", "aimv2_vision", "align", "align_vision", "altclip", "altclip_vision", "beit", "blip", "blip_2_vision", "blip_vision"),
+        *("bridgetower", "bridgetower_vision", "chinese_clip", "chinese_clip_vision", "clip", "clip_vision", "clipseg", "clipseg_vision"),
+        *("data2vec-vision", "deit", "dinov2", "dinov2_with_registers", "dpt", "flava", "flava_image", "git_vision", "groupvit"),
+        *("groupvit_vision", "hiera", "idefics2_vision", "idefics3_vision", "ijepa", "inkling_vision", "instructblip_vision"),
+        *("instructblipvideo_vision", "internvl_vision", "janus_vision", "kosmos_2_vision", "metaclip_2", "metaclip_2_vision"),
+        *("owlv2", "owlv2_vision", "owlvit", "owlvit_vision", "pix2struct_vision", "sam_hq_vision", "sam_vision", "siglip", "siglip2"),
+        *("siglip2_vision", "siglip_vision", "smolvlm_vision", "swin", "swin2sr", "swinv2", "timesformer", "tipsv2", "tipsv2_vision"),
+        *("videomae", "vit", "vit_mae", "vit_msn", "vitdet", "vitpose_backbone", "vivit", "xclip", "xclip_vision", "yolos"),
+    }
+)
+
 #: Encoders of images whose height turns the first half of the pairs, and whose width the second one.
 IMAGES = (
     *("cohere_compass_vision", "dots3_note_vision_encoder", "ernie4_5_vl_moe_vision", "exaone4_5_vision", "glm4v_moe_vision"),
@@ -107,7 +121,7 @@ IMAGES = (
 )
 
 FAMILIES = {
-    **dict.fromkeys(UNTURNED, WITHOUT),
+    **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
     "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
     "apertus": Family(base=12e6),
@@ -170,6 +184,7 @@ FAMILIES = {
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "minimax": Family(base=1e6),
     "minimax_m2": Family(base=5e6),
+    "minimax_m3_vl_vision": OTHER_IMAGE,
     "mixtral": Family(base=1e6),
     "mllama": Family(base=5e5),
     "modernbert": MODERNBERT,
@@ -196,6 +211,7 @@ FAMILIES = {
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "recurrent_gemma": Family(fraction=0.5),
+    "sam3_vit": OTHER_IMAGE,
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),
@@ -207,12 +223,12 @@ FAMILIES = {
 
 def family(model_type: str) -> Family:
     """Return what a model type says; of one that isn't in the table, what most say."""
-    return FAMILIES.get(plain_name(model_type), OTHER_IMAGE if model_type.endswith("_vision") else Family())
+    return FAMILIES.get(plain_name(model_type), OTHER_IMAGE if plain_name(model_type).endswith("_vision") else Family())
 
 
 def is_known(model_type: str) -> bool:
     """Whether the tables have a model type."""
-    return plain_name(model_type) in {*FAMILIES, *PLAIN} or model_type.endswith("_vision")
+    return plain_name(model_type) in {*FAMILIES, *PLAIN}
 
 
 def plain_name(model_type: str) -> str:

@@ -108,8 +108,8 @@ def verify_known(section: Section, model_type: str, notes: Notes) -> None:
         rule = "be a model type that posenc knows: layout, defaults and which layers turn are assumed as most have them"
         notes.find("warning", "unknown-model-type", section.name("model_type"), model_type or None, rule)
     else:
-        rule = "be one that posenc knows, since no key concerns rotation: it is read as rope"
-        notes.find("warning", "no-rotary-key", section.name("model_type"), model_type or None, rule)
+        rule = f"be one that posenc knows, or a key such as {spellings.BASE[0]} must say that its layers turn"
+        notes.find("error", "no-rotary-key", section.name("model_type"), model_type or None, rule)
 
 
 def verify_bases(section: Section, notes: Notes) -> None:
@@ -180,6 +180,8 @@ def kind(
         turns = False
     if turns:
         rotation = _rotation(layer, section, rope, own, notes)
+        if any(each.level == "error" for each in notes.findings):
+            rotation = None
         temperature = temperatures.of_layer(section, of_kind(layer, rope, Notes())[0], own, notes, rests=False)
         return Kind(layer.kind, indices, rotation, notes.decided, tuple(notes.findings), temperature=temperature)
     attending = layer.kind not in spellings.WITHOUT_ATTENTION
@@ -248,9 +250,9 @@ def _scaled(
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
+    if own.grid is not None and own.grid.order:
+        return _on_grid(own.grid, name, section, chosen_layout, found, common, rope, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name in ("default", "ntk_alpha"))
-    if name == "axial" and own.grid is not None and own.grid.order:
-        return _on_grid(own.grid, section, chosen_layout, found, common, notes)
     if name in scalings.WITHOUT:
         _without(name, section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
@@ -261,7 +263,7 @@ def _scaled(
     if name == "yarn":
         scalings.verify_ratio(section, rope, notes)
     softmax = {} if name == "default" else scalings.softmax(section, rope, found.head_dim, notes)
-    if any(each.level == "error" for each in notes.findings) or multiplied is None:
+    if multiplied is None:
         return None
     operation = f"{scalings.RULES[name].scheme}.frequencies" if given is not None else None
     settled = {**common, **(given or {})}
@@ -269,9 +271,12 @@ def _scaled(
 
 
 def _on_grid(
-    grid: Grid, section: Section, chosen_layout: str, found: Width, common: Mapping[str, Any], notes: Notes
+    grid: Grid, name: str, section: Section, chosen_layout: str, found: Width, common: Mapping[str, Any], rope: Section, notes: Notes
 ) -> Rotation | None:
     """Return the rotation of an encoder of images, of whose head every axis has one half."""
+    if name != "axial":
+        key, value = rope.given(("rope_type", "type"))[0]
+        notes.find("error", "not-axial", key, value, "be axial, or left out: the code of this model type refuses any other")
     half = len(found.channels) // 2
     if half % 2:
         notes.find("error", "odd-axes", "head_dim", len(found.channels), "be a multiple of 4, so that each of two axes turns whole pairs")

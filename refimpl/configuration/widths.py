@@ -59,7 +59,8 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
     hidden = section.given(spellings.HIDDEN if family.grid is None else spellings.HIDDEN_OF_IMAGES)[:1]
     number = section.given(spellings.HEADS)[:1]
     if not hidden or not number:
-        notes.find("error", "no-head-dim", section.name("head_dim"), None, "be given, or hidden_size and num_attention_heads")
+        rule = f"be given, or hidden_size and num_attention_heads{_below(section)}"
+        notes.find("error", "no-head-dim", section.name("head_dim"), None, rule)
         return None
     channels, among = whole(hidden[0], notes), whole(number[0], notes)
     if channels is None or among is None:
@@ -69,6 +70,13 @@ def heads(section: Section, layer: Layer, family: Family, notes: Notes) -> int |
         return None
     notes.decide(hidden[0][0], channels, f"a head has {channels // among} channels: {channels} divided among {among} heads")
     return channels // among
+
+
+def _below(section: Section) -> str:
+    """Say which mapping within has what is missing: another part of the model, to be read as a file of its own."""
+    widths = (*spellings.HIDDEN_OF_IMAGES, *spellings.HEAD_DIM)
+    parts = [key for key in section.values if (part := section.below(key)) and part.given(widths)]
+    return f" ({' and '.join(parts)} can be explained as a file of its own)" if parts else ""
 
 
 def _undivided(section: Section, head_dim: object) -> str:
