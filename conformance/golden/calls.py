@@ -236,7 +236,9 @@ class _Call:
         if name == "saturation":
             limit = self._largest_saturation()
             return np.asarray(self.rng.choice([value for value in SATURATIONS if value <= limit], shape))
-        plain = features.dyadic(self.rng, shape) if self.dyadic else features.full(self.rng, shape, self.dtype)
+        # Angles by dyadic frequencies are exact or not by chance, which the same angles of another axis then aren't.
+        dyadic = self.dyadic and name != "frequencies"
+        plain = features.dyadic(self.rng, shape) if dyadic else features.full(self.rng, shape, self.dtype)
         if name == "distance_weight":
             return features.to_tell(self.rng, plain, max(reach, NEARBY))
         if name.endswith("factors"):

@@ -13,8 +13,10 @@ BEGUN = [
     [[1.0, 0.3125, 0.0, 0.0], [0.70703125, 0.2236328125, -0.70703125, -0.2236328125]],
     [[0.0, 0.0, 1.0, 0.3125], [0.70703125, 0.2236328125, 0.70703125, 0.2236328125]],
 ]
+#: Of one head, so small that float32 holds every angle up to a million, in whatever order the axes come.
+EXACT = [[[0.5, -0.1875]], [[0.3125, -0.4375]]]
 #: Some so slow that half formats lose them beside 1, and two that almost cancel.
-SLOW = [[[0.0009765625, 1.0]], [[-0.0009918212890625, 0.00390625]]]
+SLOW = [[[0.000977039337158203125, 1.0]], [[-0.0009918212890625, 0.00390625]]]
 
 case = named("rotate", head_dim=4, frequencies=FREQUENCIES)
 filled = named("rotate", head_dim=4)
@@ -51,7 +53,7 @@ CASES = (
     case("far", "half tables, half angles", positions=[[65_535, 131_071], [131_071, 9]]),
     case("far-sparse", "a slow pair's error hidden among fast ones", layout="half", x="sparse", positions=[[65_535, 131_071]]),
     case("million", "positions that overflow, wrap or end", layout="half", positions=[[1_048_575, 2], [3, 1_048_576]]),
-    *(filled(f"by-position{ending}", "the position from which weaker arithmetic shows", sizes={"head": 1}, **layout,
+    *(case(f"by-position{ending}", "the position from which weaker arithmetic shows", frequencies=EXACT, **layout,
              positions=[[near, far] for near, far in zip(DECADES, reversed(DECADES), strict=True)]) for ending, layout in LAYOUTS.items()),
     case("unsorted", "positions replaced by their index", layout="half", positions=[[9, 2], [2, 9], [2, 2], [0, 5]]),
     case("shifted", "a crop that forgets where it began", positions=[[9, 20], [9, 21], [10, 20]]),
