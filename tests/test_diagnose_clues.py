@@ -106,6 +106,13 @@ def test_a_phase_that_grows_with_the_position_is_told() -> None:
     assert "right at position 0, wrong from position 1 on" in clues
 
 
+def test_a_phase_of_far_positions_alone_does_not_grow_with_the_position() -> None:
+    clues = told("rope.rotate", turned_further(lambda positions: 0.7 * (positions > 1000)), layout="half", direction="positive")
+
+    assert any(clue.startswith("a phase error") for clue in clues)
+    assert not any("in proportion" in clue for clue in clues)
+
+
 @pytest.mark.parametrize(("pair", "words"), [(-1, "the last pair"), (0, "the first pair")])
 def test_a_pair_that_alone_is_off_is_told(pair: int, words: str) -> None:
     def kept(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
@@ -229,6 +236,7 @@ def off_in_rows(*calls: tuple[int, Sequence[int]], drawn: bool = False) -> tuple
         ([(6, [0])] * 3, "only the first row of the batch is wrong"),
         ([(6, [4, 5]), (7, [4, 5, 6]), (8, [4, 5, 6, 7])], "only rows of the batch from 4 on are wrong"),
         ([(7, [0, 3, 6]), (9, [0, 3, 6]), (10, [0, 3, 6, 9])], "only rows of the batch whose index is a multiple of 3 are wrong"),
+        ([(6, [4, 5]), (7, [4, 5, 6]), (10, [8, 9]), (11, [8, 9, 10])], "only rows of the batch beyond the last multiple of 4 are wrong"),
         ([(5, [1, 2, 3, 4]), (7, [1, 2, 3, 4, 5, 6]), (6, [1, 2, 3, 4, 5])], "only what follows the first row of the batch is wrong"),
     ],
 )

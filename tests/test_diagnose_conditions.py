@@ -122,6 +122,12 @@ def test_heads_of_a_bias_are_told_by_their_number() -> None:
     assert conditions(passed, failed) == ("wrong only where num_heads is no power of two",)
 
 
+def test_widths_are_told_by_what_divides_them() -> None:
+    passed, failed = widths(8, 16, 24, 32, 64, 128), widths(4, 12, 20, 28, 36)
+
+    assert conditions(each_its_own(passed * 2), each_its_own(failed, "other")) == ("wrong only where head_dim is no multiple of 8",)
+
+
 def test_a_product_is_not_told_where_a_factor_parts_them() -> None:
     passed, failed = ([rotation(heads=heads) for heads in counts] for counts in (range(1, 9), (32, 33, 40, 64, 128)))
     told = conditions(each_its_own(passed), each_its_own(failed, "other"))
