@@ -191,6 +191,18 @@ def test_a_part_that_is_killed_twice_loses_its_own_results_only(tmp_path: Path) 
     assert "was judged twice and gave nothing: PartLostError: its process ended with signal SIGKILL" in lost[0]
 
 
+def test_where_every_part_is_killed_twice_the_report_says_so_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = written(tmp_path, outside=f"import os, signal\nfrom pathlib import Path\n{ENDS_ITS_PART.format(when='True')}")
+    folder = tmp_path / "report"
+
+    status = main(["check", target, "--level", "smoke", "--jobs", "2", "--report", str(folder)])
+
+    out = capsys.readouterr().out
+    assert status == Status.HARNESS_FAILED
+    assert [f"part {part} of 2 was judged twice and gave nothing" in " ".join(out.split()) for part in (1, 2)] == [True, True]
+    assert [report.status for report in lines.read(folder / "record.jsonl")] == [Status.HARNESS_FAILED]
+
+
 def test_a_bad_target_among_several_has_a_verdict_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text("adapter = \n", encoding="utf-8")

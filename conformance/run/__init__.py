@@ -65,7 +65,7 @@ def check(
         )
         from conformance.run import sharding
 
-        return _judgeable(sharding.side_by_side(part, jobs, progress))
+        return _judgeable(sharding.side_by_side(part, target, jobs, progress))
     report: Report | None = None
     try:
         with Session(target, limits, under=under) as session:

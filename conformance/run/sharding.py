@@ -135,19 +135,19 @@ def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -
             connection.send(RuntimeError(f"{type(found).__name__}: {found}"))
 
 
-def side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
+def side_by_side(check: Callable[..., Report], target: str, jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
     """Judge as many parts at once as there are jobs, each in a process of its own, and return one report.
 
     A part that is lost is judged once more, alone: what the others found stays, and a target of which only one may run gets its turn.
     """
     memory.close()
     try:
-        return _side_by_side(check, jobs, progress)
+        return _side_by_side(check, target, jobs, progress)
     finally:
         memory.leave()
 
 
-def _side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
+def _side_by_side(check: Callable[..., Report], target: str, jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
     parts = [_Part(check, Shard(number, jobs)) for number in range(1, jobs + 1)]
     interrupted = _ended(parts, progress)
     unusable = [part.found for part in parts if isinstance(part.found, SelectionError | TargetError)]
@@ -158,10 +158,13 @@ def _side_by_side(check: Callable[..., Report], jobs: int, progress: Callable[[i
             part.begin()
             interrupted = _ended([part], None)
     reports = [part.found for part in parts if isinstance(part.found, Report)]
-    if not reports:
-        raise KeyboardInterrupt if interrupted else parts[0].trouble
+    if interrupted and not reports:
+        raise KeyboardInterrupt
+    for part in parts:
+        if not reports and not isinstance(part.trouble, PartLostError):
+            raise part.trouble
     lost = () if interrupted else tuple(part.lost() for part in parts if not isinstance(part.found, Report))
-    report = merged(reports)
+    report = merged(reports) if reports else Report(target, {}, ())
     return replace(report, results=(*report.results, *lost), complete=report.complete and not interrupted)
 
 
