@@ -153,7 +153,7 @@ def _not_linear(turns: Turns, tolerance: float) -> str | None:
 
 
 #: Said where frequencies change with the rest of a call.
-CHANGING = "the rule by which its frequencies change: no operation gives them as they follow the length of the sequence"
+CHANGING = "the rule by which its frequencies change; make the length of the sequence an argument, called length, to have it looked for"
 INSIDE = "the factors are its own: no adapter can hand it others; make them arguments to have it judged"
 ONLY_ZERO = "base, direction and scaling can't be seen: only position 0 was accepted"
 MIXING = "what comes out at a token depends on other tokens too, as in attention and convolutions: give the part that takes each alone"
