@@ -57,7 +57,7 @@ def test_every_model_fits_on_eighty_columns(entry: dict[str, Any], tmp_path: Pat
     status = cli.main(["explain", written(tmp_path, published(entry))])
     lines = capsys.readouterr().out.splitlines()
 
-    assert status in (0, 5) or entry.get("findings")
+    assert status in (0, 5) or entry.get("findings") or any("finding" in kind for kind in entry["expected"].values())
     assert [line for line in lines if len(line) > 80 and " " in line.strip()] == []
 
 

@@ -56,7 +56,7 @@ def test_a_copy_in_grey_tells_the_same(drawn: dict[str, Figure], scheme: str) ->
 
     for axes in drawn[scheme].axes:
         named = [line for line in axes.lines if not line.get_label().startswith("_")]
-        assert len({line.get_linestyle() for line in named}) == len(named)
+        assert len({(line.get_linestyle(), line.get_marker()) for line in named}) == len(named)
         for image in axes.get_images():
             greys = np.array([[0.299, 0.587, 0.114] @ np.array(to_rgb(shade)) for shade in image.cmap(np.linspace(0, 1, 32))])
             assert (np.diff(greys) > 0).all()
