@@ -1,5 +1,6 @@
 """What libraries for serving compute by the layers of their ``get_rope``: one function for every rule, one table for every layer."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -99,8 +100,8 @@ class Offers:
         return turned(self.layer("default", rows(positions), {"partial_rotary_factor": share}, parameters), x, positions)
 
     def linear(self, x: torch.Tensor, positions: torch.Tensor, *, factor: float, **parameters: Any) -> torch.Tensor:
-        """Turn by frequencies divided by a factor."""
-        return turned(self.layer("linear", rows(positions), {"factor": float(factor)}, parameters), x, positions)
+        """Turn by frequencies divided by a factor, by which the library lengthens its table too."""
+        return turned(self.layer("linear", math.ceil(rows(positions) / factor), {"factor": float(factor)}, parameters), x, positions)
 
     def llama3(self, x: torch.Tensor, positions: torch.Tensor, **parameters: Any) -> torch.Tensor:
         """Turn by Llama 3's rule."""
