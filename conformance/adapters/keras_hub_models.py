@@ -27,6 +27,9 @@ from conformance.adapt.adapter import Unsupported
 
 __all__ = ["adapter"]
 
+#: A sequence isn't filled to more numbers: they would take what memory there is.
+LARGEST = 1 << 25
+
 #: How far a row of biases is asked for, and how many patches each side of an image has.
 FARTHEST_ROW, SIDE = 131_071, 64
 
@@ -68,8 +71,11 @@ def rotate_phi3(
     if length <= original_length < first + tokens:
         message = "the layer takes the largest position plus 1 for the length"
         raise Unsupported(message)
-    missing = original_length + 1 - first - tokens if length > original_length else 0
-    filled = torch.cat((x, x.new_zeros(x.shape[0], max(0, missing), *x.shape[2:])), dim=1)
+    missing = max(0, original_length + 1 - first - tokens) if length > original_length else 0
+    if missing * x[:, :1].numel() > LARGEST:
+        message = f"x must hold at most {LARGEST} numbers once it is filled to the original length"
+        raise Unsupported(message)
+    filled = torch.cat((x, x.new_zeros(x.shape[0], missing, *x.shape[2:])), dim=1)
     layer = Phi3SuScaledRotaryEmbedding(
         short_factors.tolist(), long_factors.tolist(), max_length, original_length, max_wavelength=base, dtype=dtype(x)
     )
