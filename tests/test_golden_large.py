@@ -284,6 +284,16 @@ def test_a_declaration_is_honoured() -> None:
         assert not call.strided
 
 
+def test_an_image_between_bounds_has_more_tokens_than_a_side() -> None:
+    operation, takes = operations()["axial_rope.rotate"], Takes(lowest=-6, highest=6)
+    drawn = large(operation, restrictions={}, takes=takes, dtype="float32", seed=2, level="core")
+    positions = [call.arguments.arrays["positions"] for call in drawn]
+
+    assert max(each.shape[-2] for each in positions) > 1_000
+    assert min(each.min() for each in positions) >= -6
+    assert max(each.max() for each in positions) <= 6
+
+
 def test_positions_stay_inside_of_what_is_declared() -> None:
     takes = Takes(lowest=5, highest=300)
     for call in large(operations()["rope.rotate"], restrictions={}, takes=takes, dtype="float32", seed=4, level="core"):
