@@ -1,11 +1,10 @@
-"""Array code that every scheme needs, written with the array API standard only; the one importer of array-api-compat."""
+"""Array code that every scheme needs, written with the array API standard only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from array_api_compat import array_namespace, device
-
 from refimpl.errors import SpecificationError
+from refimpl.libraries import array_namespace, device
 
 Array = Any
 
