@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from conformance.calls.outcomes import Diagnosis
-from conformance.mutants import MUTANTS, for_operation
+from conformance.mutants import for_operation
 from conformance.mutants.building import altered
+from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.declarations import operations
 from tools.accuracy import __main__ as command
 from tools.accuracy import answers, beside, record, score

@@ -13,8 +13,7 @@ import yaml
 from sampling import asked
 
 from conformance import laws
-from conformance.mutants import MUTANTS
-from conformance.mutants.catalogue import KNOWN, Entry, load, named
+from conformance.mutants.catalogue import KNOWN, MUTANTS, Entry, load, named
 from conformance.mutants.habits import HABITS
 from conformance.spec.declarations import operations
 from refimpl.schemes import SCHEMES

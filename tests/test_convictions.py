@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from tools.convictions import __main__ as program
 from tools.convictions import lock
 

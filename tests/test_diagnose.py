@@ -10,7 +10,8 @@ from conformance.diagnosis import candidates
 from conformance.diagnosis.candidates import answer
 from conformance.diagnosis.diagnose import Observation, diagnose, explain
 from conformance.golden.answers import golden
-from conformance.mutants import MUTANTS, masking
+from conformance.mutants import masking
+from conformance.mutants.catalogue import MUTANTS
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.rounding import rounded
 from conformance.spec.arguments import Arguments

@@ -12,8 +12,8 @@ from conformance.checks import golden_checks, vector_checks
 from conformance.diagnosis import fits, search
 from conformance.diagnosis.diagnose import diagnose, explanations, of_checks
 from conformance.diagnosis.links import TIMES
-from conformance.mutants import MUTANTS
 from conformance.mutants.building import altered
+from conformance.mutants.catalogue import MUTANTS
 from conformance.mutants.composing import composed
 from conformance.spec.vectors import load
 from refimpl.schemes import mrope, rope, sinusoidal

@@ -38,7 +38,7 @@ def inherited(monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Mutant]:
     monkeypatch.setitem(SCHEMES, "halved", replace(rope.SCHEME, name="halved", operations=tuple(made.values())))
     for name, function in made.items():
         monkeypatch.setitem(building.OPERATIONS, name, describe(name, function))
-    return {mutant.name: mutant for mutant in slots.mutants() if mutant.operation in made}
+    return {mutant.name: mutant for name in made for mutant in slots.mutants(name)}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from conformance.calls.outcomes import Evidence
 from conformance.calls.takes import Takes, misplaced
 from conformance.checks import golden_checks
 from conformance.checks.evidence import known
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.declarations import operations
 from tools.narrow import __main__ as command
 from tools.narrow import judging, record

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from conformance.pictures import TOGETHER
 from refimpl.schemes import SCHEMES
 from refimpl.spec import Scheme

@@ -11,7 +11,7 @@ from conformance.calls.outcomes import Diagnosis
 from conformance.diagnosis.candidates import pairs_of_mistakes
 from conformance.diagnosis.diagnose import HANDFUL, Observation, diagnose, explain
 from conformance.diagnosis.undeclared import Raised
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.vectors import Vector, load
 from refimpl.forms.rotary import QueryKey
 from refimpl.schemes import alibi, rope, sinusoidal, t5

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from conformance.laws import UNIVERSAL
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from conformance.show import declaration as show
 from conformance.show import terminal
 from refimpl.schemes import SCHEMES, operations

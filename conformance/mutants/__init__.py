@@ -1,5 +1,9 @@
 """Known mistakes, runnable: what a suite must convict, and what a diagnosis can name."""
 
+import functools
+from collections.abc import Iterable
+from types import ModuleType
+
 from conformance.mutants import (
     additive,
     alibi,
@@ -82,19 +86,24 @@ FAMILIES = (
 )
 
 
-def first_said() -> dict[str, Mutant]:
-    """Return every mutant by its name; what a scheme says itself is not what it inherits."""
-    known: dict[str, Mutant] = {}
-    for mutant in (mutant for family in FAMILIES for mutant in family.mutants()):
-        known.setdefault(mutant.name, mutant)
-    return known
-
-
-MUTANTS = first_said()
-
-
+@functools.cache
 def for_operation(operation: str) -> tuple[Mutant, ...]:
-    """Return the mutants of one operation, conventions first, then mistakes, then precision, each in the table's order."""
+    """Return the mutants of one operation, conventions first, then mistakes, then precision, each in the table's order.
+
+    Of two with one name the first counts: what a scheme says itself is not what it inherits.
+    """
+    known: dict[str, Mutant] = {}
+    for mutant in (mutant for family in FAMILIES for mutant in _of_family(family, operation)):
+        known.setdefault(mutant.name, mutant)
     kinds = ("convention", "mistake", "precision")
-    own = [mutant for mutant in MUTANTS.values() if mutant.operation == operation]
-    return tuple(sorted(own, key=lambda mutant: kinds.index(mutant.kind)))
+    return tuple(sorted(known.values(), key=lambda mutant: kinds.index(mutant.kind)))
+
+
+def _of_family(family: ModuleType, operation: str) -> Iterable[Mutant]:
+    """Return the mutants of one operation that a module has."""
+    return slots.mutants(operation) if family is slots else (each for each in _every(family) if each.operation == operation)
+
+
+@functools.cache
+def _every(family: ModuleType) -> tuple[Mutant, ...]:
+    return tuple(family.mutants())

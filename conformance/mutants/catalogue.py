@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-from conformance.mutants import MUTANTS
+from conformance.mutants import for_operation
 from conformance.mutants.habits import HABITS
 from conformance.spec import document
+from conformance.spec.declarations import operations
 from conformance.spec.mutant import Habit, Mutant
 
+#: Every mutant by its name.
+MUTANTS = {mutant.name: mutant for operation in operations() for mutant in for_operation(operation)}
 KNOWN: Mapping[str, Mutant | Habit] = {**MUTANTS, **HABITS}
 
 

@@ -11,13 +11,12 @@ from conformance.spec.mutant import Mutant
 from refimpl.schemes import rope
 
 
-def mutants() -> Iterator[Mutant]:
-    """Return the mistakes of rope that befall other rotary schemes, whose threads are not theirs, and the mistakes of every bias."""
-    for operation in OPERATIONS:
-        if rotary.form_of(operation) not in (None, rope.FORM):
-            weighs, meets = (name in (*OPERATIONS[operation].parameters, *OPERATIONS[operation].arrays) for name in ("causal", "q"))
-            met = of_attention(operation) if weighs else of_pairs(operation) if meets else ()
-            for mutant in (*operation_mutants(operation), *met):
-                yield replace(mutant, threads=(), origin=mutant.origin or "reported for rope", inherited=True)
-        if bias.form_of(operation) is not None:
-            yield from (replace(mutant, inherited=True) for mutant in bias.inherited(operation))
+def mutants(operation: str) -> Iterator[Mutant]:
+    """Return the mistakes of rope that befall another rotary operation, whose threads are not its own, and the mistakes of every bias."""
+    if rotary.form_of(operation) not in (None, rope.FORM):
+        weighs, meets = (name in (*OPERATIONS[operation].parameters, *OPERATIONS[operation].arrays) for name in ("causal", "q"))
+        met = of_attention(operation) if weighs else of_pairs(operation) if meets else ()
+        for mutant in (*operation_mutants(operation), *met):
+            yield replace(mutant, threads=(), origin=mutant.origin or "reported for rope", inherited=True)
+    if bias.form_of(operation) is not None:
+        yield from (replace(mutant, inherited=True) for mutant in bias.inherited(operation))

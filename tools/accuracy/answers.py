@@ -10,7 +10,7 @@ import numpy as np
 from conformance.calls.outcomes import Diagnosis
 from conformance.calls.subject import Reply
 from conformance.judge.judge import fails
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.declarations import operations
 from conformance.spec.mutant import Mutant
 from conformance.spec.profiles import REQUIRED

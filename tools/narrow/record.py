@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from itertools import groupby
 
-from conformance.mutants import MUTANTS
+from conformance.mutants.catalogue import MUTANTS
 from conformance.spec.declarations import operations
 from conformance.version import __version__
 from tools import documents
