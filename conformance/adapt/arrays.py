@@ -1,7 +1,6 @@
 """Arrays of the library under test: made exactly from NumPy."""
 
 import importlib
-import importlib.metadata
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any

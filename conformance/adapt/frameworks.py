@@ -1,7 +1,5 @@
 """The libraries whose arrays code under test takes, each with what it does otherwise than NumPy."""
 
-import importlib
-import importlib.metadata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -371,6 +369,10 @@ FRAMEWORKS: dict[str, type[NumPy]] = {
 
 def version(name: str) -> str | None:
     """Return the version of a framework's distribution, or ``None`` where it can't be told."""
+    if name == NumPy.module:
+        return np.__version__
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(DISTRIBUTIONS.get(name, name))
     except importlib.metadata.PackageNotFoundError:

@@ -12,7 +12,7 @@ MMAP_THRESHOLD = -3
 #: Larger than all arrays of nearly every call together: once more is free than this, all that is free goes back.
 KEPT_BYTES = 1 << 30
 #: How many objects are made before the first generation is collected: nearly all that the harness makes lives to the end of its run.
-OBJECTS = 100_000
+OBJECTS = 200_000
 
 
 def keep_freed() -> None:
