@@ -193,3 +193,16 @@ def test_the_rooms_stand_in_the_documents_in_their_order() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
     assert tuple(re.findall(r"^\| `(\w+)/` \|", text, re.MULTILINE)) == ROOMS
+
+
+@pytest.mark.parametrize(
+    ("words", "absent"),
+    [
+        ("import numpy; from refimpl.schemes import rope; rope.frequencies(head_dim=4, base=10.0, like=numpy.zeros(1))", "numpy.f2py"),
+        ("from conformance.show import declaration; list(declaration.describe('rope.rotate'))", "hypothesis"),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(words: str, absent: str) -> None:
+    shown = f"{words}; import sys; sys.exit({absent!r} in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, check=False).returncode == 0

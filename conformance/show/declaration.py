@@ -12,7 +12,6 @@ from conformance.adapt.selection import case_ids, verify_names
 from conformance.calls import form
 from conformance.calls.takes import sayings
 from conformance.isolate.targets import BUNDLED
-from conformance.laws import UNIVERSAL
 from conformance.mutants import for_operation
 from conformance.show.terminal import Line
 from conformance.spec.declarations import operations
@@ -41,6 +40,8 @@ NEEDS = {
 
 def listing() -> Iterator[Line]:
     """Yield every scheme with its operations, and how many cases, laws and known mistakes each has."""
+    from conformance.laws import UNIVERSAL
+
     widest = max(map(len, operations()))
     for scheme in SCHEMES.values():
         yield "head", f"{scheme.name}: {_one_line(scheme.summary or scheme.source.title)}"
