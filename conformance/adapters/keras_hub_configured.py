@@ -24,7 +24,7 @@ NARROW = {
     **dict.fromkeys(("num_attention_heads", "num_key_value_heads", "num_local_experts", "num_experts", "num_experts_per_tok"), 1),
 }
 #: What a published configuration has, and has nothing to do with positions.
-USUAL = {
+USUAL: dict[str, Any] = {
     **dict.fromkeys(("attention_bias", "mlp_bias", "norm_topk_prob", "output_router_logits", "use_sliding_window"), False),
     **dict.fromkeys(("attention_dropout", "router_aux_loss_coef"), 0.0),
     "decoder_sparse_step": 1,
