@@ -410,4 +410,3 @@ def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Note
 def _axes(section: Section, rope: Section) -> Iterator[tuple[str, Any]]:
     yield from rope.given(spellings.SECTION_KEYS)
     yield from section.given(spellings.SECTION_KEYS)
-
