@@ -30,7 +30,7 @@ check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in 
 check-tuning: .venvs/tuning/.peers ## judge the rotations of torchtune and litgpt, in an environment of their own (1.5 GB)
 	.venvs/tuning/bin/python examples/run.py torchtune litgpt
 
-check-sglang: .venvs/sglang/.peers ## judge the rotations of SGLang's Python part, in an environment of its own (2.2 GB)
+check-sglang: .venvs/sglang/.peers ## judge the rotations of SGLang's Python part, and what its models make of configurations, in an environment of its own (2.6 GB)
 	.venvs/sglang/bin/python examples/run.py sglang llama-3.1-8b.json:sglang gemma-3-27b.json:sglang
 
 check-keras: .venvs/keras/.peers ## judge keras-hub's layers and what its models do of their own, in an environment of its own (1.2 GB)
