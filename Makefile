@@ -25,16 +25,16 @@ check-mlx: .venvs/mlx/.peers ## judge MLX's own layers and what mlx-lm makes of 
 	.venvs/mlx/bin/python examples/run.py mlx mlx_lm llama-3.1-8b.json:mlx_lm
 
 check-vllm: .venvs/vllm/.peers ## judge the rotations of vLLM's Python part, in an environment of its own (2.4 GB)
-	.venvs/vllm/bin/python examples/run.py vllm
+	.venvs/vllm/bin/python examples/run.py vllm llama-3.1-8b.json:vllm
 
 check-tuning: .venvs/tuning/.peers ## judge the rotations of torchtune and litgpt, in an environment of their own (1.5 GB)
 	.venvs/tuning/bin/python examples/run.py torchtune litgpt
 
-check-sglang: .venvs/sglang/.peers ## judge the rotations of SGLang's Python part, in an environment of its own (2.2 GB)
-	.venvs/sglang/bin/python examples/run.py sglang
+check-sglang: .venvs/sglang/.peers ## judge the rotations of SGLang's Python part, and what its models make of configurations, in an environment of its own (2.6 GB)
+	.venvs/sglang/bin/python examples/run.py sglang llama-3.1-8b.json:sglang gemma-3-27b.json:sglang
 
 check-keras: .venvs/keras/.peers ## judge keras-hub's layers and what its models do of their own, in an environment of its own (1.2 GB)
-	.venvs/keras/bin/python examples/run.py keras_hub
+	.venvs/keras/bin/python examples/run.py keras_hub llama-3.1-8b.json:keras_hub qwen3-8b-yarn.json:keras_hub
 
 # The tests start hundreds of processes, each of which would compile everything again.
 test test-whole: export PYTHONDONTWRITEBYTECODE :=

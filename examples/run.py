@@ -104,6 +104,7 @@ EXAMPLES = (
     ),
     Example(f"config:{HERE / 'llama-3.1-8b.json'}:mlx_lm", "conforms", conforms),
     Example("vllm", "conforms", conforms, many=True),
+    Example(f"config:{HERE / 'llama-3.1-8b.json'}:vllm", "conforms", conforms),
     Example("torchtune", "conforms", conforms),
     Example(
         "litgpt",
@@ -115,10 +116,22 @@ EXAMPLES = (
         "conforms but for Llama's ignored factor, rope_type dynamic, which slows every pair, and ESM and RoFormer in half precision",
         only_named("not-stretched", "every-pair-slowed", in_half=("esm", "roformer")),
     ),
+    Example(f"config:{HERE / 'llama-3.1-8b.json'}:keras_hub", "conforms", conforms),
+    Example(
+        f"config:{HERE / 'qwen3-8b-yarn.json'}:keras_hub",
+        "turns by no YaRN: the converter of Qwen 3 doesn't read the rule",
+        only_named("factor=1"),
+    ),
     Example(
         "sglang",
         "conforms but for dynamic NTK, always at its longest, LongRoPE, one position late, and YaRN with an mscale of 0 or one of two",
         only_named("at-its-longest", "switch-within-one-table", "zero-counts-as-set", "mscale-unset-is-one"),
+    ),
+    Example(f"config:{HERE / 'llama-3.1-8b.json'}:sglang", "conforms", conforms),
+    Example(
+        f"config:{HERE / 'gemma-3-27b.json'}:sglang",
+        "ignores the factor of Gemma 3's layers of full attention, and nothing else",
+        only_named("not-stretched"),
     ),
     Example("equinox", "depends on what was called before, and nothing else", only_history),
 )

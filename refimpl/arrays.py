@@ -43,6 +43,11 @@ def exact_float64(x: Array) -> Array:
     return xp.astype(x, _float64(xp))
 
 
+def of_text(positions: Array, axes: int) -> Array:
+    """Return positions of text, whose tokens stand at the same position on every one of some axes: ``[batch] token axis``."""
+    return array_namespace(positions).stack([positions] * axes, axis=-1)
+
+
 def at_least_float32(x: Array) -> Array:
     """Return ``x`` in its own dtype, half precision as float32, which holds it exactly."""
     xp = array_namespace(x)

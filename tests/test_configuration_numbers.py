@@ -310,12 +310,41 @@ def test_an_image_of_unknown_size_is_as_large_as_the_model_type_has_it() -> None
     assert kind.rotation.grid["sides"] == (40, 40)
 
 
-def test_an_image_has_no_order_of_one_axis() -> None:
-    (kind,) = config.read({"model_type": "vjepa2", "hidden_size": 384, "num_attention_heads": 6, "rope_theta": 100.0}).kinds
+@pytest.mark.parametrize(
+    ("model_type", "keys", "name", "says"),
+    [
+        ("vjepa2", {}, "no-vjepa2", "no rotation"),
+        ("sam3_vit_model", {"rope_parameters": {"rope_type": "axial", "rope_theta": 1e4}}, "no-sam3", "global_attn_indexes"),
+        ("mistral_large4_text", {"qk_rope_head_dim": 32, "qk_nope_head_dim": 32}, "no-lerope", "numbers that the weights hold"),
+    ],
+)
+def test_a_rotation_by_no_formula_of_ours_is_a_named_variant_and_gives_no_numbers(
+    model_type: str, keys: dict[str, Any], name: str, says: str
+) -> None:
+    whole = {"model_type": model_type, "hidden_size": 384, "num_attention_heads": 6, "num_hidden_layers": 4, **keys}
+    kind = config.read(whole).kinds[0]
 
     assert kind.rotation is not None
-    assert kind.rotation.operation is None
-    assert [finding.name for finding in kind.findings] == ["no-axial"]
+    assert kind.rotation.missing
+    assert kind.rotation.rope_type == name.removeprefix("no-")
+    (found,) = kind.findings
+    assert (found.level, found.name) == ("missing", name)
+    assert says in found.text
+    with pytest.raises(SpecificationError, match="posenc has no operation for it yet"):
+        config.frequencies(whole, layer=0, like=LIKE)
+
+
+def test_every_fourth_layer_of_mistral_large_4_rests() -> None:
+    whole = {"model_type": "mistral_large4_text", "num_hidden_layers": 8, "qk_rope_head_dim": 32, "qk_nope_head_dim": 32}
+
+    assert [(kind.rests, kind.layers) for kind in config.read(whole).kinds] == [(False, (0, 1, 2, 4, 5, 6)), (True, (3, 7))]
+
+
+def test_values_that_turn_are_told() -> None:
+    whole = {"model_type": "roformer", "hidden_size": 48, "num_attention_heads": 2, "rotary_value": True}
+    (kind,) = config.read(whole).kinds
+
+    assert any(each.key == "rotary_value" and "values turn" in each.says for each in kind.decisions)
 
 
 def test_a_warning_is_a_warning_of_python_too() -> None:

@@ -74,16 +74,45 @@ def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]
 
 @pytest.mark.parametrize("name", IMAGES)
 def test_patches_of_an_image_turn_as_in_transformers(name: str) -> None:
+    grid = IMAGES[name]
+    assert grid is not None
     pytest.importorskip("transformers", minversion="5.23.0")
     torch, models = (pytest.importorskip(module) for module in ("torch", "conformance.adapters.transformers_configured"))
     model_type = "mlcd_vision_model" if name == "mlcd_vision" else name
     sizes = {"embed_dim": 48, "num_heads": 2} if name == "qwen2_vl_vision" else {"hidden_size": 48, "num_attention_heads": 2}
     whole = {"model_type": model_type, **sizes, **({"head_dim": 24} if name == "gemma4_vision" else {})}
     whole |= {"adapter_in_dim": 48} if name == "dots3_note_vision_encoder" else {}
+    whole |= {"hidden_size": 52} if grid.axes == 3 else {}  # of 26 channels of a head, 24 turn
     rng = np.random.default_rng(0)
-    x, places = rng.standard_normal((2, 2, 7, 24)).astype(np.float32), rng.integers(0, 30, (7, 2))
+    x, places = rng.standard_normal((2, 2, 7, 26 if grid.axes == 3 else 24)).astype(np.float32), rng.integers(0, 30, (7, grid.axes))
     got = models.rotate_on_axes(torch.asarray(x), torch.asarray(places), configuration=whole, layer=0)
     np.testing.assert_allclose(got, config.rotate_on_axes(whole, x, places), atol=OF_PATCHES)
+
+
+def test_roformer_turns_neighbours_by_base_10000_as_in_transformers() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    torch, modeling = (pytest.importorskip(name) for name in ("torch", "transformers.models.roformer.modeling_roformer"))
+    whole = {"model_type": "roformer", "hidden_size": 48, "num_attention_heads": 2, "num_hidden_layers": 1}
+    x = np.random.default_rng(0).standard_normal((1, 2, 9, 24)).astype(np.float32)
+    table = modeling.RoFormerSinusoidalPositionalEmbedding(9, 24).create_weight()[None, None]
+    got, _ = modeling.RoFormerSelfAttention.apply_rotary_position_embeddings(table, torch.asarray(x), torch.asarray(x))
+
+    np.testing.assert_allclose(got, config.rotate(whole, x, np.arange(9)), atol=OF_PATCHES)
+
+
+@pytest.mark.parametrize("share", [{}, {"rope_interleave": False}], ids=["neighbours", "halves"])
+def test_mistral_4_turns_neighbours_into_halves_unless_it_is_told_not_to(share: dict[str, bool]) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    torch, models = (pytest.importorskip(module) for module in ("torch", "conformance.adapters.transformers_configured"))
+    rope = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 64, "mscale": 1, "mscale_all_dim": 1}
+    whole = {
+        "model_type": "mistral4", "hidden_size": 48, "num_attention_heads": 2, "num_hidden_layers": 1, "qk_rope_head_dim": 8,
+        "qk_nope_head_dim": 16, "v_head_dim": 24, "max_position_embeddings": 256, "rope_parameters": rope, **share,
+    }  # fmt: skip
+    x = np.random.default_rng(0).standard_normal((1, 2, 9, 24)).astype(np.float32)
+    got = models.rotate(torch.asarray(x), torch.arange(9), configuration=whole, layer=0, length=None)
+
+    np.testing.assert_allclose(got, config.rotate(whole, x, np.arange(9)), atol=OF_PATCHES)
 
 
 def test_where_the_factor_of_yarn_is_null_the_ratio_of_the_lengths_is_taken_as_transformers_does() -> None:

@@ -38,11 +38,17 @@ KEPT = 16
 torch.set_num_threads(1)
 
 
-def make(head_dim: int, length: int, neox: bool, rope: Mapping[str, Any]) -> Any:  # noqa: FBT001  get_rope's
-    """Return what turns queries and keys by a layer that ``get_rope`` makes; base and share are arguments of their own there."""
+def kept(**asked: Any) -> Any:
+    """Return what turns queries and keys by a layer that ``get_rope`` makes."""
     if len(factory._ROPE_DICT) >= KEPT:  # noqa: SLF001  where the library keeps its layers
         factory._ROPE_DICT.clear()  # noqa: SLF001
+    layer = factory.get_rope(**asked, dtype=torch.float32)
+    return getattr(layer, "forward_native", layer)
+
+
+def make(head_dim: int, length: int, neox: bool, rope: Mapping[str, Any]) -> Any:  # noqa: FBT001  get_rope's
+    """Return the same for what posenc asks; base and share are arguments of their own there."""
     rule = dict(rope)
     base, share = rule.pop("rope_theta"), rule.pop("partial_rotary_factor", 1.0)
-    layer = factory.get_rope(head_dim, head_dim, length, base, neox, rule, torch.float32, share)
-    return getattr(layer, "forward_native", layer)
+    widths = {"head_size": head_dim, "rotary_dim": head_dim, "partial_rotary_factor": share}
+    return kept(**widths, max_position=length, base=base, is_neox_style=neox, rope_scaling=rule)

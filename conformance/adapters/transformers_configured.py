@@ -222,7 +222,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[s
 @adapter.implements("config.rotate_on_axes", dtypes=("float32",))
 def rotate_on_axes(x: torch.Tensor, positions: torch.Tensor, *, configuration: Mapping[str, Any], layer: int) -> torch.Tensor:
     """Turn ``x`` by the module's tables for positions on several axes, which it takes with the axis first, or in an image, on two."""
-    if positions.shape[-1] == 2:
+    if family(str(configuration.get("model_type"))).grid is not None:
         return _images(json.dumps(configuration)).turn(x, positions)
     found = layers(configuration)
     return found.turn(x, found.tables(x, positions.expand(x.shape[0], *positions.shape[-2:]).permute(2, 0, 1), layer))

@@ -48,10 +48,15 @@ def serving(longest: int = 1) -> Iterator[None]:
         yield
 
 
-def make(head_dim: int, length: int, neox: bool, rope: Mapping[str, Any], longest: int = 1) -> Any:  # noqa: FBT001  get_rope's
+def kept(longest: int = 1, **asked: Any) -> Any:
     """Return what turns queries and keys by a layer that ``get_rope`` makes."""
     if len(rotary_embedding._ROPE_DICT) >= KEPT:  # noqa: SLF001  where the library keeps its layers
         rotary_embedding._ROPE_DICT.clear()  # noqa: SLF001
     with serving(longest):
-        layer = rotary_embedding.get_rope(head_dim, length, neox, dict(rope), dtype=torch.float32)
+        layer = rotary_embedding.get_rope(**asked, dtype=torch.float32)
     return getattr(layer, "forward_native", layer)
+
+
+def make(head_dim: int, length: int, neox: bool, rope: Mapping[str, Any], longest: int = 1) -> Any:  # noqa: FBT001  get_rope's
+    """Return the same for what posenc asks."""
+    return kept(longest, head_size=head_dim, max_position=length, is_neox_style=neox, rope_parameters=dict(rope))

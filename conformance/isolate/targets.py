@@ -45,8 +45,8 @@ BUNDLED = {
     "vllm": "conformance.adapters.vllm_models",
     "torchtune": "conformance.adapters.torchtune_layers",
     "litgpt": "conformance.adapters.litgpt_layers",
-    "keras_hub": "conformance.adapters.keras_hub_models",
-    "sglang": "conformance.adapters.sglang_rotary",
+    "keras_hub": "conformance.adapters.keras_hub_configured",
+    "sglang": "conformance.adapters.sglang_models",
 }
 
 #: Parameters that say how long an axis of another name is, and what is the longest axis that arrays are made of here.

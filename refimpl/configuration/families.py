@@ -15,6 +15,8 @@ class Grid:
     ladder: str = "own"
     first: str = "height"
     """What the first axis of the positions is."""
+    axes: int = 2
+    """How many axes there are; channels that three axes can't share equally don't turn."""
     measured: tuple[int, int] | None = None
     """The usual sizes of an image and of a patch, where patches are counted in parts of the image's sides."""
 
@@ -58,6 +60,8 @@ class Family:
     """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
     image_keys: Mapping[str, int] = field(default_factory=dict)
     """What the code that counts positions of images and videos reads besides the size of a merged patch, with its defaults."""
+    variant: str = ""
+    """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Other names of kinds, under which the mapping has their rotation."""
 
@@ -184,7 +188,9 @@ FAMILIES = {
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "minimax": Family(base=1e6),
     "minimax_m2": Family(base=5e6),
-    "minimax_m3_vl_vision": OTHER_IMAGE,
+    "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
+    "mistral4": LATENT,
+    "mistral_large4": Family("interleaved_to_half", without_every=4, variant="lerope"),
     "mixtral": Family(base=1e6),
     "mllama": Family(base=5e5),
     "modernbert": MODERNBERT,
@@ -211,13 +217,14 @@ FAMILIES = {
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "recurrent_gemma": Family(fraction=0.5),
-    "sam3_vit": OTHER_IMAGE,
+    "roformer": INTERLEAVED,
+    "sam3_vit": Family("interleaved", grid=Grid(), variant="sam3"),
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),
     "stablelm": Family(fraction=0.25),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
-    "vjepa2": OTHER_IMAGE,
+    "vjepa2": Family("interleaved", grid=Grid(), variant="vjepa2"),
 }
 
 

@@ -22,8 +22,8 @@ ORDERS = {
 }
 #: The same of an image, whose axes have parts of the head.
 GRIDS = {
-    "block": "all channels of the first, then those of the second",
-    "joined": "all pairs of the first, then those of the second, over the whole head",
+    "block": "all channels of one, then those of the next",
+    "joined": "all pairs of one, then those of the next, over all channels that turn",
     "alternating": "in turns",
 }
 Level = Literal["error", "warning", "missing"]

@@ -40,6 +40,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
     tell_chunks(section, notes)
+    if (values := section.get("rotary_value")) is True:
+        notes.decide(section.name("rotary_value"), values, "values turn as queries and keys do, which posenc doesn't judge")
     found = listed(read_by(section, model_type, own, notes), count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
@@ -50,6 +52,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     return Reading(model_type, kinds, tuple(notes.findings), longest)
 
 
+#: Numbers of axes in words.
+NUMBERS = {2: "two", 3: "three"}
 #: Keys that say which layers turn.
 UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
@@ -250,6 +254,9 @@ def _scaled(
         common |= {"head_dim": found.head_dim, "turned_pairs": len(found.channels) // 2}
         found = Width(found.head_dim, range(found.head_dim))
     chosen_layout = layout(section, own, notes)
+    if own.variant:
+        notes.find("missing", f"no-{own.variant}", section.name("model_type"), section.get("model_type"), scalings.WITHOUT[own.variant])
+        return Rotation(found.head_dim, found.channels, chosen_layout, own.variant, None, common)
     if own.grid is not None and own.grid.order:
         return _on_grid(own.grid, name, section, chosen_layout, found, common, rope, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name in ("default", "ntk_alpha"))
@@ -273,18 +280,19 @@ def _scaled(
 def _on_grid(
     grid: Grid, name: str, section: Section, chosen_layout: str, found: Width, common: Mapping[str, Any], rope: Section, notes: Notes
 ) -> Rotation | None:
-    """Return the rotation of an encoder of images, of whose head every axis has one half."""
+    """Return the rotation of an encoder of images, whose axes share the head equally."""
     if name != "axial":
         key, value = rope.given(("rope_type", "type"))[0]
         notes.find("error", "not-axial", key, value, "be axial, or left out: the code of this model type refuses any other")
-    half = len(found.channels) // 2
-    if half % 2:
-        notes.find("error", "odd-axes", "head_dim", len(found.channels), "be a multiple of 4, so that each of two axes turns whole pairs")
+    each, rest = divmod(len(found.channels), grid.axes)
+    if rest or each % 2:
+        rule = f"be a multiple of {2 * grid.axes}, so that each of {NUMBERS[grid.axes]} axes turns whole pairs"
+        notes.find("error", "odd-axes", "head_dim", len(found.channels), rule)
         return None
-    notes.assume("order", grid.order, f"the two axes of an image share the pairs of a head: {GRIDS[grid.order]}")
+    notes.assume("order", grid.order, f"the {NUMBERS[grid.axes]} axes of an image share the pairs of a head: {GRIDS[grid.order]}")
     notes.assume("first axis", grid.first, f"the first axis of the positions is the {grid.first}")
     sides = _sides(section, grid.measured, notes) if grid.measured else ()
-    laid = {"axes": (half, half), "order": grid.order, "ladder": grid.ladder, **({"sides": sides} if sides else {})}
+    laid = {"axes": (each,) * grid.axes, "order": grid.order, "ladder": grid.ladder, **({"sides": sides} if sides else {})}
     return None if sides is None else Rotation(found.head_dim, found.channels, chosen_layout, "axial", None, common, grid=laid)
 
 
@@ -402,4 +410,3 @@ def _ordered(key: str, value: list[int], rope: Section, own: Family, notes: Note
 def _axes(section: Section, rope: Section) -> Iterator[tuple[str, Any]]:
     yield from rope.given(spellings.SECTION_KEYS)
     yield from section.given(spellings.SECTION_KEYS)
-

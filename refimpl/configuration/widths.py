@@ -102,12 +102,18 @@ def rotary(section: Section, rope: Section | None, layer: Layer, head_dim: int, 
     if by_fraction is not None and fraction is not None:
         notes.decide(*fraction, f"{by_fraction} of {head_dim} channels turn")
         return whole((fraction[0], by_fraction), notes, even=True)
-    assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else None)
+    assumed = family.rotary_dim or (int(head_dim * family.fraction) if family.fraction else _shared(head_dim, family))
     if assumed is not None:
         notes.assume("partial_rotary_factor", assumed / head_dim, f"{assumed} of {head_dim} channels turn, as in this model type")
         return assumed
     notes.assume("partial_rotary_factor", 1.0, f"all {head_dim} channels of a head turn")
     return whole(("head_dim", head_dim), notes, even=True)
+
+
+def _shared(head_dim: int, family: Family) -> int | None:
+    """Return how many channels three axes share equally, in whole pairs; of two axes all must be shared."""
+    axes = family.grid.axes if family.grid else 0
+    return 2 * axes * (head_dim // (2 * axes)) if axes > 2 else None
 
 
 def _direct(direct: tuple[str, Any], fraction: tuple[str, Any] | None, by_fraction: int | None, head_dim: int, notes: Notes) -> int | None:

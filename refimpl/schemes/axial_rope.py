@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from refimpl.arrays import Array, array_namespace, exact_float64
+from refimpl.arrays import Array, exact_float64, of_text
 from refimpl.attention import Layer
 from refimpl.cases.axial_rope import CASES
 from refimpl.errors import SpecificationError
@@ -74,8 +74,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     axes = (head_dim // 4 * 2, head_dim - head_dim // 4 * 2)
 
     def on_text(x: Array, positions: Array, **parameters: int) -> Array:
-        both = array_namespace(positions).stack([positions, positions], axis=-1)
-        return rotate(x, both, axes=axes, **parameters)
+        return rotate(x, of_text(positions, len(axes)), axes=axes, **parameters)
 
     return rotary.layer(on_text)(num_heads=num_heads, head_dim=head_dim, like=like)
 

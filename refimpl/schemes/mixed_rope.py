@@ -2,7 +2,7 @@
 
 import math
 
-from refimpl.arrays import Array, arange, array_namespace
+from refimpl.arrays import Array, arange, array_namespace, of_text
 from refimpl.attention import Layer
 from refimpl.cases.mixed_rope import CASES
 from refimpl.forms import rotary
@@ -32,8 +32,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     frequencies = beginning(num_heads, head_dim, like)
 
     def on_text(x: Array, positions: Array) -> Array:
-        both = array_namespace(positions).stack([positions, positions], axis=-1)
-        return rotate(x, both, frequencies, head_dim=head_dim)
+        return rotate(x, of_text(positions, 2), frequencies, head_dim=head_dim)
 
     return Layer(turn_query=on_text, turn_key=on_text)
 

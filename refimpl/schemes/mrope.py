@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from refimpl.arrays import Array, array_namespace, picked, taken
+from refimpl.arrays import Array, array_namespace, of_text, picked, taken
 from refimpl.attention import Layer
 from refimpl.cases.mrope import CASES
 from refimpl.errors import SpecificationError
@@ -111,8 +111,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     sections = (half - half // 3 * 2, half // 3, half // 3)
 
     def on_text(x: Array, positions: Array, **parameters: int) -> Array:
-        every = array_namespace(positions).stack([positions] * len(sections), axis=-1)
-        return rotate(x, every, sections=sections, **parameters)
+        return rotate(x, of_text(positions, len(sections)), sections=sections, **parameters)
 
     return rotary.layer(on_text)(num_heads=num_heads, head_dim=head_dim, like=like)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
 from refimpl.adding import added
-from refimpl.arrays import Array, array_namespace
+from refimpl.arrays import Array, array_namespace, of_text
 from refimpl.attention import Layer
 from refimpl.cases.sincos_2d import CASES
 from refimpl.forms import additive
@@ -48,7 +48,7 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
     width = num_heads * head_dim
 
     def on_text(positions: Array) -> Array:
-        return encode(array_namespace(positions).stack([positions, positions], axis=-1), dim=width + -width % 4)
+        return encode(of_text(positions, 2), dim=width + -width % 4)
 
     return Layer(embed=lambda x, positions: added(x, positions, on_text))
 
