@@ -8,6 +8,7 @@ import pytest
 
 from conformance.calls.outcomes import Crashed, Failed, Outcome, Reason
 from conformance.calls.subject import CallFailedError
+from conformance.identify import inside
 from conformance.isolate import targets
 from conformance.isolate.session import Session
 from conformance.isolate.targets import TargetError
@@ -37,6 +38,14 @@ class Raising(Called):
     @property
     def __signature__(self):
         return 1 / 0
+
+class Guarded(Called):
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+class Closed(Called):
+    def __getattribute__(self, name):
+        raise SystemExit(3)
 
 def slopes(**parameters):
     return alibi.slopes(**parameters, like=np.empty(0))
@@ -129,6 +138,8 @@ CALLABLES = {
     "a class with a call": "Called()",
     "a signature that is none": "Lying()",
     "a signature that raises": "Raising()",
+    "an attribute that raises": "Guarded()",
+    "attributes that all end the process": "Closed()",
     "a cached function": "functools.lru_cache(slopes)",
     "a wrapped builtin": "functools.wraps(max)(slopes)",
 }
@@ -143,6 +154,12 @@ def test_a_callable_without_a_plain_signature_is_called(function: str, tmp_path:
     )
     assert reply["status"] == "ok"
     assert values.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
+
+
+def test_a_callable_whose_attributes_raise_is_described_for_identify(tmp_path: Path) -> None:
+    target = written(tmp_path, "mine = Guarded()")
+
+    assert inside.undeclared(f"{target}:mine").describe()["alone"] is True
 
 
 FAILING = {
