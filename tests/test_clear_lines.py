@@ -16,6 +16,7 @@ from conformance.isolate.worker import Worker
 from conformance.protocol import lines as protocol
 from conformance.protocol.errors import ProtocolError
 from conformance.reports import lines as records
+from conformance.run import check
 from conformance.show import baseline
 from tools.faults.fault import Fault
 from tools.soak.subjects import RECORD, REPORT
@@ -288,6 +289,16 @@ def test_a_worker_that_describes_itself_otherwise_is_never_taken_for_the_first(o
                 session.request(found, "float32", arrays, {**parameters, "direction": "positive"})
             assert isinstance(caught.value.outcome, Crashed)
             assert words in caught.value.outcome.message
+
+
+def test_a_worker_that_describes_itself_at_random_at_every_start_is_told_so(tmp_path: Path) -> None:
+    function = "lambda x, positions, **parameters: rope.rotate(x, positions, **parameters)"
+    target = written(tmp_path, f"import os\noffered({function}, 'rope.rotate', layout='half', label=os.urandom(8).hex())")
+    report = check(target, level="smoke", seed=1)
+    failed = [result.outcome for result in report.results if result.convicts]
+
+    assert failed
+    assert all(isinstance(each, Crashed) and "must describe itself alike at each start" in each.message for each in failed)
 
 
 @pytest.mark.parametrize("line", RECORD, ids=lambda line: line["line"])
