@@ -195,3 +195,54 @@ def rows_of_lists(n_position, d_hid):
 def tables_by_name(seq_len, dim):
     angles = np.arange(seq_len)[:, None] * frequencies(dim)
     return {"cos": np.cos(angles), "sin": np.sin(angles)}
+
+
+def turned_rows_and_columns(x):
+    """Turn an image (batch, height, width, dim): its first half by rows, the other by columns."""
+    half = x.shape[-1] // 2
+    rows, columns = (np.arange(size)[:, None] * frequencies(half) for size in x.shape[1:3])
+    return np.concatenate([turned(x[..., :half], rows[:, None]), turned(x[..., half:], columns)], axis=-1)
+
+
+def turned_by_roots(x):
+    """Turn such an image by angles that no frequencies give."""
+    half = x.shape[-1] // 2
+    rows, columns = (np.sqrt(np.arange(size))[:, None] * frequencies(half) for size in x.shape[1:3])
+    return np.concatenate([turned(x[..., :half], rows[:, None]), turned(x[..., half:], columns)], axis=-1)
+
+
+def bias_of_a_mask(attention_mask, num_heads, dtype):
+    """Return Bloom's bias, (batch * head, 1, key)."""
+    places = (np.cumsum(attention_mask, axis=-1) - 1) * attention_mask
+    slopes = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
+    return (slopes[:, None] * places[:, None, :]).reshape(-1, 1, attention_mask.shape[1]).astype(dtype)
+
+
+def bias_of_no_mask(num_heads, key_length):
+    """Return what the advice for such code says."""
+    return bias_of_a_mask(np.ones((1, key_length)), num_heads, np.float32)
+
+
+def tables_on_three_axes(x, position_ids):
+    """Return Qwen3-VL's tables of positions (axis, batch, token)."""
+    assert position_ids.ndim == 3
+    assert len(position_ids) == 3
+    angles = position_ids[..., None] * frequencies(128, 5e6)
+    chosen = angles[0].copy()
+    for axis in (1, 2):
+        chosen[..., axis:60:3] = angles[axis, ..., axis:60:3]
+    both = np.concatenate([chosen, chosen], axis=-1)
+    return np.cos(both).astype(x.dtype), np.sin(both).astype(x.dtype)
+
+
+def tables_on_any_axes(x, position_ids):
+    """Return the same, also for positions that are those of text."""
+    return tables_on_three_axes(x, position_ids if position_ids.ndim == 3 else np.broadcast_to(position_ids, (3, *position_ids.shape)))
+
+
+def tables_of_every_axis(x, position_ids):
+    """Return Qwen2-VL's tables, one for each axis."""
+    assert position_ids.ndim == 3
+    angles = position_ids[..., None] * frequencies(128)
+    both = np.concatenate([angles, angles], axis=-1)
+    return np.cos(both).astype(x.dtype), np.sin(both).astype(x.dtype)

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.calls.outcomes import Crashed, Failed, Outcome, Reason
 from conformance.calls.subject import CallFailedError
+from conformance.identify import inside
 from conformance.isolate import targets
 from conformance.isolate.session import Session
 from conformance.isolate.targets import TargetError
@@ -15,6 +16,7 @@ from conformance.isolate.worker import Worker
 from conformance.protocol import lines as protocol
 from conformance.protocol.errors import ProtocolError
 from conformance.reports import lines as records
+from conformance.run import check
 from conformance.show import baseline
 from tools.faults.fault import Fault
 from tools.soak.subjects import RECORD, REPORT
@@ -37,6 +39,14 @@ class Raising(Called):
     @property
     def __signature__(self):
         return 1 / 0
+
+class Guarded(Called):
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+class Closed(Called):
+    def __getattribute__(self, name):
+        raise SystemExit(3)
 
 def slopes(**parameters):
     return alibi.slopes(**parameters, like=np.empty(0))
@@ -129,6 +139,8 @@ CALLABLES = {
     "a class with a call": "Called()",
     "a signature that is none": "Lying()",
     "a signature that raises": "Raising()",
+    "an attribute that raises": "Guarded()",
+    "attributes that all end the process": "Closed()",
     "a cached function": "functools.lru_cache(slopes)",
     "a wrapped builtin": "functools.wraps(max)(slopes)",
 }
@@ -143,6 +155,12 @@ def test_a_callable_without_a_plain_signature_is_called(function: str, tmp_path:
     )
     assert reply["status"] == "ok"
     assert values.tolist() == [0.25, 0.0625, 0.015625, 0.00390625]
+
+
+def test_a_callable_whose_attributes_raise_is_described_for_identify(tmp_path: Path) -> None:
+    target = written(tmp_path, "mine = Guarded()")
+
+    assert inside.undeclared(f"{target}:mine").describe()["alone"] is True
 
 
 FAILING = {
@@ -271,6 +289,16 @@ def test_a_worker_that_describes_itself_otherwise_is_never_taken_for_the_first(o
                 session.request(found, "float32", arrays, {**parameters, "direction": "positive"})
             assert isinstance(caught.value.outcome, Crashed)
             assert words in caught.value.outcome.message
+
+
+def test_a_worker_that_describes_itself_at_random_at_every_start_is_told_so(tmp_path: Path) -> None:
+    function = "lambda x, positions, **parameters: rope.rotate(x, positions, **parameters)"
+    target = written(tmp_path, f"import os\noffered({function}, 'rope.rotate', layout='half', label=os.urandom(8).hex())")
+    report = check(target, level="smoke", seed=1)
+    failed = [result.outcome for result in report.results if result.convicts]
+
+    assert failed
+    assert all(isinstance(each, Crashed) and "must describe itself alike at each start" in each.message for each in failed)
 
 
 @pytest.mark.parametrize("line", RECORD, ids=lambda line: line["line"])

@@ -3,6 +3,7 @@
 import ast
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -28,6 +29,17 @@ def test_a_file_is_replaced(tmp_path: Path) -> None:
 
     assert path.read_text(encoding="utf-8") == "new"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file"
+    path.write_text("before", encoding="utf-8")
+    path.chmod(mode)
+    files.write(path, "after")
+
+    assert path.read_text(encoding="utf-8") == "after"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
 def test_a_link_into_a_missing_folder_is_refused_with_the_folder_that_it_leads_to(tmp_path: Path) -> None:

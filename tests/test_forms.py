@@ -182,6 +182,12 @@ TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive
             "def f(x, positions, base): raise RuntimeError('g() expected at most 2 argument(s) but received 3 argument(s).')",
             "the function must take x, positions, base=..., got RuntimeError: g() expected at most 2",
         ),
+        ("def f(x, positions, base): return list(by_position(x, positions, base))", "the function must return one array, got list of"),
+        ("def f(x, positions, base): return list(by_position(x[:1], positions, base))", "must return one array, got list of 1"),
+        (
+            "def f(x, positions, base): return x[positions.astype(float)]",
+            "every call raises IndexError: arrays used as indices must be of integer (or boolean) type (mine.py:5 in f)",
+        ),
         ("def f(x, positions, base): return x.chunk(2)", "declared as Adapter(..., framework=...): AttributeError: 'numpy.ndarray' object"),
     ],
 )
@@ -192,6 +198,15 @@ def test_a_fault_of_the_adapter_is_no_verdict_and_names_the_line(source: str, to
     assert str(refused.value).startswith("rope.rotate can't be judged: ")
     assert "mine.py:5" in str(refused.value)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("made", ["torch.empty_like(x, device='meta')", "x.to_sparse()"])
+def test_a_tensor_whose_numbers_cant_be_read_is_a_fault_of_the_adapter(made: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    head = f"import torch\nadapter = Adapter('mine', framework='torch')\ndef f(x, positions, base): return {made}\n"
+
+    with pytest.raises(TargetError, match=r"can't be judged: f \(mine.py:\d+\): a result must be readable as an array, got Tensor: "):
+        judged(tmp_path, f"{head}{TURNS}")
 
 
 @pytest.mark.parametrize(

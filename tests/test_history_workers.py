@@ -8,8 +8,8 @@ import pytest
 from test_history_late import TASK
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import NotJudged, Reason
-from conformance.checks.law_checks import HISTORY, Found
+from conformance.calls.outcomes import Failed, NotJudged, Reason
+from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.laws.running import Finding
 from conformance.run import check, history
 from conformance.run.history import FRESH_WORKERS, OWN_WORKERS, Case
@@ -105,3 +105,45 @@ def test_a_table_in_the_dtype_of_the_call_that_grew_it_is_history(tmp_path: Path
 
     assert {result.dtype for result in found} >= {"float32"}
     assert "they differ in dtype" in str(found[0].outcome)
+
+
+FLICKERING = """
+import os, random
+from conformance import Adapter
+from refimpl.schemes import rope
+
+adapter, calls = Adapter("flickering"), []
+START = random.SystemRandom().random() < 0.4
+
+@adapter.implements("rope.rotate", layout="half", direction="positive")
+def rotate(x, positions, **parameters):
+    calls.append(len(calls))
+    return (1.5 if {wrong} else 1) * rope.rotate(x, positions, **parameters)
+"""
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["random.SystemRandom().random() < 0.4", "calls[-1] % 5 < 2", "START"],
+    ids=["by chance", "two calls of five", "two workers of five"],
+)
+def test_an_answer_that_is_wrong_two_times_in_five_is_told_as_not_deterministic_and_never_as_a_wrong_value(
+    wrong: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "flickering.py"
+    target.write_text(FLICKERING.format(wrong=wrong), encoding="utf-8")
+    report = check(str(target), level="smoke", seed=1)
+    failed = [result.outcome for result in report.results if result.convicts]
+
+    assert Reason.NOT_DETERMINISTIC in [outcome.reason for outcome in failed if isinstance(outcome, Failed)]
+    assert Reason.VALUE not in [outcome.reason for outcome in failed if isinstance(outcome, Failed)]
+    assert not report.diagnoses
+
+
+def test_a_value_that_is_always_wrong_stays_so_where_another_call_changes_at_random() -> None:
+    unlike = Found(TASK, Finding(DETERMINISM, 1, 0.0, None, "so", Reason.NOT_DETERMINISTIC, (), None))
+    wrong = failure(wrong=True)
+    case = Case(TASK, found=[unlike, wrong])
+
+    assert settled(case) <= OWN_WORKERS + 1
+    assert case.overruled(wrong) is None

@@ -13,6 +13,7 @@ from conformance.identify.biases import OF_OFFSETS
 from conformance.identify.declaration import Place
 from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
+from conformance.identify.grids import IMAGE
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.isolate.targets import TargetError
@@ -66,6 +67,9 @@ def screen(name: str) -> str:
         ("added_to_patches", {"operation": "sincos_2d.add", "order": "column_first"}),
         ("added_to_sides", {"operation": "sincos_2d.add", "order": "column_first"}),
         ("turned_image", {"operation": "axial_rope.rotate", "base": 100.0, "order": "block", "ladder": "own"}),
+        ("turned_rows_and_columns", {"operation": "axial_rope.rotate", "base": 1e4, "order": "block", "layout": "half"}),
+        ("bias_of_no_mask", {"operation": "alibi.bias", "form": "column", "num_heads": 8}),
+        ("tables_on_any_axes", {"operation": "rope.tables", "base": 5e6, "head_dim": 128}),
         ("fading_both", {"operation": "xpos.rotate_query_key", "scale_base": 512.0, "base": 1e4}),
     ],
 )
@@ -110,6 +114,8 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
         ("heads_of_all", 'call="f(x, positions, head)", axes="batch token (head head_dim)"'),
         ("of_one_length", "it takes 128 tokens, and no other number"),
         ("of_one_length", 'positions="from_zero", highest=127'),
+        ("turned_rows_and_columns", "x (row, height, width, dim)"),
+        ("tables_on_any_axes", "positions on 3 axes are taken too: mrope.rotate's tables, which an adapter can't declare"),
         ("added_to_image", "x (row, height, width, dim)"),
         ("added_to_sides", 'positions="grid", call="f(x, height, width)"'),
         ("of_half_tables", "its cosines and sines are rounded to a half format"),
@@ -152,3 +158,31 @@ def test_code_that_returns_no_array_is_told_what_to_write(name: str, got: str, t
 
     with pytest.raises(TargetError, match=f"got {got}.*: write a function around it that returns the array"):
         list(identify(f"{path}:{name}", check=False))
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "expected"),
+    [
+        ("tables_on_three_axes", "mrope.rotate", {"sections": (24, 20, 20), "order": "interleaved", "base": 5e6, "head_dim": 128}),
+        ("tables_of_every_axis", "rope.tables", {"base": 1e4, "head_dim": 128}),
+    ],
+)
+def test_tables_of_positions_on_several_axes_are_told_without_an_adapter(name: str, operation: str, expected: dict[str, Any]) -> None:
+    known = identity(name)
+
+    assert (known.operation, known.values_of) == (None, operation)
+    assert {key: known.parameters[key].value for key in expected} == expected
+    assert "positions (axis, batch, token)" in screen(name)
+    assert told(name).declaration() is None
+
+
+def test_an_image_that_is_turned_by_no_known_rotation_is_told_as_that() -> None:
+    assert (identity("turned_by_roots").operation, identity("turned_by_roots").what) == (None, IMAGE)
+
+
+def test_code_that_takes_a_mask_and_a_dtype_is_told_what_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "brought.py"
+    path.write_bytes(Path(identify_people.__file__).read_bytes())
+
+    with pytest.raises(TargetError, match=r"got f\(attention_mask, num_heads, dtype\): masks aren't tried: .*; a dtype or a device isn't"):
+        list(identify(f"{path}:bias_of_a_mask", check=False))

@@ -606,7 +606,7 @@ def test_of_failures_that_are_as_clear_one_with_numbers_of_ordinary_size_is_show
 
 def test_values_that_a_predicate_never_takes_are_told_in_the_verdict_and_below() -> None:
     narrow = a_report(right(), evidence=(enough(right(), left_out={"head_dim": "80, 96", "base": "100"}),))
-    told = "its predicate (when=) takes no head_dim 80, 96; no base 100"
+    told = "a predicate of its declaration (when=, or a function in place of values) takes no head_dim 80, 96; no base 100"
 
     assert verdict(narrow) == "conforms (a predicate leaves out values of base, head_dim)"
     assert all(told in " ".join(form([narrow]).replace("\\_", "_").split()) for form in FORMS.values())

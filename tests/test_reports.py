@@ -290,6 +290,15 @@ def test_changes_tell_regressions_fixes_new_and_gone() -> None:
     assert found.worse
 
 
+def test_of_many_changed_checks_none_is_compared_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    worse, other = [right(f"rope.rotate/{i}") for i in range(3)], [wrong(f"rope.rotate/far-{i}") for i in range(3)]
+    now = [replace(each, outcome=NotJudged("")) for each in other]
+    monkeypatch.setattr(Result, "__eq__", lambda *_: pytest.fail("two results were compared"))
+
+    found = changes.between([a_report(*worse, *other)], [a_report(*(wrong(each.check) for each in worse), *now)])
+    assert (len(found.regressions), len(found.others), len(found.fixes)) == (3, 3, 0)
+
+
 @pytest.mark.parametrize("now", [Unsupported("x"), NotJudged("y"), Errored("z"), HarnessError("ours")], ids=lambda now: type(now).__name__)
 def test_what_passed_and_is_lost_is_worse(now: Outcome) -> None:
     found = changes.between([a_report(right("a"), right("b"))], [a_report(result(now, "a"), right("b"))])

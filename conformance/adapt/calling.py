@@ -194,12 +194,18 @@ class Calling:
             returned = np.asarray(returned)
         several = isinstance(returned, tuple | list)
         parts = list(returned) if several else [returned]
-        if returned is None or len(parts) != len(names):
+        if returned is None or len(parts) != len(names) or (several and self._is_row_of_one(parts)):
             wanted = f"{len(names)} results ({', '.join(names)})" if len(names) > 1 else "one array"
             got = "None: is there a return?" if returned is None else f"{type(returned).__name__} of {len(parts)}" if several else "one"
             message = f"the function must return {wanted}, got {got}"
             raise MisfitError(message)
         return [parts["qk".index(self.form.side)]] if self.form.side else parts
+
+    def _is_row_of_one(self, parts: list[Any]) -> bool:
+        """Whether what came in a list is the only row of a result, and not the result: with several rows it is a longer list."""
+        axes = self.operation.results[next(iter(self.operation.results))]
+        lowest = len(_groups(self.form.axes)) if self.form.axes is not None else len(axes.replace("[batch]", "").split())
+        return len(parts) == 1 and 0 < getattr(parts[0], "ndim", 0) < lowest
 
     def _with_rows(self, arrays: Named) -> Named:
         """Return the arrays, with a row of positions for each sequence where code takes no other."""
@@ -317,6 +323,11 @@ class Calling:
                 return values
             return np.transpose(apart, np.argsort(flat).tolist())
         return values
+
+
+def _groups(axes: str) -> list[str]:
+    """Return the axes of an array, of which one may hold several."""
+    return re.findall(r"\([^)]*\)|\S+", axes)
 
 
 def _is_row(value: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.adapt.adapter import Adapter, Implementation, Unsupported
 from conformance.adapt.signatures import VARIADIC, parameters, place
+from conformance.adapt.wording import attribute
 from conformance.calls.form import nonsense
 from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
@@ -243,12 +244,12 @@ class _Configured:
     @property
     def __name__(self) -> str:
         """Return the function's own name, which messages show."""
-        return str(getattr(self.function, "__qualname__", type(self.function).__name__))
+        return str(attribute(self.function, "__qualname__", type(self.function).__name__))
 
     @property
     def __code__(self) -> Any:
         """Return the function's own code, whose line messages show."""
-        return getattr(self.function, "__code__", None)
+        return attribute(self.function, "__code__")
 
     def __call__(self, *arrays: Any, **given: Any) -> Any:
         """Give the configuration in place of parameters; factors that are drawn stand in it."""

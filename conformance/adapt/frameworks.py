@@ -9,6 +9,7 @@ import numpy as np
 
 from conformance.adapt.adapter import Unsupported
 from conformance.adapt.arrays import NumPy, narrowed, repeating
+from conformance.adapt.wording import attribute
 from conformance.calls.manner import MODES, NO_GRAD, swappable
 from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES
 
@@ -58,12 +59,12 @@ class Torch(Tensors):
 
     def mode(self, way: str, function: Callable[..., Any]) -> AbstractContextManager[object]:
         """Return one in which no gradient is asked for, where the way is one."""
-        return self._inferring(way, getattr(function, "__self__", function)) if way in MODES else nullcontext()
+        return self._inferring(way, attribute(function, "__self__", function)) if way in MODES else nullcontext()
 
     @contextmanager
-    def _inferring(self, way: str, owner: object) -> Iterator[None]:
+    def _inferring(self, way: str, owner: Any) -> Iterator[None]:
         """Turn gradients off, and a module to eval mode and back."""
-        module = owner if isinstance(owner, self.library.nn.Module) else self.library.nn.Module()
+        module = owner if issubclass(type(owner), self.library.nn.Module) else self.library.nn.Module()
         was = [(each, each.training) for each in module.modules()]
         try:
             with (self.library.no_grad if way == NO_GRAD else self.library.inference_mode)():

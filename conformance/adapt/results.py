@@ -19,7 +19,10 @@ WIDEST = 8
 
 
 def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
-    """Return one result as float64 or int64 and the dtype that it had, or raise ``MalformedError`` for what is no number."""
+    """Return one result as float64 or int64 and the dtype that it had, or raise ``MalformedError`` for what is no number.
+
+    Raises ``MisfitError`` for what is no array of the library, or holds no numbers that can be read (torch's device ``meta``).
+    """
     if isinstance(value, bool | int | float):
         if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
             message = f"a result that is an integer must be within {LARGEST_INTEGER}, got {shown(value)}"
@@ -56,7 +59,7 @@ def _on_host(value: Any, framework: NumPy) -> tuple[np.ndarray, str]:
         return framework.host(value)
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         message = f"a result must be readable as an array, got {_kind(value)}: {told(error)}"
-        raise MalformedError(message) from error
+        raise MisfitError(message) from error
 
 
 def _wide(array: np.ndarray) -> np.ndarray:

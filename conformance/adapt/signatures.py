@@ -6,6 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from conformance.adapt.adapter import near_miss
+from conformance.adapt.wording import attribute
 from conformance.calls.form import COUNTS as COUNTED
 from conformance.calls.form import Form, known, nonsense, roles
 from conformance.calls.takes import Positions, Takes
@@ -23,13 +24,13 @@ COUNTS = {"num_heads": ("head", "query_head"), "max_distance": ("row",)}
 
 def parameters(function: Callable[..., Any], *, follow_wrapped: bool = True) -> list[inspect.Parameter] | None:
     """Return the parameters of a function; nothing where it can't be asked, as one of C can't, or raises when it is."""
-    if isinstance(scripted := getattr(getattr(function, "schema", None), "arguments", None), list):
+    if isinstance(scripted := attribute(attribute(function, "schema"), "arguments"), list):
         return [*map(_of_schema, scripted)]
     try:
         found = list(inspect.signature(function, follow_wrapped=follow_wrapped).parameters.values())
-        inner = next((getattr(function, name) for name in INNER if callable(getattr(function, name, None))), None)
-    except Exception:  # noqa: BLE001  what is asked is code that isn't ours
+    except (Exception, SystemExit):  # noqa: BLE001  what is asked is code that isn't ours
         return None
+    inner = next((each for name in INNER if callable(each := attribute(function, name))), None)
     return parameters(inner, follow_wrapped=follow_wrapped) if inner is not None and {each.kind for each in found} <= VARIADIC else found
 
 
@@ -50,9 +51,9 @@ def accepted(operation: Operation, function: Callable[..., Any]) -> Collection[s
 
 def place(function: Callable[..., Any]) -> str:
     """Return the name of a function, and the file and the line where it begins, where that is known."""
-    inner = next((getattr(function, name) for name in INNER if hasattr(function, name)), function)
-    code = getattr(inner, "__code__", None)
-    name = getattr(inner, "__qualname__", None) or getattr(inner, "__name__", None) or type(function).__name__
+    inner = next((each for name in INNER if (each := attribute(function, name)) is not None), function)
+    code = attribute(inner, "__code__")
+    name = attribute(inner, "__qualname__") or attribute(inner, "__name__") or type(function).__name__
     return f"{name} ({PurePath(code.co_filename).name}:{code.co_firstlineno})" if code is not None else str(name)
 
 
@@ -61,7 +62,7 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     if form.call is not None:
         lacked = untold(operation, form.call, fixed)
         return _uncalled(operation, function, form.call) or _untold(operation, function, lacked, roles(form.call)) if lacked else None
-    if isinstance(function, type) and not {"__call__", *INNER}.isdisjoint(dir(function)):
+    if issubclass(type(function), type) and not {"__call__", *INNER}.isdisjoint(dir(function)):
         return f"{function.__name__} must be given as an object that is called, {function.__name__}(...), got the class"
     arguments = parameters(function, follow_wrapped=False)
     if arguments is None:

@@ -1,8 +1,9 @@
-"""What is told in few words: an exception in one line, whatever it does when it is asked for its text, and a multiple."""
+"""What is asked of things that aren't ours, and told in few words: an exception, whatever it does when it is asked, and a multiple."""
 
 import os
 import signal
 import traceback
+from typing import Any
 
 LONGEST = 500
 #: Of so many letters at most, with the white space between them: a message may have millions.
@@ -10,6 +11,14 @@ READ = 10_000
 UNTOLD = "its text can't be had"
 #: A larger multiple of what is allowed says no more.
 MANY = 1e6
+
+
+def attribute(thing: object, name: str, default: Any = None) -> Any:
+    """Return an attribute, or the default where there is none, or asking for it raises."""
+    try:
+        return getattr(thing, name, default)
+    except (Exception, SystemExit):  # noqa: BLE001  its attributes are asked from code that isn't ours
+        return default
 
 
 def told(error: BaseException) -> str:

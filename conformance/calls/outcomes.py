@@ -151,7 +151,9 @@ NOT_RUN = f"not run after {FUTILE} crashes or time-outs"
 
 
 #: What Python and libraries say of code whose parts don't fit together, and what is to be looked at where every call says it.
-UNFIT = re.compile(r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError):|broadcast|shape|dimension")
+UNFIT = re.compile(
+    r"^(NameError|UnboundLocalError|TypeError|AttributeError|ImportError|ModuleNotFoundError|IndexError):|broadcast|shape|dimension"
+)
 #: What they say of arrays on another device than those that they meet, or on one that isn't there.
 DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
 #: What they say of code that can't run whatever it is given.

@@ -171,7 +171,7 @@ def _tables(encoding: Encoding, parts: Sequence[np.ndarray]) -> Identity:
     if first.shape != second.shape or np.ptp(size) > 8 * tolerance * size.max() or not size.any():
         return Identity(None, "two tables, but they are no cosines and sines of the same angles")
     cosine_first = np.abs(first[0]).sum() >= np.abs(second[0]).sum()
-    repeat, columns = _repeats(first, second, tolerance)
+    repeat, columns = repeats(first, second, tolerance)
 
     def read(positions: np.ndarray) -> np.ndarray:
         cos, sin = encoding(positions)[:: 1 if cosine_first else -1]
@@ -208,7 +208,7 @@ def _laddered(ladder: Ladder, probe: Probe, pairs: int, growth: float) -> Identi
     return replace(turning, operation=None, values_of=turning.operation, unseen=(*turning.unseen, TURN))
 
 
-def _repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[str, np.ndarray]:
+def repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[str, np.ndarray]:
     """Return how a pair's numbers are repeated, and the columns that hold each pair once."""
     both, half = np.concatenate([first, second]), first.shape[1] // 2
     if first.shape[1] % 2 == 0 and half:

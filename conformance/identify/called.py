@@ -12,7 +12,7 @@ from conformance.identify.asking import Signature
 from conformance.identify.biases import Bias
 from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import role
-from conformance.identify.grids import EMBEDDED, Grid
+from conformance.identify.grids import Grid
 from conformance.identify.plans import Plan
 from conformance.identify.probe import Probe
 from conformance.identify.scales import Scale
@@ -90,7 +90,7 @@ def _laid(identity: Identity, operation: Operation) -> Words | None:
 
 def _on_axes(view: Grid) -> Words | None:
     """Return the order of axes, or ``None`` where tokens lie on two, or both vectors and positions have an order of their own."""
-    axes = "" if view.order in EMBEDDED else AXES[view.order]
+    axes = "" if view.embedded else AXES[view.order]
     if view.whole in ("axes", "square") or (view.first and axes):
         return None
     return _words(axes="axis batch token" if view.first else axes, rows="each" if view.rows else "")

@@ -11,7 +11,7 @@ from conformance.identify.biases import Bias
 from conformance.identify.calls import takes
 from conformance.identify.findings import LISTED, WITH_NUMBER, Identity
 from conformance.identify.following import Setting, restrictions, role
-from conformance.identify.grids import EMBEDDED, Grid
+from conformance.identify.grids import Grid
 from conformance.identify.probe import Probe
 from conformance.identify.scales import Scale
 from conformance.identify.turns import MERGED, Turns
@@ -198,7 +198,7 @@ class Declaration:
         ends = f"*y.shape[:{axis}]", f"*y.shape[{axis + 1}:]"
         split = f"y = y.reshape({ends[0]}, height, width, {ends[1]})"
         laid = BEFORE.get(view.order, "{}").format("x"), AFTER.get(view.order, "{}")
-        start, back = ("x", "{}") if view.order in EMBEDDED else laid
+        start, back = ("x", "{}") if view.embedded else laid
         lines = [SIDES.format("..., i"), f"y = {start}", "shape = y.shape", split]
         if view.whole == "square":
             lines += [

@@ -25,8 +25,11 @@ COUNTS, WIDTHS = (2, 3), (64, 48, 96, 32, 128)
 WITHIN = (np.array([0, 1, 3, 8]),)
 #: Whether positions come for each row of the batch, and whether their axis is the first.
 FORMS = ((False, False), (True, False), (False, True), (True, True))
-#: Orders of axes without heads.
-EMBEDDED = ("row token dim",)
+#: The order of axes without heads.
+ROWS = "row token dim"
+#: What is said of vectors whose channels follow one axis each, by no formula that is known.
+UNKNOWN = "not the rotation to positions on several axes in any known order"
+IMAGE = f"vectors of an image, (batch, height, width, dim), whose channels follow its rows and columns: {UNKNOWN}"
 #: So many times what one result may be off by are two apart that differ.
 APART = 8
 Whole = Literal["", "told", "axes", "square"]
@@ -38,7 +41,8 @@ class Grid:
 
     ``rows`` says that it wants positions for every row of the batch, ``first`` that their axis comes first; ``equal`` that every axis has
     the same share of any width, ``only`` that it takes no other number of axes. ``whole`` says how it takes tokens that fill an image
-    row by row, if it takes no others: with the sides ``told``, or those of the vectors on two axes, or of a square.
+    row by row, if it takes no others: with the sides ``told``, or those of the vectors on two axes, or of a square. ``embedded`` vectors
+    have no heads, and something is added to them.
     """
 
     probe: Probe
@@ -50,14 +54,18 @@ class Grid:
     equal: bool = False
     only: bool = False
     whole: Whole = ""
+    embedded: bool = False
 
     def __call__(self, x: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the result, or raise ``Refused``."""
         if self.whole:
             return self._in_image(x, positions)
-        given = np.broadcast_to(positions, (len(x), *positions.shape)).copy() if self.rows else positions
-        given = np.moveaxis(given, -1, 0).copy() if self.first else given
-        return self._called(x, None, positions=given)
+        return self._called(x, None, positions=self.formed(positions, len(x)))
+
+    def formed(self, positions: np.ndarray, rows: int) -> np.ndarray:
+        """Return positions as the function takes them, of so many rows."""
+        given = np.broadcast_to(positions, (rows, *positions.shape)).copy() if self.rows else positions
+        return np.moveaxis(given, -1, 0).copy() if self.first else given
 
     def _called(self, x: np.ndarray, sides: tuple[int, ...] | None, **given: Any) -> np.ndarray:
         """Return the result of one call, for vectors whose tokens lie on as many axes as there are sides."""
@@ -111,7 +119,7 @@ def rotate(probe: Probe) -> Identity:
     for dtype, places, order, (rows, first) in itertools.product(DTYPES, PLACES[1:], ORDERS, FORMS):
         grid = Grid(probe.at(dtype), sum(axes), len(axes), order, rows=rows, first=first)
         try:
-            identity = _identified(grid, axes, places, Confidence.LIKELY)
+            identity = identified(grid, axes, places, Confidence.LIKELY)
         except Refused as refused:
             if refused.hopeless:
                 raise
@@ -134,7 +142,7 @@ def _only(grid: Grid, axes: tuple[int, ...], places: np.ndarray) -> bool:
         asked = other if name == "axes" else tuple(width // 2 for width in other)
         same = replace(grid, count=count, probe=grid.probe.having(**{name: asked}))
         try:
-            if _identified(same, other, places, Confidence.LIKELY).operation is None:
+            if identified(same, other, places, Confidence.LIKELY).operation is None:
                 return True
         except Refused:
             return True
@@ -142,58 +150,72 @@ def _only(grid: Grid, axes: tuple[int, ...], places: np.ndarray) -> bool:
 
 
 def found(probe: Probe) -> Identity | None:
-    """Return what a function is that takes a position on each of several axes, if it takes such."""
+    """Return what a function is that takes a position on each of several axes, or images: known, or shown to be another rotation."""
     unknown = set[tuple[object, ...]]()
+    shown: Identity | None = None
     for grid in _ways(probe):
-        apart = grid.probe.dtype, grid.count, grid.order, grid.rows, grid.first, grid.whole
+        apart = grid.probe.dtype, grid.count, grid.order, grid.rows, grid.first, grid.whole, grid.embedded
         if apart in unknown:  # no other width makes it known
             continue
-        for places in WITHIN if grid.whole else PLACES:
-            try:
-                axes = _shared_out(grid, places)
-                identity = _identified(grid, axes, places, Confidence.CERTAIN) if axes else None
-            except Refused as refusal:
-                if refusal.hopeless:
-                    return None
-                continue
-            if identity is not None and identity.operation is not None:
-                equal = len(set(axes)) == 1 and _shares(grid, places)
-                width = {} if equal or probe.takes("width") else {"dim" if grid.order in EMBEDDED else "head_dim": Seen(grid.width)}
-                return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **width})
-            if identity is not None:
-                unknown.add(apart)
-    return None
+        try:
+            axes, places, identity = at_some_place(grid)
+        except Refused as refusal:
+            if refusal.hopeless:
+                return None
+            continue
+        if identity.operation is not None:
+            equal = len(set(axes)) == 1 and _shares(grid, places)
+            width = {} if equal or probe.takes("width") else {"dim" if grid.embedded else "head_dim": Seen(grid.width)}
+            return replace(identity, view=replace(grid, equal=equal), parameters={**identity.parameters, **width})
+        unknown.add(apart)
+        both = grid.whole == "axes" and not grid.embedded and all(axes)
+        shown = shown or (replace(identity, what=IMAGE, view=grid) if both else None)
+    return shown
 
 
 def again(grid: Grid, probe: Probe) -> Identity:
     """Return what a function is with other settings, called as it was before."""
     width = int(probe.settings["width"]) if probe.takes("width") else grid.width
-    same, refusal = replace(grid, probe=probe.at(grid.probe.dtype), width=width), Refused("not every channel turns along one axis")
+    same = replace(grid, probe=probe.at(grid.probe.dtype), width=width)
     if probe.takes("axes") or probe.takes("sections"):
         axes = _told(probe)
-        return _identified(replace(same, width=sum(axes), count=len(axes)), axes, PLACES[1], Confidence.LIKELY)
+        return identified(replace(same, width=sum(axes), count=len(axes)), axes, PLACES[1], Confidence.LIKELY)
+    return at_some_place(same)[2]
+
+
+def at_some_place(grid: Grid) -> tuple[tuple[int, ...], np.ndarray, Identity]:
+    """Return the channels of every axis, a place, and what gives the same there; where nothing does, of the last place."""
+    axes: tuple[int, ...] = ()
+    seen: Identity | None = None
+    refusal, at = Refused("not every channel turns along one axis"), PLACES[0]
     for places in WITHIN if grid.whole else PLACES:
         try:
-            axes = _shared_out(same, places)
-            if axes:
-                return _identified(same, axes, places, Confidence.CERTAIN)
+            axes = axes or _shared_out(grid, places)  # slow pairs show far away only, where coarse angles are off
+            seen, at = (identified(grid, axes, places, Confidence.CERTAIN), places) if axes else (seen, at)
         except Refused as refused:
+            if refused.hopeless:
+                raise
             refusal = refused
-    raise refusal
+        if seen is not None and seen.operation is not None:
+            break
+    if seen is None:
+        raise refusal
+    return axes, at, seen
 
 
 def _ways(probe: Probe) -> Iterator[Grid]:
     widths = (int(probe.settings["width"]),) if probe.takes("width") else WIDTHS
     if "positions" in probe.plan.probed:
-        for dtype, count, width, order, (rows, first) in itertools.product(DTYPES[:2], COUNTS, widths, (*ORDERS, EMBEDDED[0]), FORMS):
-            yield Grid(probe.at(dtype), width, count, order, rows=rows, first=first)
+        for dtype, count, width, order, (rows, first) in itertools.product(DTYPES[:2], COUNTS, widths, (*ORDERS, ROWS), FORMS):
+            yield Grid(probe.at(dtype), width, count, order, rows=rows, first=first, embedded=order == ROWS)
         return
     wholes: tuple[Whole, ...] = ("told",) if probe.takes("height") else ("axes", "square")
-    for dtype, whole, width, order in itertools.product(DTYPES[:2], wholes, widths, (EMBEDDED[0], *ORDERS)):
-        yield Grid(probe.at(dtype), width, 2, order, whole=whole)
+    for dtype, whole, width, order in itertools.product(DTYPES[:2], wholes, widths, (ROWS, *ORDERS)):
+        for embedded in (True, False) if order == ROWS else (False,):
+            yield Grid(probe.at(dtype), width, 2, order, whole=whole, embedded=embedded)
 
 
-def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
+def widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     """Return how many channels turn when a token moves along each axis, or nothing where some turn along several or none."""
     x = 1 + np.arange(2 * 2 * places.size * grid.width).reshape(2, 2, places.size, grid.width) % 7 / 4
     start = np.full((places.size, grid.count), places[0])
@@ -210,8 +232,8 @@ def _widths(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
 
 def _shared_out(grid: Grid, places: np.ndarray) -> tuple[int, ...]:
     """Return the channels of every axis; of what is added, whose slow cosines show no token that moves, the usual ones."""
-    if grid.order not in EMBEDDED:
-        return _widths(grid, places)
+    if not grid.embedded:
+        return widths(grid, places)
     x = 1 + np.arange(2 * places.size * grid.width).reshape(1, 2, places.size, grid.width) % 7 / 4
     positions = places[:, None] * (1 + np.arange(grid.count))
     grown = grid(x, positions) - grid(0 * x, positions)
@@ -225,29 +247,29 @@ def _shares(grid: Grid, places: np.ndarray) -> bool:
     other = replace(grid, width=half, probe=grid.probe.having(width=half) if grid.probe.takes("width") else grid.probe)
     try:
         axes = _shared_out(other, places)
-        known = grid.order not in EMBEDDED or _identified(other, axes, places, Confidence.CERTAIN).operation is not None
+        known = not grid.embedded or identified(other, axes, places, Confidence.CERTAIN).operation is not None
     except Refused:
         return False
     return bool(axes) and len(set(axes)) == 1 and known
 
 
-def _identified(grid: Grid, axes: tuple[int, ...], places: np.ndarray, confidence: Confidence) -> Identity:
+def identified(grid: Grid, axes: tuple[int, ...], places: np.ndarray, confidence: Confidence) -> Identity:
     """Return the operation on several axes that gives the same, for these widths."""
     x = np.random.default_rng(0).integers(-16, 17, (1, 2, places.size, sum(axes))) / 8
     steps = 1 + 2 * np.arange(len(axes))
     positions = places[:, None] * steps
     value = grid(x, positions)
-    arrays = {"x": x[0] if grid.order in EMBEDDED else x, "positions": positions}
+    arrays = {"x": x[0] if grid.embedded else x, "positions": positions}
     candidates = [known for known in taking("x", "positions") if known.arrays["positions"].endswith(" axis") and _laid(known, grid)]
     told = {"head_dim": sum(axes), "dim": sum(axes), "axes": axes, "sections": tuple(width // 2 for width in axes)}
-    value = value[0] if grid.order in EMBEDDED else value
+    value = value[0] if grid.embedded else value
     fit = giving(candidates, arrays, value, 8 * TOLERANCE[grid.probe.dtype], grid.probe.settings, told)
     if fit is None:
-        return Identity(None, "not the rotation to positions on several axes in any known order")
+        return Identity(None, UNKNOWN)
     shares = {name: Seen(told[name], confidence=confidence) for name in ("axes", "sections") if name in fit.operation.parameters}
     return Identity(fit.operation.name, fit.words, {**fit.parameters, **shares}, (), fit.notes)
 
 
 def _laid(known: Operation, grid: Grid) -> bool:
     """Whether an operation takes vectors with heads, or without, as a function does."""
-    return known.arrays["x"].startswith("batch head") is (grid.order not in EMBEDDED)
+    return known.arrays["x"].startswith("batch head") is not grid.embedded

@@ -15,6 +15,7 @@ from conformance.adapt.adapter import FRAMEWORKS as NAMES
 from conformance.adapt.adapter import Adapter, Implementation, near_miss
 from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.results import exact
+from conformance.adapt.wording import attribute
 from conformance.isolate import serving, targets, traces
 from conformance.isolate.serving import Answer
 
@@ -152,9 +153,12 @@ def _kind(value: object) -> str:
 
 def guessed(function: object) -> str:
     """Return the library that a function, or what it calls in its module, names by whatever name; else one that the module has imported."""
-    inner = inspect.unwrap(function) if callable(function) else function
-    names = getattr(inner, "__globals__", None) or vars(sys.modules.get(getattr(inner, "__module__", None) or type(inner).__module__, sys))
-    for used in (_used(getattr(inner, "__code__", None), names, set()), _tops(names.values())):
+    try:
+        inner = inspect.unwrap(function)  # type: ignore[arg-type]  # of what isn't wrapped it is the same
+    except (Exception, SystemExit):  # noqa: BLE001  its attributes are asked from code that isn't ours
+        inner = function
+    names = attribute(inner, "__globals__") or vars(sys.modules.get(attribute(inner, "__module__") or type(inner).__module__, sys))
+    for used in (_used(attribute(inner, "__code__"), names, set()), _tops(names.values())):
         found = next((framework for name, framework in IMPORTED.items() if name in used), "numpy" if "numpy" in used else None)
         if found is not None:
             return found
@@ -167,13 +171,13 @@ def _used(code: object, names: Mapping[str, Any], known: set[object]) -> set[str
         return set()
     known.add(code)
     values = [names[name] for name in code.co_names if name in names]
-    inner = [*code.co_consts, *(getattr(value, "__code__", None) for value in values if getattr(value, "__globals__", None) is names)]
+    inner = [*code.co_consts, *(attribute(value, "__code__") for value in values if attribute(value, "__globals__") is names)]
     return _tops(values).union(code.co_names, *(_used(each, names, known) for each in inner))
 
 
 def _tops(values: Iterable[Any]) -> set[str]:
     """Return the top modules of values: of themselves, or where they were made."""
-    places = (getattr(value, "__name__" if inspect.ismodule(value) else "__module__", None) for value in [*values])
+    places = (attribute(value, "__name__" if isinstance(value, ModuleType) else "__module__") for value in [*values])
     return {place.split(".")[0] for place in places if isinstance(place, str)}
 
 

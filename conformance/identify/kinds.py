@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.identify import additive, attention, biases, given, grids, lookups, numbers, rotary, scales, turns
+from conformance.identify import additive, attention, axis_tables, biases, given, grids, lookups, numbers, rotary, scales, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import Confidence, Identity, Seen
 from conformance.identify.probe import FAR, FIRST, Probe
@@ -52,7 +52,10 @@ def _rotary(probe: Probe) -> Identity:
     identity = rotary.identify(found)
     identity = _added(found) if identity.what == rotary.ADDED else _closed(identity, found) or _sized(identity, found)
     known = identity.operation or identity.values_of or rotary.CHANGING in identity.unseen
-    return _counting(identity, found) if known else _merged(found) or _several(probe) or identity
+    if known:
+        return _counting(identity, found)
+    several = _merged(found) or _several(probe)
+    return several if several is not None and several.operation else identity
 
 
 def _merged(found: turns.Turns) -> Identity | None:
@@ -329,7 +332,9 @@ def _encode(probe: Probe) -> Identity:
     except Refused as refusal:
         if probe.takes("tokens"):
             return _bias(probe)
-        several = additive.sided(probe) if probe.plan.probed == ("positions",) and not refusal.hopeless else None
+        several = None if refusal.hopeless else axis_tables.identify(probe)
+        if several is None and probe.plan.probed == ("positions",) and not refusal.hopeless:
+            several = additive.sided(probe)
         if several is None:
             raise
         return several
@@ -344,10 +349,13 @@ def _encode(probe: Probe) -> Identity:
         message = "it gives no cosines and sines"
         raise Refused(message)
     identity = replace(identity, follows=_as_wide(identity, encoding))
+    several = axis_tables.identify(probe) if "tables" in identity.parameters else None
+    beside = () if several is None else (axis_tables.beside(several),)
     width = _odd(identity, probe, lambda width: additive.identify(additive.opened(probe.having(width=width)))) if sized else {}
     if not probe.takes("width") and _has(identity, "dim"):
         width["dim"] = Seen(int(encoding(np.arange(2))[0].shape[1]))
-    return replace(identity, view=encoding, parameters={**identity.parameters, **width}, unseen=(*identity.unseen, *_untold(width)))
+    unseen = (*identity.unseen, *_untold(width), *beside)
+    return replace(identity, view=encoding, parameters={**identity.parameters, **width}, unseen=unseen)
 
 
 def _as_wide(identity: Identity, encoding: additive.Encoding) -> tuple[str, ...]:

@@ -82,6 +82,9 @@ OTHERWISE: Mapping[str, str] = {
     "beside vectors or a width, are tried: write an adapter with call='f(x, height, width)' and positions='grid'",
     "sections mrope_section mrope_sections": "write a function of x, positions and sections whose positions are ([batch], token, axis) "
     "or (axis, [batch], token)",
+    "attention_mask attn_mask mask padding_mask key_padding_mask": "masks aren't tried: write a function that makes a mask which hides "
+    "nothing and hands it on, of the other arguments, or of num_heads and key_length where a bias is made from the mask",
+    "dtype device": "a dtype or a device isn't handed on: write a function of the other arguments that hands it on",
     "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
@@ -186,10 +189,10 @@ def _of_tables(plan: Plan) -> Plan:
 
 def otherwise(signature: Signature) -> str:
     """Return how to write a function that takes what no call is tried of; nothing where no name says so."""
-    names = {argument.name for argument in (*signature.positional, *signature.keywords)}
+    names = {argument.name for argument in (*signature.positional, *signature.keywords) if argument.required}
     if any({"x", "q"} & set(roles(name)) for name in names):
         names -= ANGLES
-    return next((told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split())), "")
+    return "; ".join(told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split()))
 
 
 def contract(operation: str) -> Plan:

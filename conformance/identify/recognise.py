@@ -79,8 +79,10 @@ def recognise(strangers: Strangers, signature: Signature, said: Plan | None, giv
         if probe.plan.guessed and identity.values_of is None:
             tried.append((probe.plan.words(), f"no known scheme ({identity.what})"))
             guessed, asked = True, asked or tuple(probe.seen or ())
-        elif best is None or (identity.values_of is not None and best[0].values_of is None):
-            best = (identity, probe)
+        else:
+            best = _better(best, (identity, probe))
+        if identity.values_of is not None and probe.takes("like"):
+            break  # tables are tables, however else it may be called
     if best is None and guessed and not untried:
         return Found(signature, _unknown(signature), None, tuple(tried), asked=asked, before=before)
     identity_, probe_ = best or (None, None)
@@ -95,6 +97,11 @@ def _known(signature: Signature, probe: Probe, identity: Identity) -> Found:
         return Found(signature, Identity(None, ANGLES, unseen=(OF_ANGLES,)), asked=tuple(probe.seen or ()))
     whole, called = _by_contract(*_by_factor(probe, identity))
     return Found(signature, whole, _answered_in(whole, called), asked=tuple(called.seen or ()))
+
+
+def _better(best: tuple[Identity, Probe] | None, other: tuple[Identity, Probe]) -> tuple[Identity, Probe]:
+    """Return the one that names an operation, else the first."""
+    return other if best is None or (other[0].values_of is not None and best[0].values_of is None) else best
 
 
 def _by_angles(identity: Identity) -> bool:

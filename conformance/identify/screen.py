@@ -173,7 +173,8 @@ def _axes(identity: Identity) -> str:
         if view.whole:
             return f", x ({view.order.replace('token', TOKENS[view.whole]).replace(' ', ', ')})"
         axes = ["axis"] * view.first + ["batch"] * view.rows + ["token"] + ["axis"] * (not view.first)
-        return f", x ({view.order.replace(' ', ', ')}), positions ({', '.join(axes)})"
+        vectors = f", x ({view.order.replace(' ', ', ')})" if view.order else ""
+        return f"{vectors}, positions ({', '.join(axes)})"
     if not isinstance(view, Turns):
         return ""
     form = f", positions ({view.form.replace(' ', ', ')})" if {"positions", "query_positions"} & set(view.probe.plan.probed) else ""

@@ -16,7 +16,7 @@ from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.calling import Calling
 from conformance.adapt.frameworks import version
 from conformance.adapt.results import exact
-from conformance.adapt.wording import told_with_place, words
+from conformance.adapt.wording import attribute, told_with_place, words
 from conformance.calls.manner import Manner
 from conformance.isolate import audit, serving, targets, traces
 from conformance.isolate.serving import Answer
@@ -287,7 +287,7 @@ def _runner(implementation: Implementation, framework: NumPy) -> Runner:
 
 def _layers(function: object) -> list[int]:
     """Return which layers a function of a configuration was last asked for; none for any other function."""
-    asked = getattr(function, "layers_asked", None)
+    asked = attribute(function, "layers_asked")
     return asked if isinstance(asked, list) else []
 
 

@@ -47,9 +47,9 @@ def between(old: Sequence[Report], new: Sequence[Report]) -> Changes:
     before, after = _keyed(old), _keyed(new)
     both = [(before[key], after[key]) for key in after if key in before]
     changed = [(was, now) for was, now in both if type(was.outcome) is not type(now.outcome)]
-    regressions = tuple((was, now) for was, now in changed if _worse(was, now))
-    fixes = tuple((was, now) for was, now in changed if was.convicts and isinstance(now.outcome, Passed))
-    others = tuple(pair for pair in changed if pair not in regressions and pair not in fixes)
+    regressions = tuple(pair for pair in changed if _worse(*pair))
+    fixes = tuple(pair for pair in changed if _fixed(*pair))
+    others = tuple(pair for pair in changed if not (_worse(*pair) or _fixed(*pair)))
     came, went = ([one[key] for key in one if key not in other] for one, other in ((after, before), (before, after)))
     return Changes(regressions, fixes, others, tuple(came), tuple(went), tuple(_less(old, new)))
 
@@ -69,6 +69,10 @@ def _verify(reports: Sequence[Report]) -> None:
 
 def _worse(was: Result, now: Result) -> bool:
     return (now.convicts and not was.convicts) or (isinstance(was.outcome, Passed) and isinstance(now.outcome, LOST))
+
+
+def _fixed(was: Result, now: Result) -> bool:
+    return was.convicts and isinstance(now.outcome, Passed)
 
 
 def _keyed(reports: Sequence[Report]) -> Mapping[Key, Result]:

@@ -42,6 +42,9 @@ ASKED_AGAIN = 6
 #: dtype, and for all together of which some failures pass there and others don't.
 SUSPECTS = 10
 OWN_WORKERS, FRESH_WORKERS = 10, 30
+#: How often what fails is asked again of code whose answers change at random: what is right every second time fails all of them once
+#: in 4,096 times.
+AT_RANDOM = 12
 #: How many times as long as its limit a call may take that is repeated: on a busy machine code is slow that isn't wrong.
 PATIENCE = 4
 ULPS = 16.0
@@ -78,6 +81,12 @@ class Case:
         return [check for check in self.checks if check.failed and not _speaks(check)]
 
     @property
+    def unsettled(self) -> list[Failure]:
+        """The failures of which it isn't known that they pass in a fresh worker, or may."""
+        settled = {*map(id, (*self.affected, *self.alike, *self.slow, *self.ended))}
+        return [failure for failure in self.failures if id(failure) not in settled]
+
+    @property
     def checks(self) -> list[Failure]:
         """Vectors, then laws."""
         return [*self.checked, *self.found]
@@ -98,6 +107,12 @@ class Case:
     def random(self) -> bool:
         """Whether the same call gives different answers in a row: nothing can be said about history then."""
         return _compared(self.law(DETERMINISM))
+
+    @property
+    def flickers(self) -> bool:
+        """Whether answers change at random, in a row or from one fresh worker to the next: one that is wrong may be right another time."""
+        outcome = self.blamed.outcome if self.blamed else None
+        return self.random or (isinstance(outcome, Failed) and outcome.reason is Reason.NOT_DETERMINISTIC)
 
     @property
     def hashed(self) -> bool:
@@ -246,12 +261,12 @@ def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
 
 
 def settle(session: Session, cases: Sequence[Case]) -> None:
-    """Repeat every failure in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
-    failing = [case for case in cases if case.failures]
+    """Repeat every failure that isn't settled in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
+    failing = [case for case in cases if case.unsettled]
     with _Pristine(session) as pristine:
         for case in failing:
             pristine.begin()
-            for failure in case.failures:
+            for failure in case.unsettled:
                 passes = pristine.passes(case, failure)
                 if passes is None:
                     case.alike.append(failure)
@@ -346,7 +361,7 @@ class _Pristine:
         alone, late = not self.used, isinstance(_came(failure), TimedOut)
         if late and self.hangs:
             return False
-        passed = self._again(case, failure)
+        passed = self._again(case, failure) or (case.flickers and self._at_times(case, failure))
         if passed or alone or not (case.cleared or case.suspicious):
             self.hangs = self.hangs or (late and not passed)
             return passed
@@ -358,6 +373,16 @@ class _Pristine:
         self.session.close()
         self.used = False
         return self._again(case, failure)
+
+    def _at_times(self, case: Case, failure: Failure) -> bool:
+        """Whether it passes one of several times: at first in one worker, then in others while there are any."""
+        for index in range(AT_RANDOM if not isinstance(_came(failure), FATAL) else 0):
+            if index >= AT_RANDOM // 2 and self.own:
+                self.own -= 1
+                self.session.close()
+            if self._again(case, failure):
+                return True
+        return False
 
     def _again(self, case: Case, failure: Failure) -> bool:
         passed = failure.again(self._subject(case.task))

@@ -175,6 +175,8 @@ class _Run:
         history.settle(self.session, self._fit())
         for case in self._fit():
             case.blamed = history.verdict(self.session, self.journal, case)
+            if case.flickers:
+                history.settle(self.session, [case])
             diagnosis = _diagnose(self.session, case)
             if diagnosis is not None:
                 self.diagnoses[f"{case.task.descriptor.label}:{case.task.operation}:{case.task.dtype}"] = diagnosis

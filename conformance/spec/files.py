@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -14,7 +15,8 @@ class OutputError(Exception):
 def write(path: Path, content: str | bytes) -> None:
     """Write beside the file, then rename; an interruption leaves what was there.
 
-    A link leads to its file, and what is no regular file (a pipe, a device) is written into. An ``OSError`` names the file.
+    A file keeps its permissions, a link leads to its file, and what is no regular file (a pipe, a device) is written into.
+    An ``OSError`` names the file.
     """
     verify(path)
     data = content.encode() if isinstance(content, str) else content
@@ -36,7 +38,10 @@ def _replace(real: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
-        _open_as_usual(temporary)
+        if real.exists():
+            shutil.copymode(real, temporary)
+        else:
+            _open_as_usual(temporary)
         Path(temporary).replace(real)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):

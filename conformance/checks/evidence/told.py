@@ -21,6 +21,10 @@ ALIKE = ("makes no difference in what is declared", "make no difference in what 
 Said = tuple[str, str]
 
 
+#: What leaves values out: a record doesn't say which of the two.
+PREDICATE = "a predicate of its declaration (when=, or a function in place of values)"
+
+
 @dataclass(frozen=True)
 class Coverage:
     """What was judged of one operation of one implementation, at all its dtypes."""
@@ -89,7 +93,7 @@ def told(report: Report, *, verbose: bool = False) -> Iterator[Said]:
         yield "covered", words
     for row in rows:
         if row.left_out:
-            yield "left out", f"{_name(row, several=several)}: its predicate (when=) takes no {'; no '.join(_valued(row.left_out))}"
+            yield "left out", f"{_name(row, several=several)}: {PREDICATE} takes no {'; no '.join(_valued(row.left_out))}"
     waived = sum(isinstance(result.outcome, Waived) for result in report.results)
     if waived:
         yield "waived", counted(waived, "check fails as the known deviations say", "checks fail as the known deviations say")
