@@ -110,12 +110,17 @@ def sharpened(x: Array, positions: Array, exponents: Array, *, factor: float, **
 
 def mutants() -> Iterator[Mutant]:
     """Return what goes wrong beyond the slots of a rotation."""
-    for operation in (f"{LEROPE}.frequencies", f"{LEROPE}.rotate"):
-        yield from (convention(operation, "truncate", value) for value in (True, False))
     for mistake, change in (*OWN, *in_half("bfloat16"), *in_half("float16")):
         yield from of_ladder(LEROPE, mistake, learned(change))
     yield from of_ladder(LEROPE, OF_BASE, of_the_base)
     yield SHARPENED.at(f"{LEROPE}.rotate", sharpened)
+    for mutant in before():
+        yield replace(mutant, threads=(), origin=elsewhere(mutant, "yarn"), inherited=True)
+
+
+def before() -> Iterator[Mutant]:
+    """Return what goes wrong with the frequencies that are multiplied."""
+    for operation in (f"{LEROPE}.frequencies", f"{LEROPE}.rotate"):
+        yield from (convention(operation, "truncate", value, threads) for value, threads in yarn.BANDS.items())
     for mistake, frequencies in yarn.FREQUENCY_MISTAKES:
-        for mutant in of_ladder(LEROPE, mistake, learned(right_powers, frequencies)):
-            yield replace(mutant, threads=(), origin=elsewhere(mutant, "yarn"), inherited=True)
+        yield from of_ladder(LEROPE, mistake, learned(right_powers, frequencies))
