@@ -82,9 +82,9 @@ def in_half(dtype: str) -> Iterator[tuple[Mistake, Change]]:
         origin=DTYPE,
     ).made_by(with_exponents(narrow))
     yield Mistake(
-        f"{dtype}-powers", f"rounds e to the exponent to {dtype}", FLOAT32, "convert alpha to float32 before exp", kind="precision",
+        f"{dtype}-powers", f"computes e to the exponent in {dtype}", FLOAT32, "convert alpha to float32 before exp", kind="precision",
         origin=DTYPE,
-    ).made_by(to_the_power(lambda alpha: narrow(np.exp(alpha))))
+    ).made_by(to_the_power(lambda alpha: narrow(np.exp(narrow(alpha)))))
 
 
 OF_BASE = Mistake(
