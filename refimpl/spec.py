@@ -101,6 +101,8 @@ class Law(Enum):
     GROUP_TRANSLATION = "a common shift of all positions by whole groups, or chunks, changes nothing"
     WITHIN_WINDOW = "where a window or a chunk holds every distance, or groups hold one position, the scheme is plain rope"
     HOWEVER_MANY = "the frequency of a pair that turns doesn't depend on how many turn; that of the others is 0"
+    EXPONENTIAL = "each frequency is e to its exponent times what it is with exponents of 0"
+    APART = "an exponent changes the frequency of its own pair alone"
     PLAIN_WITHIN_LENGTH = "up to the original length the scheme is plain rope"
     SLOWS_WITH_LENGTH = "no pair turns faster in a longer sequence"
     SWITCHES = "up to the original length the short factors count and no others, beyond it the long ones"

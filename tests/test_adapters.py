@@ -23,7 +23,7 @@ OFFERED = {
     "transformers": {
         "alibi.bias", "alibi.slopes", "axial_rope.rotate", "dynamic_ntk.frequencies",
         "dynamic_ntk.rotate", "learned.add", "learned.encode", "llama3.frequencies", "llama3.rotate",
-        "longrope.attention_factor",
+        "lerope.rotate", "longrope.attention_factor",
         "longrope.frequencies", "longrope.rotate", "mrope.positions", "mrope.rotate", "ntk_aware.frequencies", "ntk_aware.rotate",
         "partial_rope.rotate",
         "position_interpolation.frequencies", "position_interpolation.rotate", "proportional_rope.frequencies",

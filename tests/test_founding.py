@@ -220,8 +220,8 @@ def test_relative_schemes_that_are_no_rotation_act_on_logits() -> None:
     layers = {name: measures.made(scheme.layer) for name, scheme in SCHEMES.items() if scheme.layer is not None}
     acting = Counter(measures.places(layer) for layer in layers.values() if measures.relative(layer) and measures.places(layer))
 
-    assert acting == {("queries", "keys"): 16, ("logits",): 7, ("logits", "values"): 1, ("queries", "keys", "logits"): 1}
-    assert "the other sixteen of RoPE's family turn" in TEXT
+    assert acting == {("queries", "keys"): 17, ("logits",): 7, ("logits", "values"): 1, ("queries", "keys", "logits"): 1}
+    assert "the other seventeen of RoPE's family turn" in TEXT
 
 
 @pytest.mark.parametrize("scheme", ["t5", "da_transformer"])

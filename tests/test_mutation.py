@@ -229,8 +229,8 @@ def test_the_functions_that_no_operation_runs_act_in_attention_or_declare() -> N
     left = {name for name in whole().unreached() if not name.endswith(".layer")}
 
     assert {name for name in left if name.startswith("refimpl.schemes.")} == {
-        "refimpl.schemes.longrope.two_lists", "refimpl.schemes.mixed_rope.beginning", "refimpl.schemes.retnet.unhidden",
-        "refimpl.schemes.shaw.example_table",
+        "refimpl.schemes.lerope.made_up", "refimpl.schemes.longrope.two_lists", "refimpl.schemes.mixed_rope.beginning",
+        "refimpl.schemes.retnet.unhidden", "refimpl.schemes.shaw.example_table",
     }
 
 

@@ -156,3 +156,17 @@ def test_rotate_is_a_complex_product(operation: str, sign: int) -> None:
 
     result = golden(operation, inputs, **parameters, layout="half", direction=direction)
     assert result == turned(X, members("half", 4), [sign * 1_000 * theta for theta in thetas], size)
+
+
+@pytest.mark.parametrize("operation", ["lerope.frequencies", "lerope.rotate"])
+def test_learned_exponents_are_added_to_the_logarithms_of_yarns_frequencies(operation: str) -> None:
+    exponents, place = (0.3125, -1.5, 0.1, -7.25), 1_000
+    parameters = {"head_dim": 8, "base": 10_000.7, **STRETCH, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": True}
+    thetas = [mp.exp(log(theta) + mpf(exponent)) for theta, exponent in zip(ramped(**parameters), exponents, strict=True)]
+
+    if operation == "lerope.frequencies":
+        assert golden(operation, {"exponents": real(*exponents)}, **parameters) == rounded(thetas)
+        return
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": integers(place), "exponents": real(*exponents)}
+    result = golden(operation, inputs, **parameters, layout="interleaved_to_half", direction="negative")
+    assert result == turned(X, members("interleaved_to_half", 4), [-place * theta for theta in thetas])

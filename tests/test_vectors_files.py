@@ -30,6 +30,7 @@ FILE = "alibi.slopes.yaml"
 WITHOUT_ATTESTED_NUMBERS = {
     "axial_rope": "tests of vision models print outputs of whole models, or compare with another program on random numbers",
     "mixed_rope": "its authors print accuracies of whole models, and ports print the shapes of tables, or begin with random frequencies",
+    "lerope": "its authors print losses of whole models, and code begins with exponents of 0, which give YaRN's numbers",
     "sincos_2d": "tests of vision models print outputs of whole models, or compare with another program's table",
     "temperature": "model cards and code have the formula alone",
     "partial_rope": "tests that print numbers give cosines and sines of their own, which belong to no frequencies (ONNX's to 0 and 1)",

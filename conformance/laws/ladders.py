@@ -147,6 +147,21 @@ def however_many(trial: Trial) -> Iterator[Sides]:
     yield exactly(rungs.values[count:], 0.0)
 
 
+def exponential(trial: Trial) -> Iterator[Sides]:
+    """Every frequency is e to its exponent times the frequency that it is with exponents of 0."""
+    exponents = trial.arguments.arrays["exponents"].astype(np.float64)
+    without = trial.answer(trial.arguments.with_arrays(exponents=np.zeros_like(exponents)))
+    yield same(trial.answer(trial.arguments), without * np.exp(exponents))
+
+
+def apart(trial: Trial) -> Iterator[Sides]:
+    """One more in one exponent leaves the frequencies of all other pairs as they are."""
+    exponents = trial.arguments.arrays["exponents"]
+    own = np.arange(exponents.size) == trial.example.shift % exponents.size
+    changed = trial.answer(trial.arguments.with_arrays(exponents=exponents + own))
+    yield same(trial.answer(trial.arguments)[~own], changed[~own])
+
+
 def plain_within_length(trial: Trial) -> Iterator[Sides]:
     """At the original length, and at half of it, the operation is plain rope's."""
     without, longest = plain(trial.operation.name), trial.whole("original_length")
@@ -208,6 +223,8 @@ LAWS: Mapping[Law, Checker] = {
     Law.NEAREST: nearest,
     Law.FALLS: falls,
     Law.HOWEVER_MANY: however_many,
+    Law.EXPONENTIAL: exponential,
+    Law.APART: apart,
     Law.PLAIN_WITHIN_LENGTH: plain_within_length,
     Law.SLOWS_WITH_LENGTH: slows_with_length,
     Law.LOGARITHMIC: logarithmic,

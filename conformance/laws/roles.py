@@ -118,4 +118,5 @@ def unstretched(call: Arguments, by: float = 1.0) -> Arguments:
     width = call.parameters.get("head_dim")
     told |= {"rotary_dim": width, "turned_pairs": width // 2 if isinstance(width, int) else None}
     factors = {name: np.full_like(array, by) for name, array in call.arrays.items() if name.endswith("factors")}
+    factors |= {name: np.zeros_like(array) for name, array in call.arrays.items() if name == "exponents"}
     return call.with_arrays(**factors).with_parameters(**{name: value for name, value in told.items() if name in call.parameters})

@@ -128,6 +128,14 @@ ROWS: Mapping[str, Row] = {
         argument="the constant and the operation, one rounding each",
         needs="ggml 0.13.1: freq_scale = 1 / s, then a product",
     ),
+    "learned exponent": Row(
+        Stage.FREQUENCY,
+        5,
+        per={"logarithm": 2},
+        covers="theta e^a by exp, by exp2(a log2 e), and by exp(ln theta + a)",
+        argument="exp and a product, 4 and 1; of the logarithm a, or ln theta and a, the constant and a product or sum, one rounding each",
+        needs="jax 0.10.2 computes exp as exp2 of a product; a frequency that is learned as its logarithm is a sum",
+    ),
     "bound": Row(
         Stage.FREQUENCY,
         4,

@@ -38,6 +38,7 @@ PICTURES: Mapping[str, Callable[["Figure"], None]] = {
     "ntk_by_parts": ladders.ntk_by_parts,
     "llama3": ladders.llama3,
     "longrope": ladders.longrope,
+    "lerope": ladders.lerope,
     "resonance_rope": ladders.resonance_rope,
     "resonance_yarn": ladders.resonance_yarn,
     "kerple": biases.kerple,

@@ -8,6 +8,7 @@ import numpy as np
 from conformance.pictures.panels import HERE, STROKES, label, title
 from refimpl import analysis
 from refimpl.schemes import dynamic_ntk as growing
+from refimpl.schemes import lerope as exponential
 from refimpl.schemes import llama3 as released
 from refimpl.schemes import longrope as searched
 from refimpl.schemes import ntk_aware as raised
@@ -36,6 +37,7 @@ WORDS = {
     "rope": "RoPE",
     "yarn": "YaRN",
     "longrope": "LongRoPE (made-up factors)",
+    "lerope": "LeRoPE on YaRN (made-up exponents)",
 }
 
 
@@ -171,6 +173,20 @@ def dynamic_ntk(figure: "Figure") -> None:
         ratios.semilogy(slowed / original, base=2, label=f"length {length}", **stroke)
     ratios.legend(loc="lower left")
     label(ratios, f"head_dim {WIDTH}, factor 2", "pair", "frequency / rope's frequency")
+
+
+def lerope(figure: "Figure") -> None:
+    """Draw the ladders, and what an exponent multiplies by beside what code multiplies by that takes it for something else."""
+    title(figure, "LeRoPE multiplies every frequency by e to an exponent that is learned for its pair")
+    (exponents,) = exponential.made_up(WIDTH, HERE)
+    theta = exponential.frequencies(np.asarray(exponents), head_dim=WIDTH, factor=FACTOR, original_length=ORIGINAL)
+    powers = side_by_side(figure, "lerope", {name: ladders()[name] for name in ("rope", "yarn")} | {"lerope": np.asarray(theta)})
+    alpha = np.linspace(-2, 2, 65)
+    taken = {"$e^\\alpha$": np.exp(alpha), "$2^\\alpha$": 2**alpha, "$1 + \\alpha$": 1 + alpha}
+    for stroke, (name, by) in zip(STROKES, taken.items(), strict=False):
+        powers.plot(alpha, by, label=name, linewidth=2.8 if name.startswith("$e") else 1.1, **stroke)
+    powers.legend(loc="upper left")
+    label(powers, "e, and two mistakes", "exponent", "frequency / frequency with exponent 0")
 
 
 def proportional_rope(figure: "Figure") -> None:

@@ -127,6 +127,11 @@ def grown(cos: Array, sin: Array, size: float | Array) -> tuple[Array, Array]:
     return size * cos, size * sin
 
 
+def frequencies(form: Rotary, *given: Array, **rule: Any) -> Annotated[Array, "pair"]:
+    """Return what fills the slot, in the dtype of the array that is given first."""
+    return cast_like(form.frequencies(*given, **rule), given[0])
+
+
 def rotate(
     form: Rotary,
     x: Features,

@@ -15,6 +15,8 @@ from refimpl.schemes import rope
 from refimpl.spec import Count, EvenCount, Law, Number, Positive, Scheme, Source, operation
 
 Base = Annotated[float, Number(above=1.0)]
+#: What shapes the frequencies besides the width and the base.
+BAND = ("factor", "original_length", "beta_fast", "beta_slow", "truncate")
 Strength = Annotated[float, Number(minimum=0.0)]
 
 

@@ -37,6 +37,7 @@ CALLED = {
     "dynamic_ntk": "dynamic NTK scaling",
     "ntk_by_parts": "NTK-by-parts scaling",
     "llama3": "Llama 3's rope scaling (rope_type llama3)",
+    "lerope": "LeRoPE (learned frequencies, Mistral Large 4)",
     "resonance_rope": "Resonance RoPE",
     "resonance_yarn": "Resonance YaRN",
     "rerope": "ReRoPE (rectified rotary position embeddings)",
