@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-third check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -37,13 +37,17 @@ check-keras: .venvs/keras/.peers ## judge keras-hub's layers and what its models
 	.venvs/keras/bin/python examples/run.py keras_hub llama-3.1-8b.json:keras_hub qwen3-8b-yarn.json:keras_hub
 
 # The tests start hundreds of processes, each of which would compile everything again.
-test test-whole: export PYTHONDONTWRITEBYTECODE :=
+test test-whole durations: export PYTHONDONTWRITEBYTECODE :=
 
 test: $(VENV)/.test ## pass the tests; of some a sample, which they print first
 	$(RUN) -m pytest -n 2 --dist loadfile --sample-seed $(DAY)
 
 test-whole: $(VENV)/.test ## pass all tests
 	$(RUN) -m pytest -n 2 --dist loadfile --whole
+
+durations: $(VENV)/.test ## pass all tests and write how long those of each function take, by which they are sampled
+	$(RUN) -m pytest -n 2 --dist loadfile --whole --junitxml build/durations.xml
+	$(RUN) -m tools.durations build/durations.xml
 
 test-gpu: ## reference and vectors on CuPy, torch and JAX, on whatever GPU is there
 	$${GPU_PYTHON:-python3} -m tools.gpu

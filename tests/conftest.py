@@ -37,12 +37,12 @@ def whole(config: pytest.Config) -> bool:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    return ["nothing is sampled"] if whole(config) else sampling.header(config.getoption("sample_seed"))
+    return ["nothing is sampled"] if whole(config) else sampling.header(config.getoption("sample_seed"), sampling.parts())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if whole(config):
         return
-    taken = list(sampling.taken([item.nodeid for item in items], config.getoption("sample_seed")))
+    taken = list(sampling.taken([item.nodeid for item in items], config.getoption("sample_seed"), sampling.parts()))
     config.hook.pytest_deselected(items=[item for item, is_taken in zip(items, taken, strict=True) if not is_taken])
     items[:] = [item for item, is_taken in zip(items, taken, strict=True) if is_taken]

@@ -11,30 +11,47 @@ import sampling
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("function", sampling.PARTS)
+PARTS = sampling.parts()
+
+
+@pytest.mark.parametrize("function", PARTS)
 def test_what_is_sampled_is_a_test(function: str) -> None:
     path, _, name = function.partition("::")
     tests = {node.name for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
-    assert name in tests or (not name and tests)
+    assert name in tests, f"{function} must exist: make durations writes {sampling.DURATIONS.name} again"
 
 
-@pytest.mark.parametrize(("function", "parts"), sampling.PARTS.items())
+@pytest.mark.parametrize(("function", "parts"), PARTS.items())
 def test_runs_in_a_row_take_everything_once(function: str, parts: int) -> None:
-    names = [f"{function}{'' if '::' in function else '::test_x'}[{number}]" for number in range(100)]
-    runs = [list(sampling.taken(names, seed)) for seed in range(739_942, 739_942 + parts)]
+    names = [f"{function}[{number}]" for number in range(100)]
+    runs = [list(sampling.taken(names, seed, PARTS)) for seed in range(739_942, 739_942 + parts)]
 
     assert [sum(taken) for taken in zip(*runs, strict=True)] == [1] * 100
 
 
+def test_functions_of_one_test_run_on_unlike_days() -> None:
+    names = [f"tests/test_x.py::test_{number}" for number in range(240)]
+    taken = [sum(sampling.taken(names, seed, dict.fromkeys(names, 24))) for seed in range(24)]
+
+    assert min(taken) > 0
+
+
+def test_a_function_that_takes_longer_is_taken_less_often(tmp_path: Path) -> None:
+    durations = tmp_path / "durations.tsv"
+    durations.write_text("2.9\ta.py::test_quick\n6.1\ta.py::test_slow\n9000\ta.py::test_slowest\n")
+
+    assert sampling.parts(durations) == {"a.py::test_slow": 3, "a.py::test_slowest": sampling.MOST}
+
+
 def test_what_is_not_listed_always_runs() -> None:
-    assert all(sampling.taken(["tests/test_x.py::test_y[a]", "tests/test_x.py::test_y[b]"], 7))
+    assert all(sampling.taken(["tests/test_x.py::test_y[a]", "tests/test_x.py::test_y[b]"], 7, PARTS))
 
 
-def test_the_header_says_the_seed_and_every_sample() -> None:
-    first, *rows = sampling.header(7)
+def test_the_header_says_the_seed_and_how_many_are_sampled() -> None:
+    first, second = sampling.header(7, {"tests/test_x.py::test_y": 5})
 
     assert "sampled by seed 7 (--sample-seed 7 takes the same, --whole takes all)" in first
-    assert len(rows) == len(sampling.PARTS)
+    assert second == "  1 functions whose tests take longer than 3 s, one test in two to 5 (durations.tsv)"
 
 
 @pytest.mark.parametrize("word", ["an answer", "another"])

@@ -522,7 +522,34 @@ COMBINED = [
     Kernel("512 buckets end at 256", "t5.bias", deberta_up_to_256, {"convention": "deberta"}),
 ]
 
+def wrong_rows(first: int, last: int) -> Function:
+    """Return attention whose query rows of one block, whose edges are those of no tile, are the mean."""
+    return spoilt(attend, lambda a: (a.head >= 0) & (a.token >= first) & (a.token < last), unattended)
+
+
+FROM_ZERO: dict[str, Any] = {"layout": "half", "causal": True, "head_dim": 64, "base": 10_000.0, "positions": "from_zero"}
+#: Blocks inside of a result, beside which everything is right.
+INSIDE = [
+    Kernel("query rows 20 to 27 the mean", "rope.attend", wrong_rows(20, 28), {}),
+    Kernel("query rows 34 to 61 the mean", "rope.attend", wrong_rows(34, 62), {}),
+    Kernel("query rows 66 to 95 the mean, counted from 0", "rope.attend", wrong_rows(66, 96), FROM_ZERO),
+    Kernel("query rows 20 to 27 the mean, counted from 0", "rope.attend", wrong_rows(20, 28), FROM_ZERO),
+    Kernel(
+        "a tile of later heads and batch rows the mean",
+        "rope.attend",
+        spoilt(attend, lambda a: (a.batch >= 1) & (a.head >= 1) & (a.token >= 64) & (a.token < 128), unattended),
+        {},
+    ),
+    Kernel(
+        "ten tokens of one head and batch row not turned",
+        "rope.rotate",
+        spoilt(rotate, lambda a: (a.batch == 1) & (a.head == 2) & (a.token >= 100) & (a.token < 110), unturned),
+        {},
+    ),
+]
+
 KERNELS = [
+    *INSIDE,
     *COMBINED,
     *(Kernel(name, "rope.rotate", function, {}) for name, function in TURNING.items()),
     *(Kernel(name, "rope.attend", function, {}) for name, function in ATTENDING.items()),

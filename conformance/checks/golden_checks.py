@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from conformance.calls.manner import AGAIN, PLAIN, SWAPPED, TWICE, Manner
-from conformance.calls.outcomes import NotJudged, Unsupported
+from conformance.calls.outcomes import NotJudged, Passed, Unsupported
 from conformance.calls.subject import Subject
-from conformance.checks import manner_checks, neighbour_checks, vector_checks
+from conformance.checks import manner_checks, neighbour_checks, suspects, vector_checks
 from conformance.checks.evidence.gathered import CHEAP, Gathered
 from conformance.checks.vector_checks import Checked, asked, judged
 from conformance.golden import answers, calls, large, sweep
@@ -187,10 +187,32 @@ def check(
     if isinstance(came, Unsupported | NotJudged):
         return Checked(task, unanswered(task, identity, arguments), Judgement(came))
     try:
-        vector = answers.golden(task.operation, arguments, identity=identity, exposes="", profiles=(task.profile,), at=at)
+        vector = _golden(task, identity, arguments, at)
     except answers.UnprovableError as error:
         return Checked(task, unanswered(task, identity, arguments), Judgement(NotJudged(str(error))))
-    return judged(task, vector, came, seconds, manner)
+    checked = judged(task, vector, came, seconds, manner)
+    return _with_suspects(checked) if at and isinstance(checked.judgement.outcome, Passed) else checked
+
+
+def _golden(task: Task, identity: str, arguments: Arguments, at: Mapping[str, np.ndarray] | None) -> Vector:
+    return answers.golden(task.operation, arguments, identity=identity, exposes="", profiles=(task.profile,), at=at)
+
+
+def _with_suspects(checked: Checked) -> Checked:
+    """Return the judgement, or, where the oracle convicts elements that lie far from the reference, that of these too."""
+    found, vector, task = suspects.suspects(checked), checked.vector, checked.task
+    if not found or checked.reply is None:
+        return checked
+    call = Arguments(vector.inputs, vector.parameters)
+    every = {name: np.union1d(at, vector.at[name]) for name, at in found.items()}
+    for at in (found, every):
+        try:
+            further = judged(task, _golden(task, vector.id, call, at), checked.reply, checked.seconds, checked.manner)
+        except answers.UnprovableError:
+            return checked
+        if not further.failed:
+            return checked
+    return further
 
 
 def unanswered(task: Task, identity: str, arguments: Arguments) -> Vector:

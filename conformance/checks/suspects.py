@@ -1,0 +1,54 @@
+"""Elements of a large result that no golden value has judged: those that lie farthest from the reference are put before the oracle.
+
+The reference only points; what is wrong is decided by proven values.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from conformance.checks.evidence import known
+from conformance.checks.vector_checks import Checked
+from conformance.golden import sampling
+from conformance.golden.extents import weighs
+from conformance.judge.judge import hidden_places
+from conformance.spec.declarations import operations
+
+#: How many elements of a result are put before the oracle for how far they are off, and for how far as a share of their row.
+FARTHEST = 2
+#: Where an element weighs all keys, which takes the oracle long, it must be off by so much of the largest number in its row.
+TELLING = 1 / 16
+
+
+def suspects(checked: Checked) -> dict[str, np.ndarray]:
+    """Return, by flat index, elements of every result to ask the oracle about; nothing where no element gives reason to."""
+    vector, reply, task = checked.vector, checked.reply, checked.task
+    right = known.answer(task.operation, known.unaltered(task), vector.inputs, vector.parameters)
+    if reply is None or right is None:
+        return {}
+    found = {name: np.unique(np.fromiter(_farthest(checked, name, right[name]), np.int64)) for name in vector.at}
+    if not any(map(len, found.values())):
+        return {}
+    chosen = {name: at if at.size else vector.at[name][:1] for name, at in found.items()}
+    if vector.equality == "row_constant":
+        return {name: sampling.with_anchors(at, reply.values[name].shape[-1]) for name, at in chosen.items()}
+    return chosen
+
+
+def _farthest(checked: Checked, name: str, right: np.ndarray) -> Iterator[int]:
+    """Yield which elements of a result lie farthest from the reference, of those that weren't judged."""
+    vector, reply = checked.vector, checked.reply
+    assert reply is not None  # noqa: S101  what came was judged
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = reply.values[name] - right.astype(np.float64)
+        if vector.equality == "row_constant":
+            off = off - off[..., :1]
+    off = np.where(hidden_places(vector, name, masked=checked.task.takes.masked), 0.0, np.nan_to_num(np.abs(off)))
+    off.reshape(-1)[vector.at[name]] = 0.0
+    rows = np.abs(right).max(axis=-1, keepdims=True, initial=0.0) if right.ndim else np.abs(right)
+    shares = off / np.maximum(rows, np.finfo(np.float64).tiny)
+    dear = weighs(operations()[vector.operation])
+    for measure in (off, shares):
+        for at in np.argpartition(measure, -min(FARTHEST, measure.size), axis=None)[-FARTHEST:]:
+            if shares.flat[at] > (TELLING if dear else 0.0):
+                yield int(at)
