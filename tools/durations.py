@@ -4,8 +4,8 @@ The tests are sampled by it (``tests/sampling.py``). Functions below a second ar
 """
 
 import argparse
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,16 +16,16 @@ WRITTEN = Path(__file__).parents[1] / "tests" / "durations.tsv"
 LEAST = 1.0
 
 
-def durations(junit: Path) -> Counter[str]:
+def durations(junit: Path) -> dict[str, float]:
     """Return the seconds of every function's tests together."""
-    seconds = Counter[str]()
+    seconds: dict[str, float] = defaultdict(float)
     for test in ET.parse(junit).getroot().iter("testcase"):  # noqa: S314  a file that pytest has just written
         path, function = test.attrib["classname"].replace(".", "/"), test.attrib["name"].split("[", 1)[0]
         seconds[f"{path}.py::{function}"] += float(test.attrib["time"])
     return seconds
 
 
-def rows(seconds: Counter[str]) -> str:
+def rows(seconds: Mapping[str, float]) -> str:
     """Return the rows of the file, in the order of the functions' names, with two digits."""
     return "".join(f"{float(f'{taken:.2g}'):g}\t{function}\n" for function, taken in sorted(seconds.items()) if taken >= LEAST)
 
