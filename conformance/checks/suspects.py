@@ -40,10 +40,11 @@ def _farthest(checked: Checked, name: str, right: np.ndarray) -> Iterator[int]:
     vector, reply = checked.vector, checked.reply
     assert reply is not None  # noqa: S101  what came was judged
     with np.errstate(invalid="ignore", over="ignore"):
-        off = reply.values[name] - right.astype(np.float64)
+        off = np.subtract(reply.values[name], right, dtype=np.float64)
         if vector.equality == "row_constant":
-            off = off - off[..., :1]
-    off = np.where(hidden_places(vector, name, masked=checked.task.takes.masked), 0.0, np.nan_to_num(np.abs(off)))
+            off -= off[..., :1].copy()
+    np.nan_to_num(np.abs(off, out=off), copy=False)
+    off[np.broadcast_to(hidden_places(vector, name, masked=checked.task.takes.masked), off.shape)] = 0.0
     off.reshape(-1)[vector.at[name]] = 0.0
     rows = np.abs(right).max(axis=-1, keepdims=True, initial=0.0) if right.ndim else np.abs(right)
     shares = off / np.maximum(rows, np.finfo(np.float64).tiny)
