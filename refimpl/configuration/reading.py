@@ -29,6 +29,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     section = language(configuration, notes)
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
     own = family(model_type)
+    if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
+        own = replace(own, unturned=(), variant="dense")
     verify_keys(section, notes)
     if other := other_positions(section, model_type, notes):
         key, value = other
@@ -184,6 +186,9 @@ def kind(
         turns = False
     if turns:
         rotation = _rotation(layer, section, rope, own, notes)
+        if rotation is not None and own.direction == "negative":
+            notes.assume("direction", own.direction, "pairs turn against the usual direction, as in this model type")
+            rotation = replace(rotation, direction=own.direction)
         if any(each.level == "error" for each in notes.findings):
             rotation = None
         temperature = temperatures.of_layer(section, of_kind(layer, rope, Notes())[0], own, notes, rests=False)
