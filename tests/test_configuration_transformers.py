@@ -10,7 +10,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.families import FAMILIES, family
+from refimpl.configuration.families import FAMILIES, WHOLE, family
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -165,3 +165,14 @@ def test_a_decoder_turns_as_in_transformers_by_what_is_said_and_by_default(name:
         got = models.rotate(torch.asarray(x), torch.arange(9), configuration=whole, layer=layer, length=None)
         np.testing.assert_allclose(got, config.rotate(whole, x, np.arange(9), layer=layer), atol=OF_PATCHES)
         assert not [finding for finding in reading.every_finding if finding.level == "error" or finding.name == "unknown-model-type"]
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_a_type_that_turns_whole_heads_does_so_in_transformers_whatever_a_fraction_says(name: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    models = pytest.importorskip("conformance.adapters.transformers_configured")
+    rope = {"rope_type": "default", "rope_theta": 777.0, "partial_rotary_factor": 0.5}
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4, "head_dim": 16}
+    whole = {"model_type": "hrm_text" if name == "hrm" else name, **sizes, "vocab_size": 64, "rope_parameters": rope}
+    assert len(models.frequencies(configuration=whole, layer=0, length=None)) == 8
+    assert {finding.name for finding in config.read(whole).every_finding} == {"unread-part"}

@@ -102,3 +102,12 @@ def test_code_that_is_as_assumed_conforms(tmp_path: Path, configuration: dict[st
 
 def test_code_of_a_known_model_type_is_convicted_of_its_layout(tmp_path: Path) -> None:
     assert judged(tmp_path, {**BASED, "model_type": "llama"}, NEIGHBOURS="True").status is Status.DIFFERS
+
+
+@pytest.mark.parametrize(("width", "status"), [("16", Status.CONFORMS), ("8", Status.NOT_JUDGED)])
+def test_a_fraction_that_other_code_of_a_type_reads_convicts_neither(tmp_path: Path, width: str, status: Status) -> None:
+    configuration = {**BASED, "model_type": "llama", "partial_rotary_factor": 0.5}
+    report = judged(tmp_path, configuration, WIDTH=width)
+    assert report.status is status
+    assert [warning.partition(":")[0] for warning in report.warnings] == ["unread-part"]
+    assert ("code differs on partial_rotary_factor" in refusals(report)) == (status is Status.NOT_JUDGED)

@@ -26,14 +26,14 @@ UNSAID = ("layout", "direction", "order")
 class Assumed:
     """What is assumed of layers of an unknown model type: what no key says, and whether a scaling may spare them."""
 
-    model_type: str
+    why: str
     keys: Collection[str]
     spared: bool
     highest: int
 
     def refuted(self, code: Callable[..., np.ndarray], operation: Operation, found: Rotation, settled: Mapping[str, Any]) -> str:
         """Return which assumption doesn't hold, and how to settle it; nothing where all may hold, or no other explains the code."""
-        unknown, arrays = f"the model type {self.model_type!r} isn't in posenc's tables", self._arrays(operation, found)
+        arrays = self._arrays(operation, found)
         try:
             got = code(*arrays)
         except Exception:  # noqa: BLE001  it will be told of the call that counts
@@ -42,9 +42,9 @@ class Assumed:
         others = ((_distance(got, value), told) for value, told in self._others(operation, found, settled, arrays, got))
         near, told = min(others, key=lambda pair: pair[0], default=(np.inf, ""))
         if near <= NEAR and near * NEARER < error:
-            return f"{unknown}; {told}"
+            return f"{self.why}; {told}"
         if error > NEAR and "rope_theta" in self.keys:
-            return f"{unknown}; the base {found.parameters['base']:g} is assumed: say rope_theta in the configuration"
+            return f"{self.why}; the base {found.parameters['base']:g} is assumed: say rope_theta in the configuration"
         return ""
 
     def _arrays(self, operation: Operation, found: Rotation) -> tuple[np.ndarray, ...]:
@@ -61,7 +61,7 @@ class Assumed:
         self, operation: Operation, found: Rotation, settled: Mapping[str, Any], arrays: tuple[np.ndarray, ...], got: np.ndarray
     ) -> Iterator[tuple[np.ndarray, str]]:
         """Yield what code would give by other assumptions, and which these are."""
-        if arrays:
+        if arrays and "direction" in self.keys:
             yield arrays[0], f"that these layers turn is assumed, and this code doesn't turn them: {STILL}"
         unsaid = {name: operation.parameters[name].choices for name in UNSAID if name in self.keys and name in operation.parameters}
         for width, plain in product(self._widths(found, arrays, got), (False, True) if self.spared else (False,)):

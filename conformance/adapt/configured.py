@@ -22,6 +22,7 @@ from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
 from refimpl.configuration.families import is_known
 from refimpl.configuration.findings import ON_AXES
+from refimpl.configuration.reading import UNREAD_PART
 from refimpl.configuration.temperatures import LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
 
@@ -191,7 +192,8 @@ def _judged(
     _verify_declared(one, operation)
     declared = {name: value for name, value in one.restrictions.items() if name in operation.parameters}
     restrictions = {**rotation.settled(operation), **declared}
-    probe = None if is_known(reading.model_type) or kind.rests else _Probe(adapter, one, _assumed(reading, kind, declared), restrictions)
+    assumed = None if kind.rests else _assumed(reading, kind, declared)
+    probe = None if assumed is None else _Probe(adapter, one, assumed, restrictions)
     function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1, probe=probe)
     first, *others = [function] if operation.arrays else function.by_layer
     takes = _within(one.takes, *_reach(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
@@ -201,12 +203,17 @@ def _judged(
     return [judged, *(replace(judged, label=f"{label}, layer {other.layer()}", function=other) for other in others)]
 
 
-def _assumed(reading: Reading, kind: Kind, declared: Mapping[str, Any]) -> Assumed:
-    """Return what is assumed of a kind of layers, where the model type isn't known."""
-    keys = {*UNSAID, *(decision.key for decision in kind.decisions if decision.assumed)} - {*declared}
-    keys -= {"layout"} - {decision.key for decision in kind.decisions if decision.assumed}
+def _assumed(reading: Reading, kind: Kind, declared: Mapping[str, Any]) -> Assumed | None:
+    """Return what is assumed of a kind of layers: much where the model type isn't known, the width where only other code reads its key."""
+    highest, assumed = (reading.longest or 1) - 1, {decision.key for decision in kind.decisions if decision.assumed}
+    if is_known(reading.model_type):
+        unread = next((each.key for each in reading.findings if each.name == UNREAD_PART), None)
+        why = f"code differs on {unread}, which transformers doesn't read for the model type {reading.model_type!r}"
+        return Assumed(why, {"partial_rotary_factor"}, spared=False, highest=highest) if unread else None
+    keys = {*UNSAID, *assumed} - {*declared} - ({"layout"} - assumed)
     scaled = kind.rotation is not None and kind.rotation.rope_type != "default"
-    return Assumed(reading.model_type, keys, scaled and len(reading.kinds) > 1, (reading.longest or 1) - 1)
+    why = f"the model type {reading.model_type!r} isn't in posenc's tables"
+    return Assumed(why, keys, spared=scaled and len(reading.kinds) > 1, highest=highest)
 
 
 def _multiplied(kind: Kind, reading: Reading) -> Rotation:

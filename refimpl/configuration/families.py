@@ -97,6 +97,19 @@ PLAIN = frozenset(
     }
 )
 
+#: Model types whose code turns whole heads, whatever a fraction or another width says.
+WHOLE = frozenset(
+    {
+        *("afmoe", "apertus", "arcee", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher", "chameleon"),
+        *("cohere", "cohere2", "cohere2_moe", "csm", "cwm", "dbrx", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "ernie4_5"),
+        *("ernie4_5_moe", "esmc", "eurobert", "exaone4", "exaone_moe", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gpt_oss"),
+        *("granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense"),
+        *("hunyuan_v1_moe", "hy_v3", "hyperclovax", "idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe"),
+        *("llama", "mimi", "minimax", "ministral", "ministral3", "mistral", "mixtral", "moshi", "nanochat", "nomic_bert", "olmo", "olmo2"),
+        *("olmo3", "olmoe", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "starcoder2", "vaultgemma"),
+    }
+)
+
 #: Model types in which no layer turns: their positions are learned, added as sinusoids, or a bias on the logits.
 UNTURNED = frozenset(
     {
@@ -261,6 +274,11 @@ def family(model_type: str) -> Family:
 def is_known(model_type: str) -> bool:
     """Whether the tables have a model type."""
     return plain_name(model_type) in {*FAMILIES, *PLAIN}
+
+
+def turns_whole(model_type: str) -> bool:
+    """Whether the code of a model type turns whole heads, whatever a fraction or another width says."""
+    return plain_name(model_type) in WHOLE
 
 
 def plain_name(model_type: str) -> str:
