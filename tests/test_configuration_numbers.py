@@ -128,7 +128,7 @@ def test_a_layer_turns_as_its_scheme_does() -> None:
 
 
 def test_only_the_channels_of_the_configuration_turn() -> None:
-    x, whole = features(16), {**LLAMA, "partial_rotary_factor": 0.5}
+    x, whole = features(16), {**LLAMA, "model_type": "phi", "partial_rotary_factor": 0.5}
     expected = partial_rope.rotate(x, POSITIONS, head_dim=16, rotary_dim=8, base=5e5, layout="half")
 
     np.testing.assert_allclose(config.rotate(whole, x, POSITIONS), expected)

@@ -10,7 +10,7 @@ from test_configuration import LIKE
 from refimpl import configuration as config
 from refimpl.configuration import Kind
 from refimpl.configuration.computing import factor_of, of
-from refimpl.configuration.families import FAMILIES, family
+from refimpl.configuration.families import FAMILIES, WHOLE, family
 from tools.generate.models import published
 from tools.released import RELEASED
 
@@ -132,3 +132,47 @@ def test_where_the_factor_of_yarn_is_null_the_ratio_of_the_lengths_is_taken_as_t
     assert factor_of(kind.rotation, None) == pytest.approx(found[1], abs=1e-9)
     assert kind.rotation.parameters["factor"] == 6.0
     assert [finding.name for finding in reading.every_finding] == ["factor-from-lengths"]
+
+
+LATENT = {"qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 24}
+SLIDING = {"layer_types": ["sliding_attention"] * 3 + ["full_attention"], "sliding_window": 8}
+#: Decoders of text, by what a tiny configuration of each needs besides.
+NEEDS: dict[str, dict[str, Any]] = {
+    "bailing_hybrid hy_v4": LATENT,
+    "axk1 longcat_flash youtu": {**LATENT, "head_dim": 8},
+    "cohere2_moe flint kolibri1": SLIDING,
+    "blt blt_global_transformer blt_local_decoder blt_patcher csm_depth_decoder_model deepseek_ocr2_text dia_decoder dia_encoder esmc": {},
+    "gpt_neox_japanese granite_docling_text hrm_text idefics mimi molmo2_text moshi nanochat phi4_multimodal unlimited_ocr_text": {},
+    "vaultgemma voxtral_realtime_text": {},
+}
+DECODERS = {name: needs for names, needs in NEEDS.items() for name in names.split()}
+SAID = {"rope_parameters": {"rope_type": "default", "rope_theta": 777.0}, "head_dim": 16}
+
+
+@pytest.mark.parametrize("says", [SAID, {}], ids=["said", "default"])
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_decoder_turns_as_in_transformers_by_what_is_said_and_by_default(name: str, says: dict[str, Any]) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    torch, models = (pytest.importorskip(module) for module in ("torch", "conformance.adapters.transformers_configured"))
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4, "max_position_embeddings": 4096}
+    whole = {"model_type": name, **sizes, "vocab_size": 64, "intermediate_size": 64, **says, **DECODERS[name]}
+    for layer in (0, 3):
+        reading = config.read(whole)
+        kind = config.chosen(reading, layer)
+        head_dim = kind.rotation.head_dim if kind.rotation else kind.head_dim
+        assert head_dim is not None
+        x = np.random.default_rng(0).standard_normal((1, 2, 9, head_dim)).astype(np.float32)
+        got = models.rotate(torch.asarray(x), torch.arange(9), configuration=whole, layer=layer, length=None)
+        np.testing.assert_allclose(got, config.rotate(whole, x, np.arange(9), layer=layer), atol=OF_PATCHES)
+        assert not [finding for finding in reading.every_finding if finding.level == "error" or finding.name == "unknown-model-type"]
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_a_type_that_turns_whole_heads_does_so_in_transformers_whatever_a_fraction_says(name: str) -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    models = pytest.importorskip("conformance.adapters.transformers_configured")
+    rope = {"rope_type": "default", "rope_theta": 777.0, "partial_rotary_factor": 0.5}
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 4, "num_hidden_layers": 4, "head_dim": 16}
+    whole = {"model_type": "hrm_text" if name == "hrm" else name, **sizes, "vocab_size": 64, "rope_parameters": rope}
+    assert len(models.frequencies(configuration=whole, layer=0, length=None)) == 8
+    assert {finding.name for finding in config.read(whole).every_finding} == {"unread-part"}

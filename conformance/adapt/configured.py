@@ -5,17 +5,25 @@ import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from conformance.adapt.adapter import Adapter, Implementation, Unsupported
+from conformance.adapt.assumed import UNSAID, Assumed
+from conformance.adapt.frameworks import FRAMEWORKS
+from conformance.adapt.results import exact
 from conformance.adapt.signatures import VARIADIC, parameters, place
 from conformance.adapt.wording import attribute
 from conformance.calls.form import nonsense
 from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
+from refimpl.configuration.families import is_known
 from refimpl.configuration.findings import ON_AXES
+from refimpl.configuration.reading import UNREAD_PART
 from refimpl.configuration.temperatures import LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
 
@@ -98,7 +106,7 @@ def by_configuration(adapter: Adapter, path: Path) -> Adapter:
         raise ConfigurationError(message)
     for one in offered:
         _verify(one)
-    found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading)]
+    found = [each for one in offered for kind in reading.kinds for each in _judged(one, kind, configuration, reading, adapter)]
     if not found:
         grids = any(kind.rotation is not None and kind.rotation.grid for kind in reading.kinds)
         got = f"places in an image, for which there is {TURNS_ON_AXES}" if grids else "none"
@@ -167,7 +175,9 @@ def _verify_declared(one: Implementation, operation: Operation) -> None:
         raise ConfigurationError(message)
 
 
-def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading) -> list[Implementation]:
+def _judged(
+    one: Implementation, kind: Kind, configuration: Mapping[str, Any], reading: Reading, adapter: Adapter
+) -> list[Implementation]:
     """Return what a function is judged as in one kind of layers; nothing where these have no attention, or no such number."""
     rotation = kind.at_rest if kind.rests else kind.rotation
     if rotation is None:
@@ -181,15 +191,30 @@ def _judged(one: Implementation, kind: Kind, configuration: Mapping[str, Any], r
     if operation is None:
         return []
     _verify_declared(one, operation)
-    function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1)
-    first, *others = [function] if operation.arrays else function.by_layer
     declared = {name: value for name, value in one.restrictions.items() if name in operation.parameters}
     restrictions = {**rotation.settled(operation), **declared}
+    assumed = None if kind.rests else _assumed(reading, kind, declared)
+    probe = None if assumed is None else _Probe(adapter, one, assumed, restrictions)
+    function = _Configured(one.function, operation, deepcopy(configuration), kind, rotation, alone=len(reading.kinds) == 1, probe=probe)
+    first, *others = [function] if operation.arrays else function.by_layer
     takes = _within(one.takes, *_reach(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
     label = f"{one.label}, {kind.name}"
     judged = replace(one, label=label, operation=operation.name, function=first, restrictions=restrictions, takes=takes, form=form)
     return [judged, *(replace(judged, label=f"{label}, layer {other.layer()}", function=other) for other in others)]
+
+
+def _assumed(reading: Reading, kind: Kind, declared: Mapping[str, Any]) -> Assumed | None:
+    """Return what is assumed of a kind of layers: much where the model type isn't known, the width where only other code reads its key."""
+    highest, assumed = (reading.longest or 1) - 1, {decision.key for decision in kind.decisions if decision.assumed}
+    if is_known(reading.model_type):
+        unread = next((each.key for each in reading.findings if each.name == UNREAD_PART), None)
+        why = f"code differs on {unread}, which transformers doesn't read for the model type {reading.model_type!r}"
+        return Assumed(why, {"partial_rotary_factor"}, spared=False, highest=highest) if unread else None
+    keys = {*UNSAID, *assumed} - {*declared} - ({"layout"} - assumed)
+    scaled = kind.rotation is not None and kind.rotation.rope_type != "default"
+    why = f"the model type {reading.model_type!r} isn't in posenc's tables"
+    return Assumed(why, keys, spared=scaled and len(reading.kinds) > 1, highest=highest)
 
 
 def _multiplied(kind: Kind, reading: Reading) -> Rotation:
@@ -227,6 +252,35 @@ def _within(takes: Takes, lowest: int, highest: int | None) -> Takes:
 
 
 @dataclass(frozen=True)
+class _Probe:
+    """What asks a function once whether it does what is assumed of its model type."""
+
+    adapter: Adapter
+    implementation: Implementation
+    assumed: Assumed
+    settled: Mapping[str, Any]
+    told: dict[tuple[int, ...], str] = field(default_factory=dict)
+
+    def refuted(self, function: "_Configured") -> str:
+        """Return which assumption doesn't hold in a layer of the kind, nothing where all may; asked once, of every layer."""
+        layers = function.kind.layers or (0,)
+        if layers not in self.told:
+            codes = [partial(self._result, function, layer) for layer in layers]
+            every = [self.assumed.refuted(code, function.operation, function.rotation, self.settled) for code in codes]
+            some = next(((layer, reason) for layer, reason in zip(layers, every, strict=True) if reason), None)
+            self.told[layers] = "" if some is None else some[1] if all(every) else f"layer {some[0]}: {some[1]}"
+        return self.told[layers]
+
+    def _result(self, function: "_Configured", layer: int, *arrays: np.ndarray) -> np.ndarray:
+        framework = FRAMEWORKS[self.adapter.framework](self.adapter.device)
+        dtype = self.implementation.dtypes[0]
+        given = [framework.integers(each) if each.dtype.kind == "i" else framework.floats(each, dtype) for each in arrays]
+        length = int(arrays[1].max()) + 1 if arrays else 1
+        wanted = length if "length" in function.operation.parameters else None
+        return exact(function.answer(deepcopy(function.configuration), layer, wanted, *given), framework)[0]
+
+
+@dataclass(frozen=True)
 class _Configured:
     """A function of a configuration, called as the operation that one kind of its layers computes.
 
@@ -239,6 +293,7 @@ class _Configured:
     kind: Kind
     rotation: Rotation
     alone: bool
+    probe: _Probe | None = None
     layers_asked: list[int] = field(default_factory=list)
 
     @property
@@ -261,7 +316,13 @@ class _Configured:
             _fill(configuration, {f"{name}_factor": list(map(float, values)) for name, values in zip(FACTORS, arrays[-2:], strict=True)})
             arrays = arrays[:-2]
         self.layers_asked[:] = [self.layer(*arrays)]
-        known = {"configuration": configuration, "layer": self.layers_asked[0], "length": given.get("length")}
+        if self.probe is not None and (reason := self.probe.refuted(self)):
+            raise Unsupported(reason)
+        return self.answer(configuration, self.layers_asked[0], given.get("length"), *arrays)
+
+    def answer(self, configuration: Mapping[str, Any], layer: int, length: int | None, *arrays: Any) -> Any:
+        """Call the function with those of the keywords that it takes."""
+        known = {"configuration": configuration, "layer": layer, "length": length}
         return self.function(*arrays, **{name: value for name, value in known.items() if self._takes(name)})
 
     @property

@@ -131,7 +131,7 @@ def rotate(configuration: Mapping[str, Any], x: Array, positions: Array, *, laye
     angles, size = outer(positions, of(found, length, positions)), factor_of(found, length)
     xp = array_namespace(positions)
     cos, sin = size * xp.cos(angles), size * xp.sin(angles)
-    part = rotary.turned(taken(x, found.channels), cos, sin, layout=found.layout, direction="positive")
+    part = rotary.turned(taken(x, found.channels), cos, sin, layout=found.layout, direction=found.direction)
     return replaced(x, [found.channels], [part])
 
 

@@ -26,6 +26,7 @@ class Family:
     """The defaults of a model type; ``None`` is what most types do."""
 
     layout: str = "half"
+    direction: str = "positive"
     base: float | None = None
     plain_base: float | None = None
     """The base of the kinds that the scaling leaves alone."""
@@ -60,6 +61,8 @@ class Family:
     """Which pairs follow time, height and width, where the type's code turns by them, whatever the keys say."""
     image_keys: Mapping[str, int] = field(default_factory=dict)
     """What the code that counts positions of images and videos reads besides the size of a merged patch, with its defaults."""
+    dense_turn: bool = False
+    """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
     variant: str = ""
     """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -68,6 +71,7 @@ class Family:
 
 INTERLEAVED = Family("interleaved")
 LATENT = Family("interleaved_to_half")
+WIDE = Family(head_dim=128)
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=6)
 EXAONE4 = Family(pattern=4, unturned=FULL)
 MODERNBERT = Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True)
@@ -83,11 +87,26 @@ DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "comp
 #: Model types that turn, with nothing else of their own.
 PLAIN = frozenset(
     {
-        *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "diffllama", "doge", "dots1", "eurobert", "falcon"),
+        *("arcee", "aria", "baichuan", "chameleon", "dbrx", "deepseek", "deepseek_ocr2", "diffllama"),
+        *("doge", "dots1", "esmc", "eurobert", "falcon", "gpt_neox_japanese", "granite_docling", "hy_v4", "idefics"),
+        *("mimi", "moshi", "phi4_multimodal", "unlimited_ocr", "voxtral_realtime"),
         *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
         *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
         *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen2"),
         *("qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "yi"),
+    }
+)
+
+#: Model types whose code turns whole heads, whatever a fraction or another width says.
+WHOLE = frozenset(
+    {
+        *("afmoe", "apertus", "arcee", "bitnet", "blt", "blt_global_transformer", "blt_local_decoder", "blt_patcher", "chameleon"),
+        *("cohere", "cohere2", "cohere2_moe", "csm", "cwm", "dbrx", "dia_decoder", "dia_encoder", "diffllama", "doge", "dots1", "ernie4_5"),
+        *("ernie4_5_moe", "esmc", "eurobert", "exaone4", "exaone_moe", "falcon_h1", "flex_olmo", "flint", "gemma", "gemma2", "gpt_oss"),
+        *("granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "gte", "helium", "hrm", "hunyuan_v1_dense"),
+        *("hunyuan_v1_moe", "hy_v3", "hyperclovax", "idefics", "jais2", "jetmoe", "jina_embeddings_v3", "kolibri1", "lfm2", "lfm2_moe"),
+        *("llama", "mimi", "minimax", "ministral", "ministral3", "mistral", "mixtral", "moshi", "nanochat", "nomic_bert", "olmo", "olmo2"),
+        *("olmo3", "olmoe", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "starcoder2", "vaultgemma"),
     }
 )
 
@@ -128,21 +147,31 @@ FAMILIES = {
     **dict.fromkeys((*UNTURNED, *UNTURNED_IMAGES), WITHOUT),
     **dict.fromkeys(IMAGES, IMAGE),
     "afmoe": Family(head_dim=128, pattern=4, unturned=FULL),
+    "axk1": LATENT,
     "apertus": Family(base=12e6),
+    "bailing_hybrid": Family("interleaved_to_half", base=6e6),
     "bamba": Family(fraction=0.5),
     "bitnet": Family(base=5e5),
+    "blt": Family("interleaved", base=5e5),
+    "blt_global_transformer": Family("interleaved", base=5e5),
+    "blt_local_decoder": Family("interleaved", base=5e5),
+    "blt_patcher": INTERLEAVED,
     "chatglm": Family("interleaved", fraction=0.5),
     "codegen": Family("interleaved", rotary_dim=64),
     "cohere": Family("interleaved", base=5e5),
     "cohere2": Family("interleaved", base=1e4, pattern=4, unturned=FULL),
+    "cohere2_moe": Family("interleaved", pattern=4, unturned=FULL, head_dim=128, dense_turn=True),
     "cosmos3_edge": Family(base=1e8, axes_order="interleaved"),
     "csm": Family(base=5e5),
+    "csm_depth_decoder": Family(base=5e5),
     "cwm": Family(base=1e6),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
     "deepseek_v32": LATENT,
     "dots3_note": Family("interleaved_to_half", trailing=True),
     "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
+    "dia_decoder": WIDE,
+    "dia_encoder": WIDE,
     "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),
     "emu3": Family(base=1e6),
     "eomt_dinov3": Family(base=100.0, grid=Grid("joined", measured=(640, 16))),
@@ -153,6 +182,7 @@ FAMILIES = {
     "exaone4_5": EXAONE4,
     "exaone_moe": EXAONE4,
     "flex_olmo": Family(base=5e5),
+    "flint": Family(unturned=FULL, head_dim=128),
     "gemma": Family(head_dim=256),
     "gemma2": Family(head_dim=256),
     "gemma3": GEMMA3,
@@ -171,6 +201,7 @@ FAMILIES = {
     "gptj": Family("interleaved", rotary_dim=64),
     "gte": Family(base=160_000.0),
     "helium": Family("interleaved", base=1e5),
+    "hrm": WIDE,
     "hunyuan_vl": HUNYUAN_VL,
     "hy_v3": Family(base=11_158_840.0),
     "inkling": WITHOUT,
@@ -181,9 +212,11 @@ FAMILIES = {
     "kimi_k2": LATENT,
     "kimi_k25_vision": Family(grid=Grid("alternating", first="width")),
     "kimi_linear": WITHOUT,
+    "kolibri1": Family(unturned=FULL, head_dim=128),
     "lfm2": Family(base=1e6),
     "lfm2_moe": Family(base=1e6),
     "lfm3_vl_vision": Family(base=1e6, grid=Grid("joined")),
+    "longcat_flash": Family("interleaved_to_half", base=1e7),
     "llama4": LLAMA4,
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "minimax": Family(base=1e6),
@@ -194,8 +227,11 @@ FAMILIES = {
     "mixtral": Family(base=1e6),
     "mllama": Family(base=5e5),
     "modernbert": MODERNBERT,
+    "modernbert-decoder": MODERNBERT,
     "modernbert_decoder": MODERNBERT,
+    "molmo2": WIDE,
     "moonshine": Family("interleaved", fraction=0.9),
+    "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": WITHOUT,
     "nomic_bert": Family(base=1_000.0),
@@ -224,6 +260,8 @@ FAMILIES = {
     "stablelm": Family(fraction=0.25),
     "step3p5_vision": Family(grid=Grid("joined", first="width")),
     "t5gemma2": GEMMA3,
+    "vaultgemma": Family(head_dim=256),
+    "youtu": LATENT,
     "vjepa2": Family("interleaved", grid=Grid(), variant="vjepa2"),
 }
 
@@ -236,6 +274,11 @@ def family(model_type: str) -> Family:
 def is_known(model_type: str) -> bool:
     """Whether the tables have a model type."""
     return plain_name(model_type) in {*FAMILIES, *PLAIN}
+
+
+def turns_whole(model_type: str) -> bool:
+    """Whether the code of a model type turns whole heads, whatever a fraction or another width says."""
+    return plain_name(model_type) in WHOLE
 
 
 def plain_name(model_type: str) -> str:

@@ -140,6 +140,7 @@ class Rotation:
     """Which pairs follow which axis, where positions have several and posenc has the rotation."""
     grid: Mapping[str, Any] = field(default_factory=dict)
     """The parameters of the rotation of an image, where positions are places in one; of no token alone."""
+    direction: str = "positive"
 
     @property
     def scheme(self) -> str:
@@ -168,7 +169,7 @@ class Rotation:
         unset = dict.fromkeys(("mscale", "mscale_all_dim", "attention_factor"))
         axes = {"sections": self.sections, "order": self.order} if self.order else {}
         axes |= {"sides": (), **self.grid} if self.grid else {}
-        every = {"layout": self.layout, "direction": "positive", **unset, **self.attention.parameters, **self.parameters, **axes}
+        every = {"layout": self.layout, "direction": self.direction, **unset, **self.attention.parameters, **self.parameters, **axes}
         every |= {"base": self.base_on_axes} if operation.name == ON_AXES else {}
         return {name: value for name, value in every.items() if name in operation.parameters}
 

@@ -1,15 +1,15 @@
 """Reading a published configuration: what each kind of layers does, every decision with its key, and what is wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from refimpl.configuration import images, scalings, spellings, temperatures
 from refimpl.configuration.bases import base
-from refimpl.configuration.families import Family, Grid, family, is_known
+from refimpl.configuration.families import Family, Grid, family, is_known, turns_whole
 from refimpl.configuration.findings import GRIDS, ORDERS, Kind, Notes, Reading, Rotation, shared
 from refimpl.configuration.layers import FULL, SLIDING, Layer, count, entries, listed
-from refimpl.configuration.sections import Section, agreed, language, near_miss, verify_keys
+from refimpl.configuration.sections import Section, agreed, is_number, language, near_miss, verify_keys
 from refimpl.configuration.widths import Width, heads, width
 from refimpl.errors import SpecificationError
 from refimpl.schemes import mrope
@@ -29,6 +29,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     section = language(configuration, notes)
     model_type = str(section.get("model_type") or configuration.get("model_type") or "")
     own = family(model_type)
+    if own.dense_turn and (section.get("first_k_dense_replace") or "dense" in (section.get("mlp_layer_types") or ())):
+        own = replace(own, unturned=(), variant="dense")
     verify_keys(section, notes)
     if other := other_positions(section, model_type, notes):
         key, value = other
@@ -42,10 +44,13 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     tell_chunks(section, notes)
     if (values := section.get("rotary_value")) is True:
         notes.decide(section.name("rotary_value"), values, "values turn as queries and keys do, which posenc doesn't judge")
-    found = listed(read_by(section, model_type, own, notes), count(section, notes), own, notes)
+    section, rope = read_by(section, rope, model_type, own, notes)
+    found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
     kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
+    if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
+        verify_read(section, rope, kinds, notes)
     longest = longest_of(section, notes)
     if wrong := tuple(each for each in notes.findings if each.level == "error"):  # of the whole, so of every layer that turns
         kinds = tuple(replace(each, rotation=None, findings=(*wrong, *each.findings)) if each.rotation else each for each in kinds)
@@ -54,6 +59,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
 
 #: Numbers of axes in words.
 NUMBERS = {2: "two", 3: "three"}
+#: What warns of a key that says which part of a head turns, where code turns whole heads.
+UNREAD_PART = "unread-part"
 #: Keys that say which layers turn.
 UNTURNED = ("no_rope_layers", "no_rope_layer_interval")
 #: Keys, one of which a configuration has if its model turns and doesn't leave all to its type.
@@ -93,15 +100,51 @@ def verify_sections(rope: Section | None, model_type: str, own: Family, notes: N
             notes.find("warning", "unread-sections", key, value, rule)
 
 
-def read_by(section: Section, model_type: str, own: Family, notes: Notes) -> Section:
-    """Return the section without what says which layers turn, where the code of a model type doesn't read it."""
-    if not is_known(model_type) or own.without_every is not None:
-        return section
-    for key, value in section.given(UNTURNED):
-        if value != []:
-            rule = f"be left out: transformers reads it for llama4 and smollm3, not for {model_type}"
-            notes.find("warning", "unread-layers", key, value, rule)
-    return replace(section, values={key: value for key, value in section.values.items() if key not in UNTURNED})
+def read_by(section: Section, rope: Section | None, model_type: str, own: Family, notes: Notes) -> tuple[Section, Section | None]:
+    """Return the section and the mapping without keys that the code of a model type doesn't read; each that says anything is warned of."""
+    if not is_known(model_type):
+        return section, rope
+    for name, left, unsaid, rule in _unread(rope, model_type, own):
+        beside = rope.given(left) if rope else []
+        for key, value in (*section.given(left), *beside):
+            if value not in unsaid:
+                notes.find("warning", name, key, value, f"be left out: {rule}, not for {model_type}")
+        section, rope = _without(section, left), rope and _without(rope, left)
+    return section, rope
+
+
+def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tuple[str, Collection[str], tuple[Any, ...], str]]:
+    """Yield keys that the code of a model type doesn't read: the warning's name, the keys, values that say nothing, and who reads them."""
+    if own.without_every is None:
+        yield "unread-layers", UNTURNED, ([],), "transformers reads it for llama4 and smollm3"
+    types = [value for _, value in rope.given(("rope_type", "type"))] if rope else []
+    if turns_whole(model_type) and {*types} <= {"default"}:
+        yield UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
+    if not own.temperature:
+        yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
+    if not own.doubles:
+        yield "ignored-key", (temperatures.LOGARITHM,), (False,), "code of Qwen's first models reads it"
+
+
+def _without(section: Section, keys: Collection[str]) -> Section:
+    """Return a section without some keys."""
+    return replace(section, values={key: value for key, value in section.values.items() if key not in keys})
+
+
+def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...], notes: Notes) -> None:
+    """Warn of bases that no kind of layers takes, of keys of a scaling outside of it, and of a length that is less than the original."""
+    named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
+    bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
+    for key, value in section.given((*bases, "rope_ratio")):
+        if key not in named:
+            notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
+    for key, value in section.given(spellings.WITHIN):
+        place = ".".join(rope.path) if rope else spellings.ROPE[0]
+        notes.find("warning", "outside-scaling", key, value, f"stand in {place}, where code reads it")
+    original = (*(rope.given((spellings.ORIGINAL_LENGTH,)) if rope else ()), *section.given((spellings.ORIGINAL_LENGTH,)))
+    for key, value in section.given(spellings.MAX_LENGTH[:1]):
+        if original and is_number(value) and is_number(original[0][1]) and value < original[0][1]:
+            notes.find("warning", "shortened", key, value, f"be at least {original[0][0]} ({original[0][1]:g}), which a scaling lengthens")
 
 
 def verify_known(section: Section, model_type: str, notes: Notes) -> None:
@@ -184,6 +227,9 @@ def kind(
         turns = False
     if turns:
         rotation = _rotation(layer, section, rope, own, notes)
+        if rotation is not None and own.direction == "negative":
+            notes.assume("direction", own.direction, "pairs turn against the usual direction, as in this model type")
+            rotation = replace(rotation, direction=own.direction)
         if any(each.level == "error" for each in notes.findings):
             rotation = None
         temperature = temperatures.of_layer(section, of_kind(layer, rope, Notes())[0], own, notes, rests=False)
@@ -261,7 +307,7 @@ def _scaled(
         return _on_grid(own.grid, name, section, chosen_layout, found, common, rope, notes)
     axes, order = sections(section, rope, found, own, notes, plain=name in ("default", "ntk_alpha"))
     if name in scalings.WITHOUT:
-        _without(name, section, rope, notes)
+        _unhad(name, section, rope, notes)
         return Rotation(found.head_dim, found.channels, chosen_layout, name, None, common, sections=axes)
     rope = scalings.with_factor(name, section, rope, notes)
     given = scalings.parameters(name, section, rope, notes)
@@ -326,7 +372,7 @@ def _sizes(section: Section, key: str, usual: int, notes: Notes) -> tuple[int, .
     return None
 
 
-def _without(name: str, section: Section, rope: Section, notes: Notes) -> None:
+def _unhad(name: str, section: Section, rope: Section, notes: Notes) -> None:
     """Note a rope type that posenc doesn't have."""
     key, value = (rope.given(("rope_type", "type")) or section.given((scalings.GROWING, "model_type")) or [("model_type", None)])[0]
     notes.find("missing", f"no-{name}", key, value, scalings.WITHOUT[name])

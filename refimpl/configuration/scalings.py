@@ -68,7 +68,7 @@ RULES = {
     "ntk_alpha": Rule("ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"})),
 }
 #: Rules that are no rope types: other keys say them.
-UNNAMED = frozenset({"doublings", "grown-doublings", "lerope", "ntk_alpha", "sam3", "vjepa2"})
+UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk_alpha", "sam3", "vjepa2"})
 
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
@@ -76,6 +76,7 @@ WITHOUT = {
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
     "ntk": "raises the base once, and divides the frequencies besides",
     "yarn_log": "blends frequencies geometrically",
+    "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
     "lerope": "multiplies frequencies by numbers that the weights hold (LeRoPE), and queries by a learned logarithm of the position",
     "sam3": "turns by both axes of a window, and in layers of global_attn_indexes by the places in the image times window_size / side",
     "vjepa2": "multiplies both channels of a pair by cosines and sines of two pairs: no rotation, but what the weights were trained with",

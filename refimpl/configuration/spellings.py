@@ -29,6 +29,14 @@ BASE_OF_KIND = {
 }
 HEAD_DIM_OF_KIND = {"full_attention": ("global_head_dim",), "sliding_attention": ("swa_head_dim",)}
 
+#: Keys that say which part of a head turns.
+PART = (*FRACTION, *ROTARY_DIM, "qk_rope_head_dim", "qk_nope_head_dim")
+#: Keys of a scaling that are read within its mapping only.
+WITHIN = (
+    *("factor", "attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow", "low_freq_factor", "high_freq_factor"),
+    *("short_factor", "long_factor", "short_mscale", "long_mscale"),
+)
+
 #: Kinds of layers that attend to nothing, so that nothing turns.
 WITHOUT_ATTENTION = frozenset(
     {"linear_attention", "conv", "mamba", "mamba2", "recurrent", "linear", "mlp", "moe", "hybrid_linear", "kda", "gated_deltanet"}

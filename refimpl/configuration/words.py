@@ -12,6 +12,8 @@ from refimpl.configuration.findings import SOFTMAX, Decision, Finding, Kind, Rea
 from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
 
+#: What is said of pairs that turn by the negative angle.
+AGAINST = ", against the usual direction"
 #: A style and a text.
 Line = tuple[str, str]
 STYLES = {"error": "bad", "warning": "head", "missing": "head"}
@@ -102,7 +104,7 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     which = f"all {rotation.head_dim} channels" if len(channels) == rotation.head_dim else f"channels {channels[0]} to {channels[-1]}"
     layouts = OF_BLOCKS if rotation.grid.get("order") == "block" else LAYOUTS
     of_head = "of a head" if len(channels) == rotation.head_dim else f"of a head of {rotation.head_dim}"
-    yield "", f"  turns     {which} {of_head}; {layouts[rotation.layout]}"
+    yield "", f"  turns     {which} {of_head}; {layouts[rotation.layout]}{AGAINST if rotation.direction == 'negative' else ''}"
     yield "", f"  base      {base:,.10g}"
     if rotation.sections:
         yield "", f"  axes      {shared(rotation.sections, rotation.order)}"
@@ -221,6 +223,7 @@ def _rotation(rotation: Rotation, length: int | None, like: Array) -> Mapping[st
         "head_dim": rotation.head_dim,
         "channels": [rotation.channels[0], rotation.channels[-1]],
         "layout": rotation.layout,
+        "direction": rotation.direction,
         "rope_type": rotation.rope_type,
         "operation": rotation.operation,
         "parameters": dict(rotation.parameters),
