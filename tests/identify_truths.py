@@ -211,6 +211,18 @@ def coarse_rope(x, positions):
     return halves(x, coarse(positions)[:, None] * frequencies(x.shape[-1]))
 
 
+def coarse_angles(x, positions):
+    return halves(x, coarse(coarse(positions)[:, None] * coarse(frequencies(x.shape[-1]))))
+
+
+def coarse_angles_of_distances(x, positions):
+    return coarse_angles(x, np.abs(positions))
+
+
+def coarse_angles_of_whole_positions(x, positions):
+    return coarse_angles(x, np.floor(positions))
+
+
 def coarse_waves(positions):
     angle = coarse(positions)[:, None] * frequencies(64)
     return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)

@@ -18,6 +18,12 @@ FILES = dict(BLOCK.findall(TEXT))
 MANIFEST = "vectors/manifest.yaml"
 TABLE = "refimpl/schemes/__init__.py"
 
+RIGHT = """
+import numpy as np
+
+def waves(positions, channels=16):
+    return np.abs(2 * (positions[:, None] / 2.0 ** (1 + np.arange(channels)) % 1) - 1)
+"""
 WRONG = """
 import numpy as np
 from conformance import Adapter
@@ -98,6 +104,17 @@ def test_a_wrong_implementation_of_the_toy_is_convicted(generated: Path) -> None
     done = run(generated, "-m", "conformance", "check", "wrong.py")
     assert done.returncode == 1, done.stderr
     assert "wrong value" in done.stdout
+    assert "mistake    triangle.encode/positions+1\n" in done.stdout
+
+
+def test_who_has_a_function_of_the_toy_identified_is_told_that_it_is_not_looked_for(generated: Path) -> None:
+    (generated / "right.py").write_text(RIGHT, encoding="utf-8")
+    done = run(generated, "-m", "conformance", "identify", "right.py:waves")
+    told = " ".join(done.stdout.split())
+
+    assert done.returncode == 1, done.stderr
+    assert "learned, or a formula that isn't looked for" in told
+    assert "those of a scheme that you added: write an adapter, and `posenc check` compares with them" in told
 
 
 def test_the_toy_has_a_page_with_its_equation(generated: Path) -> None:

@@ -180,6 +180,22 @@ def test_positions_that_are_rounded_are_right_up_to_where_rounding_shows() -> No
         assert "real positions: accepted, and rounded: 300.25 isn't turned by its own angle" in identity(name).seen
 
 
+@pytest.mark.parametrize(
+    ("name", "real", "negative"),
+    [
+        ("coarse_angles", "accepted, and rounded: 300.25 isn't turned by its own angle", "turn back"),
+        ("coarse_angles_of_distances", "accepted, and rounded: 300.25 isn't turned by its own angle", "accepted, and not turned back"),
+        (
+            "coarse_angles_of_whole_positions",
+            "accepted, and not turned by their own angle, unless a pair turns by more than pi from one to the next",
+            "turn back",
+        ),
+    ],
+)
+def test_angles_that_are_rounded_are_turned_back_as_exactly_as_forward(name: str, real: str, negative: str) -> None:
+    assert {f"real positions: {real}", f"negative positions: {negative}"} <= {*identity(name).seen}
+
+
 def test_the_spacing_of_waves_is_certain_where_another_width_shows_it_and_a_guess_where_nothing_does() -> None:
     assert identity("to_the_end").parameters["spacing"].confidence is Confidence.CERTAIN
     assert identity("small_waves").parameters["spacing"].confidence is Confidence.LIKELY

@@ -510,20 +510,68 @@ def test_a_leak_stays_a_leak(tmp_path: Path) -> None:
 
 
 def test_a_worker_sees_no_secret_of_its_environment_unless_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    secrets = ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "db_password", "HF_TOKEN", "SSH_AUTH_SOCK", "OPENAI_API_KEY", "X_AUTH", "GH_PAT")
-    for name in (*secrets, "CUDA_VISIBLE_DEVICES"):
+    secrets = [
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "db_password",
+        "DB_PASS",
+        "TWINE_PASSPHRASE",
+        "MYSQL_PWD",
+        "SMTP_PW",
+        "HF_TOKEN",
+        "SSH_AUTH_SOCK",
+        "OPENAI_API_KEY",
+        "JAX_KEY",
+        "X_AUTH",
+        "GH_PAT",
+        "CI_JOB_JWT",
+        "COOKIE",
+        "SENTRY_DSN",
+        "SLACK_WEBHOOK",
+    ]
+    named_otherwise = {
+        "PIP_INDEX_URL": "https://somebody:word@example.org/simple",
+        "REPORT_TO": "https://0123456789abcdef@example.org/1",
+        "HOOK": "https://example.org/hooks/0123456789abcdef",
+        "DEPLOY": "0123456789abcdef",
+    }
+    libraries = [
+        "OMP_NUM_THREADS",
+        "CUDA_VISIBLE_DEVICES",
+        "XLA_FLAGS",
+        "PYTORCH_CUDA_ALLOC_CONF",
+        "TORCHINDUCTOR_CACHE_DIR",
+        "HF_HOME",
+        "TOKENIZERS_PARALLELISM",
+        "PYTHONWARNINGS",
+        "LD_PRELOAD",
+        "TMPDIR",
+        "HOME",
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "PWD",
+        "OLDPWD",
+        "HTTPS_PROXY",
+    ]
+    for name in (*secrets, "MY_BACKEND"):
         monkeypatch.setenv(name, "x")
-    monkeypatch.setenv("PIP_INDEX_URL", "https://somebody:word@example.org/simple")
-    monkeypatch.setenv("HTTPS_PROXY", "http://example.org:3128")
-    monkeypatch.setenv("POSENC_PASS", "HF_TOKEN")
+    for name in libraries:
+        if name not in os.environ:
+            monkeypatch.setenv(name, "")
+    monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
+    monkeypatch.setenv("MY_WEIGHTS", f"{tmp_path}{os.pathsep}/nowhere/at/all")
+    for name, value in named_otherwise.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("POSENC_PASS", "HF_TOKEN,DEPLOY")
     target = written(tmp_path, "pass", outside="(Path(__file__).parent / 'names').write_text(' '.join(os.environ))")
 
     with Session(target) as session:
         assert session.implementations
 
-    seen = (tmp_path / "names").read_text(encoding="utf-8").split()
-    others = "CUDA_VISIBLE_DEVICES", "PIP_INDEX_URL", "HTTPS_PROXY"
-    assert [name for name in (*secrets, *others) if name in seen] == ["HF_TOKEN", "CUDA_VISIBLE_DEVICES", "HTTPS_PROXY"]
+    seen = set((tmp_path / "names").read_text(encoding="utf-8").split())
+    assert seen & {*secrets, *named_otherwise} == {"HF_TOKEN", "DEPLOY"}
+    assert {*libraries, "MY_BACKEND", "MY_WEIGHTS"} <= seen
 
 
 def test_a_worker_writes_no_core_file(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ def test_every_model_whose_layers_turn_by_an_operation_of_ours_has_a_file() -> N
 
 
 def turns(kind: config.Kind) -> bool:
-    """Whether layers turn by an operation of ours, and by no lists besides."""
-    return kind.rotation is not None and not kind.rotation.missing and kind.rotation.factors is None
+    """Whether layers turn by an operation of ours."""
+    return kind.rotation is not None and not kind.rotation.missing
 
 
 def test_the_bytes_are_fresh() -> None:
@@ -71,9 +71,14 @@ def test_the_bytes_are_fresh() -> None:
 
 
 def test_a_fact_is_said_once() -> None:
-    told = [(case.operation, dict(case.parameters), case.inputs["positions"].tolist() if case.inputs else None) for case in CASES.values()]
+    told = [(case.operation, dict(case.parameters), but_for_x(case)) for case in CASES.values()]
 
     assert all(each not in told[:place] for place, each in enumerate(told))
+
+
+def but_for_x(case: Vector) -> dict[str, list[float]]:
+    """Return the arrays that a configuration or a position settles."""
+    return {name: array.tolist() for name, array in case.inputs.items() if name != "x"}
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
@@ -137,7 +142,7 @@ def read_and_turned(configuration: Any, told: Layers, case: Vector, layer: int) 
 def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vector) -> None:
     scheme, p = case.operation.partition(".")[0], case.parameters
     if short(case) == "attention_factor":
-        found: Sequence[float] = [float(grown(**p))]
+        found: Sequence[float] = [float(lengthened(p) if scheme == "longrope" else grown(**p))]
     elif short(case) == "softmax_scale":
         found = [float((mp.log(p["factor"]) * p["mscale_all_dim"] / 10 + 1) ** 2 / mp.sqrt(p["qk_head_dim"]))]
     elif short(case) == "scale":
@@ -147,7 +152,7 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
         logarithms = [mp.log(position + 1, p["original_length"]) for position in case.inputs["positions"].tolist()]
         found = [float(max(mp.mpf(1), each)) for each in logarithms]
     elif short(case) == "frequencies":
-        found = [float(theta) for theta in FREQUENCIES[scheme](**p)]
+        found = [float(theta) for theta in thetas_of(case, scheme)]
     elif scheme == "axial_rope":
         found = products_of_patches(case)
     else:
@@ -156,10 +161,33 @@ def test_a_golden_value_is_what_sixty_digits_and_complex_numbers_give(case: Vect
     assert values(case).ravel().tolist() == list(found)
 
 
+def by_lists(*, head_dim: int, base: float, original_length: int, length: int, **lists: Sequence[float]) -> list[Any]:
+    """Return a radian's share of every pair's period, which the list of the length makes longer."""
+    factors, step = lists["long_factors" if length > original_length else "short_factors"], mp.root(mp.mpf(base), head_dim // 2)
+    return [1 / (step**pair * mp.mpf(factor)) for pair, factor in enumerate(factors)]
+
+
+ROUTES: dict[str, Callable[..., Any]] = {**FREQUENCIES, "longrope": by_lists}
+
+
+def thetas_of(case: Vector, scheme: str) -> list[Any]:
+    lists = {name: values for name, values in but_for_x(case).items() if name != "positions"}
+    not_of_pairs = ("layout", "direction", "max_length")
+    return ROUTES[scheme](**{name: value for name, value in case.parameters.items() if name not in not_of_pairs}, **lists)
+
+
+def lengthened(p: Mapping[str, Any]) -> Any:
+    """Return LongRoPE's attention factor as a root of a ratio of logarithms."""
+    return mp.sqrt(mp.log(p["max_length"]) / mp.log(p["original_length"]))
+
+
 def complex_products(case: Vector, scheme: str) -> list[float]:
     p, found = case.parameters, list[float]()
-    thetas = FREQUENCIES[scheme](**{name: value for name, value in p.items() if name not in ("layout", "direction")})
-    size = grown(**{name: p[name] for name in ("factor", "mscale", "mscale_all_dim", "attention_factor")}) if scheme == "yarn" else 1
+    thetas = thetas_of(case, scheme)
+    if scheme == "longrope":
+        size = lengthened(p)
+    else:
+        size = grown(**{name: p[name] for name in ("factor", "mscale", "mscale_all_dim", "attention_factor")}) if scheme == "yarn" else 1
     for row, position in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
         places = [position[axis] for axis in followed(p)] if isinstance(position, list) else [position] * len(thetas)
         angles = [place * theta for place, theta in zip(places, thetas, strict=True)]

@@ -87,6 +87,10 @@ def test_the_document_lists_every_fault_and_no_other() -> None:
     assert f"{len(FAULTS)} of {len(FAULTS)} faults are survived" in DOCUMENT.read_text(encoding="utf-8")
 
 
+def test_the_section_of_other_commands_lists_every_fault_in_the_same_order() -> None:
+    assert [*reliability.rows_elsewhere()] == [reliability.plain(fault.name) for fault in FAULTS]
+
+
 @functools.cache
 def named_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / "tests" / f"test_{file}.py").read_text(encoding="utf-8"))

@@ -3,10 +3,11 @@
 import argparse
 import contextlib
 import os
+import re
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +80,11 @@ second operation is judged rightly, and no process is left.
 - Changes made by a predicate of a declaration (`when=`) are reported as such. Processes and memory that pile up are charged to the
   implementation that left them: no other implementation is called beside them.
 - If a worker can't be started again, that is the outcome of the call that needed it. Earlier results stay.
-- The environment of a worker lacks variables whose names look like secrets (tokens, keys, passwords) and addresses with a password in them,
-  unless `POSENC_PASS` names them, as in `POSENC_PASS=HF_TOKEN`. No core files are written.
+- A worker gets the variables of the environment that systems, languages and libraries read (`PATH`, `LD_LIBRARY_PATH`, `PYTHON...`,
+  `OMP_...`, `CUDA_...`, `TORCH...`, `XLA_...`, `HF_...`: `conformance/isolate/environment.py` has the list). Of others it gets those whose
+  value has at most 12 characters, or is a path that exists. It gets none whose name looks like a secret (tokens, keys, passwords, cookies,
+  webhooks), and no address with a name or a password in it. `POSENC_PASS` names what it gets besides, as in
+  `POSENC_PASS=HF_TOKEN,MY_SETTINGS`; `posenc doctor` names what it lacks. No core files are written.
 - A worker that isn't needed any more ends by itself: exit handlers run, and a program reads the end of its input. If one takes more than
   1 s for that, it is ended, and no other of the target is waited for.
 - If a worker ends after an answer, the operation that answered last fails, and the call is named. After three such ends, as after three
@@ -184,13 +188,9 @@ def every(faults: Sequence[Fault] = FAULTS) -> Iterator[Told]:
         yield from pool.map(told, faults, folders)
 
 
-def elsewhere_section(endings: Sequence[elsewhere.Ended]) -> str:
-    """Return what became of faults under other commands."""
+def elsewhere_section(rows: Mapping[str, Sequence[str]], kept: int, runs: int) -> str:
+    """Return what became of faults under other commands, and how many of all runs kept every promise."""
     names = [command.name for command in elsewhere.COMMANDS]
-    rows: dict[str, list[str]] = {}
-    for ending in endings:
-        rows.setdefault(ending.fault.name, []).append(ending.words)
-    kept = sum(not ending.trouble for ending in endings)
     lines = [
         ELSEWHERE,
         "",
@@ -200,13 +200,25 @@ def elsewhere_section(endings: Sequence[elsewhere.Ended]) -> str:
         "no process may be left.",
         "Signals, closed outputs and full disks: `tests/test_faults_elsewhere.py`.",
         "",
-        f"{kept} of {len(endings)} runs kept every promise.",
+        f"{kept} of {runs} runs kept every promise.",
         "",
         f"| fault under another command | {' | '.join(names)} |",
         f"|---|{'---|' * len(names)}",
-        *(f"| {plain(name)} | {' | '.join(map(plain, words))} |" for name, words in rows.items()),
+        *(f"| {name} | {' | '.join(words)} |" for name, words in rows.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def rows_elsewhere() -> dict[str, list[str]]:
+    """Return the published rows of faults under other commands, by the fault."""
+    rows = (line.strip("| ").split(" | ") for line in published()[1].splitlines() if line.startswith("| "))
+    return {name: words for name, *words in rows if name != "fault under another command"}
+
+
+def counts_elsewhere() -> tuple[int, int]:
+    """Return how many published runs under other commands kept every promise, and how many there are."""
+    found = re.search(r"^(\d+) of (\d+) runs", published()[1], re.MULTILINE)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def published() -> tuple[str, str]:
@@ -232,10 +244,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Commit every fault, then write or check; return 1 where one is reported wrongly or, with ``--check``, the document is old."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--elsewhere", type=int, metavar="N", help="commit every N-th fault under other commands, and write that section")
+    parser.add_argument("--lacking", action="store_true", help="commit the faults that the section of other commands lacks, and add them")
     parser.add_argument("--check", action="store_true", help="compare with what is published, write nothing")
     options = parser.parse_args(arguments)
+    if options.lacking:
+        return _elsewhere([fault for fault in FAULTS if plain(fault.name) not in rows_elsewhere()], rows_elsewhere(), counts_elsewhere())
     if options.elsewhere is not None:
-        return _elsewhere(options.elsewhere)
+        return _elsewhere(FAULTS[:: options.elsewhere], {}, (0, 0))
     with marked() as mark:
         reports = list(every())
         left = left_behind(mark)
@@ -256,11 +271,18 @@ def _write(text: str, section: str) -> None:
     DOCUMENT.write_text(f"{text}\n{section}" if section else text, encoding="utf-8")
 
 
-def _elsewhere(step: int) -> int:
+def _elsewhere(faults: Sequence[Fault], rows: Mapping[str, Sequence[str]], counts: tuple[int, int]) -> int:
+    """Commit faults under other commands, and write their rows beside those that there are."""
     with marked() as mark:
-        endings = list(elsewhere.every([fault for fault in FAULTS[::step] if fault.runs_here]))
+        endings = list(elsewhere.every([fault for fault in faults if fault.runs_here]))
         left = left_behind(mark)
-    _write(published()[0], elsewhere_section(endings))
+    found: dict[str, list[str]] = {}
+    for ending in endings:
+        found.setdefault(plain(ending.fault.name), []).append(plain(ending.words))
+    every = {**rows, **found}
+    ordered = {name: every[name] for fault in FAULTS if (name := plain(fault.name)) in every}
+    kept = counts[0] + sum(not ending.trouble for ending in endings)
+    _write(published()[0], elsewhere_section(ordered, kept, counts[1] + len(endings)))
     for ending in endings:
         if ending.trouble:
             print(f"{ending.fault.name} under {ending.command.name} {ending.trouble}:\n{ending.text[-2000:]}", file=sys.stderr)

@@ -23,6 +23,8 @@ FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
 NEAR = np.array([0, 1, 2, 3, 5, 11, 30])
 WHOLE = 0.5
 TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
+#: Said of rows on a formula of its own, which an operation may have all the same.
+OTHERS = "operations whose rows are others, as those of a scheme that you added: write an adapter, and `posenc check` compares with them"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -345,8 +347,8 @@ def _unknown(encoding: Encoding) -> Identity:
     step = np.diff(encoding(np.arange(8))[0], axis=0)
     if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
         return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
-    what = "rows that are no sines and cosines, and no digits with the lowest first: learned, or a formula that isn't known"
-    return Identity(None, what, seen=(_end(encoding),))
+    what = "rows that are no sines and cosines, and no digits with the lowest first: learned, or a formula that isn't looked for"
+    return Identity(None, what, seen=(_end(encoding),), unseen=(OTHERS,))
 
 
 def _end(encoding: Encoding) -> str:

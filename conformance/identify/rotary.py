@@ -478,22 +478,35 @@ def _real(measured: Measured, read: Read) -> str:
         half = read(between)
     except Refused:
         return "real positions: refused"
-    off = np.abs(angles.wrapped(half - measured.start - between[:, None] * measured.theta)).max(axis=1)
-    if np.all(off < SMALL):
+    off = _off(half, between, measured)
+    allowed = _allowed(read, measured)
+    if np.all(off < allowed):
         return "real positions: accepted"
-    if off[0] < SMALL:
-        return f"real positions: accepted, and rounded: {between[off >= SMALL][0]:g} isn't turned by its own angle"
+    if off[0] < allowed:
+        return f"real positions: accepted, and rounded: {between[off >= allowed][0]:g} isn't turned by its own angle"
     return "real positions: accepted, and not turned by their own angle, unless a pair turns by more than pi from one to the next"
 
 
 def _negative(measured: Measured, read: Read) -> str:
     """Say what becomes of negative positions."""
+    positions = np.array([-3, -1])
     try:
-        back = read(np.array([-3, -1]))
+        back = read(positions)
     except Refused:
         return "negative positions: refused"
-    off = angles.wrapped(back - measured.start - np.array([[-3], [-1]]) * measured.theta)
-    return "negative positions: turn back" if np.abs(off).max() < SMALL else "negative positions: accepted, and not turned back"
+    turned = np.all(_off(back, positions, measured) < _allowed(read, measured))
+    return "negative positions: turn back" if turned else "negative positions: accepted, and not turned back"
+
+
+def _off(angle: np.ndarray, positions: np.ndarray, measured: Measured) -> np.ndarray:
+    """Return how far every position is turned from its own angle, at the worst pair."""
+    return np.asarray(np.abs(angles.wrapped(angle - measured.start - positions[:, None] * measured.theta)).max(axis=1))
+
+
+def _allowed(read: Read, measured: Measured) -> float:
+    """Return how far that may be: twice as far as at the first positions, where angles, cosines and sines are rounded as well."""
+    first = np.array([1, 2, 3])
+    return max(SMALL, 2 * float(_off(read(first), first, measured).max()))
 
 
 def _precision(measured: Measured, read: Read) -> str:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import secrets
 import threading
 import time
@@ -10,12 +9,10 @@ from collections.abc import Collection, Iterable, Iterator
 
 import psutil
 
+from conformance.isolate.environment import passed
+
 #: The environment variable by which a process is known after it has left its parent and its session.
 MARKER = "POSENC_WORKER"
-#: Variables that a worker doesn't get, by their names and by addresses with a password in their values; and what names exceptions.
-SECRET = re.compile(r"TOKEN|SECRET|PASSW|CREDENTIAL|ACCESS_?KEY|API_?KEY|PRIVATE_?KEY|AUTH|GPG|(^|_)PAT(_|$)", re.IGNORECASE)
-PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
-PASSED_ON = "POSENC_PASS"
 #: How often is looked for further processes while they are being ended: a process may be started while another is ended.
 ROUNDS = 500
 PAUSE = 0.005
@@ -41,10 +38,7 @@ class Tree:
 
     def environment(self) -> dict[str, str]:
         """Return the environment to start the worker with: ours without secrets, but for those that ``POSENC_PASS`` names."""
-        passed = os.environ.get(PASSED_ON, "").split(",")
-        given = os.environ.items()
-        plain = {name: value for name, value in given if name in passed or not (SECRET.search(name) or PASSWORD.search(value))}
-        return {**plain, MARKER: self.marker}
+        return {**passed(os.environ), MARKER: self.marker}
 
     def grows_from(self, pid: int) -> None:
         """Take the worker, or its keeper, as the root."""

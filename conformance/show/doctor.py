@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from conformance import run
 from conformance.calls.outcomes import HarnessError, Result
 from conformance.calls.status import Status
+from conformance.isolate.environment import PASSED_ON, passed
 from conformance.show.terminal import Line, clean
 from conformance.spec import vectors
 from conformance.spec.declarations import example
@@ -33,7 +34,7 @@ OPTIONAL = (
 def examine() -> tuple[list[Line], bool]:
     """Return what was found, line by line, and whether the harness works."""
     checks = [_libraries(), _vectors(), _smoke()]
-    lines = [("head", f"posenc {__version__}"), ("", _machine()), *(line for found, _ in checks for line in found)]
+    lines = [("head", f"posenc {__version__}"), ("", _machine()), *_withheld(), *(line for found, _ in checks for line in found)]
     healthy = all(right for _, right in checks)
     verdict = (
         "the harness works: a failing check is about the implementation" if healthy else "the harness is broken: no verdict can be trusted"
@@ -43,6 +44,13 @@ def examine() -> tuple[list[Line], bool]:
 
 def _machine() -> str:
     return f"python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores, {sys.byteorder} endian"
+
+
+def _withheld() -> list[Line]:
+    """Name the variables of the environment that code under test doesn't get."""
+    names = sorted(os.environ.keys() - passed(os.environ).keys())
+    told = f"withheld   {', '.join(map(clean, names))}: code doesn't get these variables unless {PASSED_ON} names them"
+    return [("quiet", told)] if names else []
 
 
 def _installed(name: str) -> str | None:

@@ -14,7 +14,7 @@ from refimpl import configuration
 from refimpl.configuration import Kind, Rotation
 from refimpl.configuration.findings import SOFTMAX, Temperature
 from refimpl.schemes import operations
-from refimpl.spec import Case
+from refimpl.spec import Case, Operation
 from tools.generate.document import FORMAT, REVISION, Task, stored, task
 from tools.generate.writer import Tree
 
@@ -79,7 +79,7 @@ def _model(entry: Mapping[str, Any], first: dict[object, tuple[str, str]]) -> Mo
     for kind in reading.kinds:
         cases = dict[str, str]()
         for each in tasks(entry["id"], kind, reading.longest):
-            arguments = each.operation.name, tuple(each.parameters.items()), str(each.case.arguments.get("positions"))
+            arguments = each.operation.name, tuple(each.parameters.items()), str(each.case.arguments)
             identity, stem = first.setdefault(arguments, (each.identity, slug(entry["id"])))
             cases[identity] = stem
             own += [each] if identity == each.identity else []
@@ -100,11 +100,11 @@ def _of_rotation(rotation: Rotation, called: str, whose: str, longest: int | Non
     """Yield frequencies, attention factor, rotations near the ends and where scaling begins.
 
     Where frequencies follow the length of the sequence, there are those of the original length, of one token more, and of the longest
-    one; nothing is stored where they follow lists besides.
+    one.
     """
     if rotation.grid:
         yield from _on_axes(rotation, called, whose, _patches(*rotation.grid.get("sides", ())))
-    if rotation.operation is None or rotation.factors is not None:
+    if rotation.operation is None:
         return
     if "length" in OPERATIONS[rotation.operation].parameters:
         yield from _by_length(rotation, called, whose, longest)
@@ -139,11 +139,13 @@ def _on_axes(rotation: Rotation, called: str, whose: str, places: list[list[int]
 def _by_length(rotation: Rotation, called: str, whose: str, longest: int | None) -> Iterator[Task]:
     """Yield the frequencies of sequences of some lengths, and the rotation at their ends."""
     original = rotation.parameters["original_length"]
+    yield from _task(rotation, f"attention_factor/{called}", f"an attention factor that is not that of {whose}")
     lengths = {"original": original, "one-beyond": original + 1, "longest": longest or 0}
     for name, length in lengths.items():
         if name != "longest" or length > original + 1:
             part = replace(rotation, parameters={**rotation.parameters, "length": length})
-            exposes = f"a base that isn't that of {whose} in sequences of {length} tokens"
+            what = "a base" if rotation.factors is None else "a list of factors"
+            exposes = f"{what} that isn't that of {whose} in sequences of {length} tokens"
             yield from _task(part, f"frequencies/{called}-{name}", exposes)
             yield from _task(part, f"rotate/{called}-{name}", exposes, [1, length - 1])
 
@@ -170,9 +172,15 @@ def _task(rotation: Rotation, name: str, exposes: str, positions: Any = None, sc
     scheme = scheme or rotation.scheme
     operation = OPERATIONS.get(f"{scheme}.{name.partition('/')[0]}")
     if operation is not None:
-        arguments = rotation.settled(operation)
+        arguments = rotation.settled(operation) | lists(rotation, operation)
         arguments |= {} if positions is None else {"positions": positions}
         yield task(f"{scheme}.{name}", operation, Case(name, exposes=exposes, sizes={"head": 1}, **arguments))
+
+
+def lists(rotation: Rotation, operation: Operation) -> dict[str, tuple[float, ...]]:
+    """Return the lists of factors that an operation takes, those of short sequences first."""
+    names = [name for name in operation.arrays if name.endswith("_factors")]
+    return dict(zip(names, rotation.factors or (), strict=bool(names)))
 
 
 def document(model: Model, answers: Mapping[str, Answer]) -> dict[str, Tree]:
