@@ -55,8 +55,8 @@ def test_nobody_imports_the_tools(path: Path) -> None:
     assert "tools" not in tops(imported(path))
 
 
-#: They show the reference and judge nobody; the last has it read a configuration, and calls no scheme's function.
-SHOWING = {"compare", "explain", "lengths", "models", "configured"}
+#: They show the reference and judge nobody; `configured` has it read a configuration, and `assumed` asks it when to give no verdict.
+SHOWING = {"compare", "explain", "lengths", "models", "configured", "assumed"}
 DECLARATIONS = {"refimpl", "refimpl.schemes", "refimpl.spec", "refimpl.errors"}
 
 
