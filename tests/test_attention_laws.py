@@ -167,7 +167,7 @@ def alike(scheme: str) -> bool:
 
 def test_rotary_schemes_shaw_and_none_are_the_same_in_every_head() -> None:
     stretched = {"yarn", "position_interpolation", "longrope", "ntk_aware", "dynamic_ntk", "ntk_by_parts", "llama3"}
-    stretched |= {"resonance_rope", "resonance_yarn", "rerope", "self_extend", "dual_chunk"}
+    stretched |= {"resonance_rope", "resonance_yarn", "rerope", "self_extend", "dual_chunk", "lerope"}
     turned = {"rope", "partial_rope", "proportional_rope", "axial_rope", "mrope", "xpos"}
     same = {"none", "temperature", "shaw", *turned, *stretched} & set(LAYERS)
 

@@ -88,6 +88,8 @@ OTHERWISE: Mapping[str, str] = {
     "freqs inv_freq inv_freqs frequencies": "frequencies that a function is given aren't tried: "
     "write a function of dim and base that makes them, hands them on, and returns what comes back",
 }
+#: What may be left out where code has a default for it.
+HANDED_ON = frozenset(" ".join(names for names in OTHERWISE if set(names.split()) & {"mask", "dtype"}).split())
 
 #: What code that turns vectors may call the angles of the tokens.
 ANGLES = {"freqs"}
@@ -189,7 +191,8 @@ def _of_tables(plan: Plan) -> Plan:
 
 def otherwise(signature: Signature) -> str:
     """Return how to write a function that takes what no call is tried of; nothing where no name says so."""
-    names = {argument.name for argument in (*signature.positional, *signature.keywords) if argument.required}
+    arguments = (*signature.positional, *signature.keywords)
+    names = {argument.name for argument in arguments if argument.required or argument.name not in HANDED_ON}
     if any({"x", "q"} & set(roles(name)) for name in names):
         names -= ANGLES
     return "; ".join(told for known, told in OTHERWISE.items() if not names.isdisjoint(known.split()))
