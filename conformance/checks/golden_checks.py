@@ -147,7 +147,7 @@ def asked_for(subject: Subject, plain: Subject, task: Task, cases: Collection[st
 
 def at_real_sizes(subject: Subject, task: Task, seed: int, level: str, cases: Collection[str] | None = None) -> Iterator[Checked]:
     """Yield the judgement of large calls, by the elements that were chosen of each; of those that pass the arrays are let go."""
-    wanted = level if task.first else "smoke"
+    wanted = level if task.first or level == "smoke" else "further"
     yield from map(_kept, large_ones(subject, task, "large", large.large(**_inside(task), seed=seed, level=wanted), cases))
 
 

@@ -16,8 +16,10 @@ from conformance.spec.declarations import operations
 
 #: How many elements of a result are put before the oracle for how far they are off, and for how far as a share of their row.
 FARTHEST = 2
-#: Where an element weighs all keys, which takes the oracle long, it must be off by so much of the largest number in its row.
-TELLING = 1 / 16
+#: Where an element weighs all keys, which takes the oracle long, it must be off by so much of the largest number in its row: more than
+#: right code is off as a rule, by the precision that it works in.
+TELLING = {"float64": 2.0**-9, "float32": 2.0**-9}
+COARSE = 2.0**-4
 
 
 def suspects(checked: Checked) -> dict[str, np.ndarray]:
@@ -49,7 +51,8 @@ def _farthest(checked: Checked, name: str, right: np.ndarray) -> Iterator[int]:
     rows = np.abs(right).max(axis=-1, keepdims=True, initial=0.0) if right.ndim else np.abs(right)
     shares = off / np.maximum(rows, np.finfo(np.float64).tiny)
     dear = weighs(operations()[vector.operation])
+    telling = TELLING.get(checked.task.profile, COARSE) if dear else 0.0
     for measure in (off, shares):
         for at in np.argpartition(measure, -min(FARTHEST, measure.size), axis=None)[-FARTHEST:]:
-            if shares.flat[at] > (TELLING if dear else 0.0):
+            if shares.flat[at] > telling:
                 yield int(at)

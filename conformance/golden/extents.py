@@ -92,8 +92,15 @@ BIASES = (
     *(Extent(1, 2, 3, 9, 64, runs=order) for order in APART),
     Extent(1, 2, 205, 333, 64),
     Extent(1, 2, 9, 9, 64, runs="disordered"),
+    Extent(1, 32, 300, 555, 64),
 )
 BIASES_AT_FULL = (Extent(1, 2, 2_049, 2_049, 64), Extent(1, 71, 129, 257, 64, runs="shuffled"), Extent(1, 32, 5, 8_195, 64, runs="late"))
+#: Attention whose axes are large together: a decoding step and a chunk of a model of 8B parameters, and a batch of grouped heads.
+TOGETHER_LARGE = (
+    Extent(1, 48, 1, 777, 128, group=6, runs="late", causal=True),
+    Extent(1, 32, 130, 1_000, 128, group=4, causal=True),
+    Extent(4, 8, 67, 301, 64, group=4, runs="rows", causal=True),
+)
 #: Attention: few keys but one more than a tile, groups, batches, many heads, wide ones, lengths of several tiles, more keys than a cache
 #: keeps that slides, lengths that are one more than a multiple of 160, 176 or 192, and some that leave 13 rows over of tiles of 16, 32 and
 #: 64, and 77 of tiles of 128: the last row may come out right, unlike those beside it. The most batches times heads fill no tile either.
@@ -114,6 +121,7 @@ ATTENTION = (
     Extent(1, 2, 577, 801, 16, group=2, runs="shuffled", causal=True),
     *(Extent(1, 2, 9, 9, 16, group=2, runs=order, causal=True) for order in ("disordered", "repeated", *APART)),
     Extent(2, 2, 205, 333, 16, group=2),
+    *TOGETHER_LARGE,
 )
 #: Queries as far from the start as keys, for code that counts both from there; float16 doesn't hold the last position.
 PREFILL = Extent(1, 1, 2_114, 2_114, 64, causal=True, tuned=True)
@@ -129,7 +137,7 @@ BESIDE = tuple(Extent(3, 4, 33, 33, 16, runs=runs) for runs in ("rows", "disorde
 BESIDE_MEETING = tuple(Extent(3, 4, 9, 17, 8, group=2, runs=runs, causal=runs == "rows") for runs in ("rows", "disordered"))
 NARROW = 4
 #: How many calls of any size follow those that are planned, the most of each axis in them, and of vectors, or of pairs of a query and key.
-ANY = {"smoke": 0, "core": 2, "full": 24}
+ANY = {"smoke": 0, "further": 0, "core": 2, "full": 24}
 UP_TO = {"batch": 600, "heads": 160, "tokens": 16_384, "keys": 16_384}
 TOGETHER = 1 << 16
 #: The same where queries meet keys: layers that take one row of a batch at a time need their time for each.
@@ -150,7 +158,7 @@ def planned(operation: Operation, level: str) -> tuple[Extent | None, ...]:
     core, full = _plans(operation)
     core = tuple(extent for extent in core if extent.keys <= WINDOW or not (weighs(operation) and _learned(operation)))
     core += (PREFILL,) if weighs(operation) and not _learned(operation) else ()
-    chosen = {"smoke": core[:1], "core": core, "full": core + full}[level]
+    chosen = {"smoke": core[:1], "further": core[:2], "core": core, "full": core + full}[level]
     return (*chosen, *[None] * (ANY[level] if apart(operation) or level == "full" else 0))
 
 
