@@ -359,7 +359,7 @@ def test_the_message_says_where_wrong_elements_begin(where: Any, told: str) -> N
     got = np.zeros(ROOM)
     got[where] = 1.0
 
-    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(f" times the allowed; wrong {told}")
+    assert message(sampled(ROOM, EVERY_FIFTH), got).endswith(f" times the allowed; of those compared, wrong {told}")
 
 
 def test_the_message_says_how_far_samples_are_right() -> None:
@@ -367,7 +367,7 @@ def test_the_message_says_how_far_samples_are_right() -> None:
     got[:, :, 32:] = 1.0
     tokens = np.concatenate([np.arange(0, 24 * 8, 2), np.arange(40 * 8, 64 * 8, 2)])
 
-    assert message(sampled(got.shape, tokens), got).endswith("; wrong from token 40 on (right up to 23)")
+    assert message(sampled(got.shape, tokens), got).endswith("; of those compared, wrong from token 40 on (right up to 23)")
 
 
 def test_a_position_is_told_where_no_axis_begins() -> None:
@@ -376,7 +376,7 @@ def test_a_position_is_told_where_no_axis_begins() -> None:
     got[:, :, order >= 32] = 1.0
     case = sampled(ROOM, EVERY_FIFTH, inputs={"x": got, "positions": 100 + order})
 
-    assert message(case, got).endswith("; wrong from position 132 on")
+    assert message(case, got).endswith("; of those compared, wrong from position 132 on")
 
 
 def test_scattered_mistakes_begin_nowhere() -> None:

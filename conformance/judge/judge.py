@@ -320,6 +320,8 @@ def _message(known: list[tuple[_Side, np.ndarray]], worst: _Side, ratios: np.nda
     got, right = worst.got[flat], worst.expected[flat]
     judged = ~np.isnan(ratios)
     begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1)
+    if worst.name in worst.vector.at:
+        begins = begins.replace("; ", "; of those compared, ", 1)
     if worst.expected.dtype.kind == "i":
         return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}{begins}"
     how_bad = f"{times(ratios[flat])} the allowed" if np.isfinite(ratios[flat]) else "where it must be exact"
