@@ -527,6 +527,17 @@ def wrong_rows(first: int, last: int) -> Function:
     return spoilt(attend, lambda a: (a.head >= 0) & (a.token >= first) & (a.token < last), unattended)
 
 
+def forgetful(first: int, last: int, least: int, where: Where) -> Function:
+    """Return attention that in some places forgets a block of keys where there are at least so many."""
+
+    def forgotten(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, **said: Any) -> np.ndarray:
+        kept = np.ones(k.shape[2], dtype=bool)
+        kept[first:last] = k.shape[2] < least
+        return attend(q, k[:, :, kept], v[:, :, kept], m, n[..., kept], **said)
+
+    return spoilt(attend, where, forgotten)
+
+
 FROM_ZERO: dict[str, Any] = {"layout": "half", "causal": True, "head_dim": 64, "base": 10_000.0, "positions": "from_zero"}
 #: Blocks inside of a result, beside which everything is right.
 INSIDE = [
@@ -539,6 +550,14 @@ INSIDE = [
         "rope.attend",
         spoilt(attend, lambda a: (a.batch >= 1) & (a.head >= 1) & (a.token >= 64) & (a.token < 128), unattended),
         {},
+    ),
+    Kernel("head 31 forgets keys 256 to 319", "rope.attend", forgetful(256, 320, 512, lambda a: a.head == 31), {}),
+    Kernel("batch rows from 3 on forget keys 64 to 79", "rope.attend", forgetful(64, 80, 128, lambda a: a.batch >= 3), {}),
+    Kernel(
+        "the last heads forget keys 16 to 31 in decoding",
+        "rope.attend",
+        forgetful(16, 32, 64, lambda a: (a.head >= a.shape[1] - 4) & (a.shape[1] >= 32)),
+        {**FROM_ZERO, "head_dim": 128, "queries": "at_end"},
     ),
     Kernel(
         "ten tokens of one head and batch row not turned",
