@@ -28,7 +28,8 @@ def facts(kind: Kind) -> dict[str, Any]:
         return found
     found |= {"operation": rotation.operation, "rope_type": rotation.rope_type, "layout": rotation.layout}
     found |= {"head_dim": rotation.head_dim, "turning": len(rotation.channels), "first": rotation.channels[0]}
-    found |= {"base": rotation.parameters["base"], "parameters": rotation.parameters}
+    lists = dict(zip(("short_factors", "long_factors"), map(list, rotation.factors or ()), strict=False))
+    found |= {"base": rotation.parameters["base"], "parameters": {**rotation.parameters, **lists}}
     found |= {"sections": [*rotation.sections], "order": rotation.order}
     found["grid"] = {name: [*each] if isinstance(each, tuple) else each for name, each in rotation.grid.items()} or None
     scale = scale_of(rotation)
