@@ -257,6 +257,8 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("transformer_xl.terms", "global query", lambda terms, _: (*terms[:2], 2 * terms[2], terms[3])),
         ("transformer_xl.shift", "shift is gather", lambda scores, _: scores[..., ::-1]),
         ("rerope.weights", "within window", lambda weights, _: weights**2),
+        ("lerope.frequencies", "exponential", lambda theta, _: theta**2),
+        ("lerope.frequencies", "apart", lambda theta, _: theta * theta.sum()),
         ("self_extend.weights", "group translation", with_positions),
         ("dual_chunk.weights", "within window", lambda weights, _: weights**2),
         ("dual_chunk.weights", "group translation", with_positions),
