@@ -319,17 +319,16 @@ def _message(known: list[tuple[_Side, np.ndarray]], worst: _Side, ratios: np.nda
     place = f"{worst.name}{where}" if len(known) > 1 else f"{where}"
     got, right = worst.got[flat], worst.expected[flat]
     judged = ~np.isnan(ratios)
-    begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1)
-    if worst.name in worst.vector.at:
-        begins = begins.replace("; ", "; of those compared, ", 1)
+    among = "of those compared, " if worst.name in worst.vector.at else ""
+    begins = _extent(worst.vector, worst.name, worst.shape, worst.at[judged], ratios[judged] > 1, among)
     if worst.expected.dtype.kind == "i":
         return f"{wrong} of {total} differ; first at {place}: {got}, expected {right}{begins}"
     how_bad = f"{times(ratios[flat])} the allowed" if np.isfinite(ratios[flat]) else "where it must be exact"
     return f"{wrong} of {total} differ; worst at {place}: {got:.9g}, expected {right:.9g}, off by {abs(got - right):.2g}, {how_bad}{begins}"
 
 
-def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, wrong: np.ndarray) -> str:
-    """Return along which axes the wrong ones of some elements begin, and from which position on, as the end of a sentence."""
+def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, wrong: np.ndarray, among: str = "") -> str:
+    """Return along which axes the wrong ones ``among`` some elements begin, and from which position on, as the end of a sentence."""
     axes = axis_names(operations()[vector.operation].results[name], len(shape)) or ()
     indices = dict(zip(axes, np.unravel_index(at, shape), strict=True)) if shape else {}
     sizes = dict(zip(axes, shape, strict=True))
@@ -338,7 +337,7 @@ def _extent(vector: Vector, name: str, shape: tuple[int, ...], at: np.ndarray, w
     if not told and positions is not None:
         negative = np.all(positions[wrong] < 0)  # how far they lie from 0 doesn't tell them from others
         told = extent({"position": positions if negative else np.abs(positions)}, {}, wrong)
-    return f"; wrong {told}" if told else ""
+    return f"; {among}wrong {told}" if told else ""
 
 
 def _by_position(vector: Vector, known: list[tuple[_Side, np.ndarray]]) -> tuple[tuple[int, float], ...]:
