@@ -118,7 +118,7 @@ def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tupl
     if own.without_every is None:
         yield "unread-layers", UNTURNED, ([],), "transformers reads it for llama4 and smollm3"
     types = [value for _, value in rope.given(("rope_type", "type"))] if rope else []
-    if turns_whole(model_type) and {*types} <= {"default"}:
+    if turns_whole(model_type) and all(named == "default" for named in types):
         yield UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
     if not own.temperature:
         yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
