@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 
 #: What the tests of one function may take of a run, in seconds.
-SECONDS = 3
+SECONDS = 1
 #: So many runs in a row take everything, however long it takes.
 MOST = 24
 #: How many seconds all tests of a function take together, where that is more than a second: ``make durations`` writes it.

@@ -8,6 +8,8 @@ from typing import cast
 import pytest
 import sampling
 
+from tools import durations
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -38,9 +40,26 @@ def test_functions_of_one_test_run_on_unlike_days() -> None:
 
 def test_a_function_that_takes_longer_is_taken_less_often(tmp_path: Path) -> None:
     durations = tmp_path / "durations.tsv"
-    durations.write_text("2.9\ta.py::test_quick\n6.1\ta.py::test_slow\n9000\ta.py::test_slowest\n")
+    durations.write_text("1.0\ta.py::test_quick\n2.1\ta.py::test_slow\n9000\ta.py::test_slowest\n")
 
     assert sampling.parts(durations) == {"a.py::test_slow": 3, "a.py::test_slowest": sampling.MOST}
+
+
+def test_the_tests_of_a_function_that_runs_reached_stand_for_the_others_and_the_rest_keeps_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = '<testcase classname="tests.test_x" name="test_y[{}]" time="{}" />'
+    for run, took in (("one", 2), ("two", 4)):
+        cases = ran.format("a", took) + ran.format(run, 9) + "<testcase />"
+        (tmp_path / f"{run}.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", encoding="utf-8")
+    written = tmp_path / "durations.tsv"
+    written.write_text("8\ttests/test_x.py::test_gone\n5\ttests/test_x.py::test_kept\n6\ttests/test_x.py::test_y\n", encoding="utf-8")
+    monkeypatch.setattr(durations, "WRITTEN", written)
+    monkeypatch.setattr(durations, "collected", lambda: {"tests/test_x.py::test_kept": 1, "tests/test_x.py::test_y": 10})
+
+    durations.main([str(tmp_path / "one.xml"), str(tmp_path / "two.xml"), "--slower", "2"])
+
+    assert written.read_text(encoding="utf-8") == "5\ttests/test_x.py::test_kept\n35\ttests/test_x.py::test_y\n"
 
 
 def test_what_is_not_listed_always_runs() -> None:
@@ -51,7 +70,7 @@ def test_the_header_says_the_seed_and_how_many_are_sampled() -> None:
     first, second = sampling.header(7, {"tests/test_x.py::test_y": 5})
 
     assert "sampled by seed 7 (--sample-seed 7 takes the same, --whole takes all)" in first
-    assert second == "  1 functions whose tests take longer than 3 s, one test in two to 5 (durations.tsv)"
+    assert second == "  1 functions whose tests take longer than 1 s, one test in two to 5 (durations.tsv)"
 
 
 @pytest.mark.parametrize("word", ["an answer", "another"])
