@@ -317,7 +317,7 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
         ("queries_turned_with_tables", "not alike: queries are rope.rotate"),
         ("only_zero", "only position 0 was accepted"),
         ("one_ratio", "but of 12 heads: of 12 heads, max_bias 12, slopes paper, form row"),
-        ("learned_rows", "rows that are no sines and cosines, and no digits with the lowest first"),
+        ("learned_rows", "rows that are no sines and cosines, and of no other formula that is known"),
         ("overflowed", "added to x: "),
     ],
 )

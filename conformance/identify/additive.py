@@ -15,6 +15,8 @@ from conformance.identify.ladders import Ladder, rule
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
 from conformance.identify.turns import DTYPES
+from conformance.spec.declarations import schemes
+from refimpl.spec import Operation
 
 LONGEST = 4_096
 LAYOUTS = ("interleaved", "halves", "halves_cosine_first", "interleaved_cosine_first")
@@ -23,8 +25,6 @@ FIRST = np.array([0, 1, 2, 3, 5, 11, 40])
 NEAR = np.array([0, 1, 2, 3, 5, 11, 30])
 WHOLE = 0.5
 TURN = "an adapter: no operation has such tables; have the function judged that turns vectors by them, or gives the frequencies"
-#: Said of rows on a formula of its own, which an operation may have all the same.
-OTHERS = "operations whose rows are others, as those of a scheme that you added: write an adapter, and `posenc check` compares with them"
 TOLERANCE = {"float64": 2e-5, "float32": 2e-5, "float16": 2.0**-8, "bfloat16": 2.0**-5}
 
 
@@ -146,7 +146,8 @@ def identify(encoding: Encoding) -> Identity:
         return Identity(None, "its numbers aren't finite")
     if len(parts) == 2:
         return _tables(encoding, parts)
-    return _exact(parts[0]) or _sinusoids(encoding, parts[0]) or _unknown(encoding)
+    rows = parts[0]
+    return _formula(encoding, rows, whole=True) or _sinusoids(encoding, rows) or _formula(encoding, rows, whole=False) or _unknown(encoding)
 
 
 def _stacked(part: np.ndarray, tokens: int) -> bool:
@@ -221,17 +222,24 @@ def repeats(first: np.ndarray, second: np.ndarray, tolerance: float) -> tuple[st
     return "one column per pair", np.arange(first.shape[1])
 
 
-def _exact(rows: np.ndarray) -> Identity | None:
-    """Return the operation that gives whole numbers as wide as these."""
-    for candidate in (known for known in taking("positions") if known.results.keys() & known.integers):
-        width = {axis: rows.shape[1] for axis in candidate.results["result"].split()[-1:] if axis in candidate.parameters}
-        if not width:
+def _formula(encoding: Encoding, rows: np.ndarray, *, whole: bool) -> Identity | None:
+    """Return the operation on positions that gives rows as wide as these, of whole numbers or of others, by its own formula."""
+    for candidate in taking("positions"):
+        width = {axis: rows.shape[1] for name in candidate.results for axis in _wide(candidate, name)}
+        if len(candidate.results) != 1 or not width or whole != bool(candidate.results.keys() & candidate.integers):
             continue
-        found = giving([candidate], {"positions": FIRST}, rows, WHOLE, {}, width)
+        allowed = WHOLE if whole else TOLERANCE[encoding.probe.dtype]
+        found = giving([candidate], {"positions": FIRST}, rows, allowed, {}, width)
         if found is not None:
             shown = {name: Seen(size) for name, size in width.items()}
-            return Identity(found.operation.name, found.operation.summary, {**shown, **found.parameters})
+            scheme = schemes()[candidate.name.partition(".")[0]]
+            return Identity(candidate.name, scheme.summary, {**shown, **found.parameters}, (), found.notes)
     return None
+
+
+def _wide(operation: Operation, result: str) -> list[str]:
+    """Return the parameter that says how wide rows of a result are, in a list, if there is one."""
+    return [axis for axis in operation.results[result].split()[-1:] if axis in operation.parameters]
 
 
 def _sinusoids(encoding: Encoding, rows: np.ndarray) -> Identity | None:
@@ -347,8 +355,8 @@ def _unknown(encoding: Encoding) -> Identity:
     step = np.diff(encoding(np.arange(8))[0], axis=0)
     if np.abs(step - step[0]).max() <= TOLERANCE[encoding.probe.dtype] * max(1.0, np.abs(step).max()):
         return Identity(None, "every number grows in proportion to the position: angles, not yet their sines and cosines")
-    what = "rows that are no sines and cosines, and no digits with the lowest first: learned, or a formula that isn't looked for"
-    return Identity(None, what, seen=(_end(encoding),), unseen=(OTHERS,))
+    what = "rows that are no sines and cosines, and of no other formula that is known: learned, or a formula of their own"
+    return Identity(None, what, seen=(_end(encoding),))
 
 
 def _end(encoding: Encoding) -> str:
