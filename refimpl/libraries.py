@@ -10,5 +10,6 @@ __all__ = ["array_namespace", "device"]
 
 def array_namespace(*arrays: Any) -> Any:
     """Return the array API of arrays: NumPy's own, since to wrap it imports all of its parts, and a wrapper of any other library."""
-    own = all(map(is_numpy_array, arrays))
-    return array_api_compat.array_namespace(*arrays, use_compat=False if own else None)
+    if arrays and all(map(is_numpy_array, arrays)):
+        return arrays[0].__array_namespace__()
+    return array_api_compat.array_namespace(*arrays)
