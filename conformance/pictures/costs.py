@@ -70,4 +70,4 @@ def _lines(axes: "Axes", tables: Sequence[Table], ratios: Callable[[Table, Measu
     axes.set_ylim(0, 1.05 * max(1.0, axes.dataLim.y1))
     if any(table.noisy for table in tables) and ratios is _times:
         busy = ", ".join(str(table.rows[0].length) for table in tables if table.noisy)
-        axes.text(0.5, 0.02, f"no ratios at {busy} tokens: the machine was too busy", transform=axes.transAxes, ha="center")
+        axes.set_xlabel(f"tokens (no ratios at {busy}:\nthe machine was too busy)")
