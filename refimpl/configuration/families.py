@@ -48,6 +48,8 @@ class Family:
     """How a head is shared among the axes, where positions are places in an image."""
     trailing: bool = False
     """Whether the last channels of a head turn, not the first."""
+    values_turn: bool = False
+    """Whether values turn as keys do, and outputs turn back."""
     attention_factor: float | None = None
     longrope_by_yarn: bool = False
     """Whether an old file says `yarn` and means `longrope`."""
@@ -169,7 +171,9 @@ FAMILIES = {
     "deepseek_v3": LATENT,
     "deepseek_v32": LATENT,
     "dots3_note": Family("interleaved_to_half", trailing=True),
-    "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
+    "deepseek_v4": Family(
+        "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4
+    ),
     "dia_decoder": WIDE,
     "dia_encoder": WIDE,
     "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),
