@@ -128,6 +128,15 @@ def raised_base(x, positions):
     return halves(x, angles(positions, width, 1e4 * 4 ** (width / (width - 2))))
 
 
+def all_slowed(x, positions):
+    width = x.shape[-1]
+    return halves(x, angles(positions, width, 1e4 * 8) / 8 ** (2 / width))
+
+
+def yarn_of_telechat(x, positions):
+    return yarn(x, positions) * (0.07 * np.log(8) + 1) / (0.1 * np.log(8) + 1)
+
+
 def yarn(x, positions):
     width, pair = x.shape[-1], np.arange(x.shape[-1] // 2)
     low, high = (width * np.log(4096 / (2 * np.pi * turns)) / (2 * np.log(1e4)) for turns in (32, 1))

@@ -183,10 +183,10 @@ def yarn(longest: int | None) -> Function:
 
 
 def attention_factor(
-    *, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None, **_: object
+    *, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None, slope: float, **_: object
 ) -> float:
     def growth(scale: float) -> float:
-        return 0.1 * scale * float(np.log(factor)) + 1 if factor > 1 else 1.0
+        return slope * scale * float(np.log(factor)) + 1 if factor > 1 else 1.0
 
     if attention_factor is not None:
         return attention_factor

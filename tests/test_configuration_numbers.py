@@ -215,10 +215,28 @@ def test_only_what_turns_by_sections_takes_positions_with_axes() -> None:
 
 
 def test_what_posenc_has_no_operation_for_gives_no_numbers() -> None:
-    whole = {**LLAMA, "rope_scaling": {"type": "ntk", "factor": 2.0}}
+    whole = {**LLAMA, "rope_scaling": {"type": "yarn_log", "factor": 2.0}}
 
     with pytest.raises(SpecificationError, match="posenc has no operation for it yet"):
         config.frequencies(whole, like=LIKE)
+
+
+def test_telechat3_has_a_slope_of_its_own_under_its_own_name_alone() -> None:
+    scaling = {"type": "telechat3-yarn", "factor": 4.0, "original_max_position_embeddings": 8192}
+    whole = {**LLAMA, "model_type": "telechat3", "max_position_embeddings": 32_768, "rope_scaling": scaling}
+
+    assert config.attention_factor(whole) == pytest.approx(0.07 * math.log(4.0) + 1.0, rel=1e-14)
+    assert config.attention_factor({**whole, "rope_scaling": {**scaling, "type": "yarn"}}) == pytest.approx(0.1 * math.log(4.0) + 1.0)
+
+
+def test_vllms_ntk_slows_the_fastest_pair_too() -> None:
+    """The ratio of neighbours is that of a larger base; kexue.fm 9706 and vLLM's NTKScalingRotaryEmbedding."""
+    scaling = {"type": "ntk", "factor": 4.0}
+    ratios = config.frequencies({**LLAMA, "rope_scaling": scaling}, like=LIKE) / rope.frequencies(head_dim=16, base=5e5, like=LIKE)
+
+    assert ratios == pytest.approx([4.0 ** (-2 * (pair + 1) / 16) for pair in range(8)], rel=1e-14)
+    with pytest.raises(SpecificationError, match=r"mixed_b.*no operation for it yet"):
+        config.frequencies({**LLAMA, "rope_scaling": {**scaling, "mixed_b": 0.625}}, like=LIKE)
 
 
 def test_doublings_follow_the_doublings_of_the_trained_length() -> None:

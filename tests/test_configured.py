@@ -264,7 +264,7 @@ def test_frequencies_are_judged_also_where_a_given_attention_factor_is_not(tmp_p
 
 
 def test_what_posenc_has_no_operation_for_gets_no_verdict(tmp_path: Path) -> None:
-    report = judged(tmp_path, ROTATE, {**BASIC, "rope_theta": 1e4, "rope_scaling": {"type": "ntk", "factor": 2.0}})
+    report = judged(tmp_path, ROTATE, {**BASIC, "rope_theta": 1e4, "rope_scaling": {"type": "yarn_log", "factor": 2.0}})
     assert report.status is Status.NOT_JUDGED
     assert any("posenc has no operation for it yet" in str(result.outcome) for result in report.results)
 

@@ -85,10 +85,14 @@ def _apart(one: Mapping[str, object], other: Mapping[str, object]) -> int:
 
 
 def test_an_mscale_of_zero_taken_for_set_is_convicted_without_a_stored_vector() -> None:
-    def both_set(*, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None) -> float:
+    def both_set(
+        *, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None, slope: float
+    ) -> float:
         if attention_factor is None and None not in (mscale, mscale_all_dim) and 0.0 in (mscale, mscale_all_dim):
-            return yarn.growth(factor, mscale or 0.0) / yarn.growth(factor, mscale_all_dim or 0.0)
-        return yarn.attention_factor(factor=factor, mscale=mscale, mscale_all_dim=mscale_all_dim, attention_factor=attention_factor)
+            return yarn.growth(factor, mscale or 0.0, slope) / yarn.growth(factor, mscale_all_dim or 0.0, slope)
+        return yarn.attention_factor(
+            factor=factor, mscale=mscale, mscale_all_dim=mscale_all_dim, attention_factor=attention_factor, slope=slope
+        )
 
     assert convicts("yarn.attention_factor", both_set)
 

@@ -296,7 +296,20 @@ def test_a_raised_base_is_seen_and_ntk_is_named_as_what_gives_the_same() -> None
 
     assert identity is not None
     assert identity.parameters["base"].holds(1e4 * 4 ** (64 / 62))
-    assert any("ntk_aware.rotate: with base 10000, factor 4 it gives the same" in line for line in identity.unseen)
+    assert any("ntk_aware.rotate: with base 10000, factor 4, fastest kept it gives the same" in line for line in identity.unseen)
+
+
+def test_ntk_that_slows_the_fastest_pair_too_is_named_as_what_gives_the_same() -> None:
+    identity = found("all_slowed").identity
+
+    assert identity is not None
+    assert any("ntk_aware.rotate: with base 10000, factor 8, fastest slowed it gives the same" in line for line in identity.unseen)
+
+
+def test_telechats_slope_of_the_attention_factor_is_told() -> None:
+    got = shown("yarn_of_telechat")
+
+    assert (got["operation"], got["slope"], got["attention_factor"]) == ("yarn.rotate", 0.07, None)
 
 
 @pytest.mark.parametrize(

@@ -181,13 +181,16 @@ def lengthened(p: Mapping[str, Any]) -> Any:
     return mp.sqrt(mp.log(p["max_length"]) / mp.log(p["original_length"]))
 
 
+UNSET = ("mscale", "mscale_all_dim", "attention_factor")
+
+
 def complex_products(case: Vector, scheme: str) -> list[float]:
     p, found = case.parameters, list[float]()
     thetas = thetas_of(case, scheme)
     if scheme == "longrope":
         size = lengthened(p)
     else:
-        size = grown(**{name: p[name] for name in ("factor", "mscale", "mscale_all_dim", "attention_factor")}) if scheme == "yarn" else 1
+        size = grown(**{name: p[name] for name in ("factor", *UNSET, "slope")}) if scheme == "yarn" else 1
     for row, position in zip(case.inputs["x"][0, 0].tolist(), case.inputs["positions"].tolist(), strict=True):
         places = [position[axis] for axis in followed(p)] if isinstance(position, list) else [position] * len(thetas)
         angles = [place * theta for place, theta in zip(places, thetas, strict=True)]

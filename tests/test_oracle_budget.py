@@ -182,7 +182,7 @@ def test_exact_steps_are_allowed_nothing(rotated: Answer) -> None:
     [
         ("rope.frequencies", {}, {"head_dim": 2, "base": 10000.1}),
         ("alibi.slopes", {}, {"num_heads": 8, "max_bias": 8.0, "slopes": "code"}),
-        ("yarn.attention_factor", {}, {"factor": 1.0, "mscale": None, "mscale_all_dim": None, "attention_factor": None}),
+        ("yarn.attention_factor", {}, {"factor": 1.0, "mscale": None, "mscale_all_dim": None, "attention_factor": None, "slope": 0.1}),
     ],
 )
 def test_exact_results_are_allowed_nothing(operation: str, inputs: dict[str, Tensor], parameters: dict[str, object]) -> None:

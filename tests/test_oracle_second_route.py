@@ -186,19 +186,20 @@ def test_t5_buckets_are_floors_of_logarithms(bidirectional: bool, buckets: int, 
 
 
 @pytest.mark.parametrize(
-    ("mscale", "all_dim", "given", "expected"),
+    ("mscale", "all_dim", "given", "slope", "expected"),
     [
-        (None, None, None, lambda s: log(s) / 10 + 1),
-        (0.707, None, None, lambda s: log(s) / 10 + 1),
-        (0.707, 1.0, None, lambda s: (mpf(0.707) * log(s) / 10 + 1) / (log(s) / 10 + 1)),
-        (0.0, 1.0, None, lambda s: log(s) / 10 + 1),
-        (0.707, 1.0, 1.3, lambda _: mpf(1.3)),
+        (None, None, None, 0.1, lambda s: log(s) / 10 + 1),
+        (None, None, None, 0.07, lambda s: 7 * log(s) / 100 + 1),
+        (0.707, None, None, 0.1, lambda s: log(s) / 10 + 1),
+        (0.707, 1.0, None, 0.1, lambda s: (mpf(0.707) * log(s) / 10 + 1) / (log(s) / 10 + 1)),
+        (0.0, 1.0, None, 0.1, lambda s: log(s) / 10 + 1),
+        (0.707, 1.0, 1.3, 0.1, lambda _: mpf(1.3)),
     ],
 )
 def test_yarn_attention_factor_takes_the_first_that_is_set(
-    mscale: float | None, all_dim: float | None, given: float | None, expected: Any
+    mscale: float | None, all_dim: float | None, given: float | None, slope: float, expected: Any
 ) -> None:
-    result = golden("yarn.attention_factor", {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given)
+    result = golden("yarn.attention_factor", {}, factor=40.0, mscale=mscale, mscale_all_dim=all_dim, attention_factor=given, slope=slope)
     assert result == rounded([expected(mpf(40))])
 
 

@@ -26,6 +26,14 @@ def by_powers(stretch: Any, *, head_dim: int, base: float) -> Frequencies:
     return [theta / stretch ** (mpf(2 * pair) / (head_dim - 2)) for pair, theta in enumerate(plain(head_dim=head_dim, base=base))]
 
 
+def by_factor(*, factor: float, fastest: str, **ladder: Any) -> Frequencies:
+    """Return frequencies slowed in equal steps, of which the fastest pair has none, or one."""
+    if fastest == "kept":
+        return by_powers(mpf(factor), **ladder)
+    step = mp.root(mpf(factor), ladder["head_dim"] // 2)
+    return [theta / step ** (pair + 1) for pair, theta in enumerate(plain(**ladder))]
+
+
 def by_length(*, factor: float, original_length: int, length: int, growth: str, **ladder: Any) -> Frequencies:
     """Return frequencies slowed by the stretch as transformers writes it, or with the power of two that Qwen's first models have."""
     times = mpf(max(length, original_length)) / original_length
@@ -70,19 +78,26 @@ def whole(frequencies: Callable[..., Frequencies]) -> Callable[..., Frequencies]
     return lambda **rule: [2 * mp.pi / mp.nint(2 * mp.pi / theta) for theta in frequencies(**rule)]
 
 
-def grown(*, factor: float, mscale: float | None = None, mscale_all_dim: float | None = None, attention_factor: float | None = None) -> Any:
+def grown(
+    *,
+    factor: float,
+    mscale: float | None = None,
+    mscale_all_dim: float | None = None,
+    attention_factor: float | None = None,
+    slope: float = 0.1,
+) -> Any:
     """Return what multiplies cosine and sine in YaRN: what is given, else the logarithms of the factor."""
     if attention_factor is not None:
         return mpf(attention_factor)
     over = mscale_all_dim if mscale else None
-    logarithm = log(mpf(factor)) / 10
+    logarithm = log(mpf(factor)) * mpf(repr(slope))
     return (mpf(mscale) * logarithm + 1) / (mpf(over) * logarithm + 1) if over else logarithm + 1
 
 
 FREQUENCIES: dict[str, Callable[..., Frequencies]] = {
     "rope": plain,
     "position_interpolation": lengthened,
-    "ntk_aware": lambda factor, **ladder: by_powers(mpf(factor), **ladder),
+    "ntk_aware": by_factor,
     "dynamic_ntk": by_length,
     "proportional_rope": series,
     "ntk_by_parts": by_turns("alpha", "beta"),
@@ -97,7 +112,13 @@ BLEND = (64, 150_000.0, 32.0, 4_096, 32.0, 1.0)
 ASKED: dict[str, tuple[tuple[str, ...], list[tuple[float, ...]]]] = {
     "rope.frequencies": (("head_dim", "base"), [(128, 10_000.1)]),
     "position_interpolation.frequencies": (("head_dim", "base", "factor"), [(8, 10_000.0, 4.0), (8, 10_000.7, 3.3), (8, 100.0, 1.0)]),
-    "ntk_aware.frequencies": (("head_dim", "base", "factor"), [(8, 10_000.0, 4.0), (4, 10_000.7, 3.3), (128, 10_000.0, 1_000.0)]),
+    "ntk_aware.frequencies": (
+        ("head_dim", "base", "factor", "fastest"),
+        [
+            (8, 10_000.0, 4.0, "kept"), (4, 10_000.7, 3.3, "kept"), (128, 10_000.0, 1_000.0, "kept"),
+            (8, 10_000.0, 4.0, "slowed"), (4, 10_000.7, 3.3, "slowed"), (128, 10_000.0, 1.0, "slowed"),
+        ],
+    ),
     "dynamic_ntk.frequencies": (
         ("head_dim", "base", "factor", "original_length", "length", "growth"),
         [
@@ -121,11 +142,12 @@ ASKED: dict[str, tuple[tuple[str, ...], list[tuple[float, ...]]]] = {
     ),
 }
 STRETCH = {"factor": 4.0, "original_length": 64}
-YARN = {"beta_fast": 32.0, "beta_slow": 1.0, "truncate": True, "mscale": None, "mscale_all_dim": None, "attention_factor": None}
+UNSET = {"mscale": None, "mscale_all_dim": None, "attention_factor": None}
+YARN = {"beta_fast": 32.0, "beta_slow": 1.0, "truncate": True, **UNSET, "slope": 0.07}
 LLAMA = {"base": 500_000.0, "factor": 8.0, "original_length": 8_192}
 ROTATED: dict[str, dict[str, Any]] = {
     "position_interpolation.rotate": {"base": 500_000.0, "factor": 3.3},
-    "ntk_aware.rotate": {"factor": 4.0},
+    "ntk_aware.rotate": {"factor": 4.0, "fastest": "slowed"},
     "dynamic_ntk.rotate": {"factor": 4.0, "original_length": 512, "length": 1_024, "growth": "tokens"},
     "proportional_rope.rotate": {"turned_pairs": 3, "factor": 2.0},
     "ntk_by_parts.rotate": {**LLAMA, "alpha": 1.0, "beta": 4.0},

@@ -41,7 +41,7 @@ def test_layers_that_turn_are_told_from_those_that_do_not(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"rope_scaling": {"type": "ntk", "factor": 2.0}}, "posenc has no operation for it yet"),
+        ({"rope_scaling": {"type": "yarn_log", "factor": 2.0}}, "posenc has no operation for it yet"),
         ({"alibi": True}, "must have layers that turn"),
     ],
 )

@@ -172,7 +172,7 @@ def wanted_factor(factor: float, mscale: float | None, mscale_all_dim: float | N
     return _growth(factor, mscale) / _growth(factor, mscale_all_dim) if mscale and mscale_all_dim else _growth(factor)
 
 
-@adapter.implements("yarn.rotate", layout=tuple(MODES), direction="positive", truncate=True)
+@adapter.implements("yarn.rotate", layout=tuple(MODES), direction="positive", truncate=True, slope=0.1)
 def rotate_yarn(
     x: np.ndarray,
     positions: np.ndarray,

@@ -62,13 +62,13 @@ def interpolate(x: torch.Tensor, positions: torch.Tensor, *, base: float, factor
     return rotary(x, positions, max_wavelength=base, scaling_factor=factor)
 
 
-@turns("ntk_aware.rotate")
+@turns("ntk_aware.rotate", fastest="kept")
 def raise_base(x: torch.Tensor, positions: torch.Tensor, *, base: float, factor: float, **_: object) -> torch.Tensor:
     """Turn by ``rope_type="dynamic"``, which has no length and one exponent of NTK-aware scaling."""
     return rotary(x, positions, max_wavelength=base, scaling_factor=factor, rope_type="dynamic")
 
 
-@turns("yarn.rotate", attention_factor=None, mscale=None, mscale_all_dim=None)
+@turns("yarn.rotate", attention_factor=None, mscale=None, mscale_all_dim=None, slope=0.1)
 def rotate_yarn(
     x: torch.Tensor, positions: torch.Tensor, *,
     base: float, factor: float, original_length: int, beta_fast: float, beta_slow: float, truncate: bool, **_: object,

@@ -98,7 +98,7 @@ def frequencies(*, head_dim: int, base: float, original_length: int, **rule: Any
     return torch.atan2(sin, cos)[1, : head_dim // 2]
 
 
-@adapter.implements("yarn.attention_factor", attention_factor=None, factor=lambda factor: factor >= 1.0, dtypes=("float32",))
+@adapter.implements("yarn.attention_factor", attention_factor=None, slope=0.1, factor=lambda factor: factor >= 1.0, dtypes=("float32",))
 def attention_factor(**rule: Any) -> torch.Tensor:
     """Return the cosine of position 0."""
     given = {"rotary_percentage": 1.0, **_yarn(original_length=4096, beta_fast=32.0, beta_slow=1.0, **rule)}
@@ -125,4 +125,4 @@ offer(
 offer("position_interpolation.rotate", lambda factor, **_: {"rope_adjustments": {"factor": factor}})
 offer("position_interpolation.rotate", lambda factor, **_: {"rope_condense_ratio": factor}, label="condensed")
 offer("llama3.rotate", _llama3)
-offer("yarn.rotate", _yarn, truncate=True, attention_factor=None, when=_within)
+offer("yarn.rotate", _yarn, truncate=True, attention_factor=None, slope=0.1, when=_within)

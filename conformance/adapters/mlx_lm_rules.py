@@ -43,7 +43,7 @@ def rotate_llama3(
     return turned(x, first(positions), scaling, head_dim=head_dim, base=base, layout=layout)
 
 
-@turns("yarn.rotate", truncate=True, attention_factor=None)
+@turns("yarn.rotate", truncate=True, attention_factor=None, slope=0.1)
 def rotate_yarn(
     x: mx.array,
     positions: mx.array,

@@ -58,4 +58,4 @@ def _fits(parameters: Mapping[str, Any]) -> bool:
 OFFERS.offer_all(attention_factor=None)
 OFFERS.offer("dynamic_ntk.rotate", dynamic, growth="tokens", when=stretched)
 OFFERS.offer("longrope.rotate", longrope, layout="half", when=_fits)
-OFFERS.offer("yarn.rotate", deepseek, label="deepseek", attention_factor=None, truncate=True, when=stretched)
+OFFERS.offer("yarn.rotate", deepseek, label="deepseek", attention_factor=None, truncate=True, slope=0.1, when=stretched)

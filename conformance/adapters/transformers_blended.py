@@ -8,7 +8,7 @@ import torch
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import yarn_apply_mscale
 
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import Model, initial, offer, turned
+from conformance.adapters.transformers_rotary import MODELS, Model, initial, offer, turned
 
 Settings = dict[str, Any]
 OPTIONAL = ("beta_fast", "beta_slow", "truncate", "mscale", "mscale_all_dim", "attention_factor")
@@ -37,7 +37,7 @@ def frequencies(settings: Callable[..., Settings], *, head_dim: int, **parameter
     return initial(rope, head_dim, stretched(rope))[0]
 
 
-@adapter.implements("yarn.attention_factor", label="yarn", dtypes=("float32",))
+@adapter.implements("yarn.attention_factor", label="yarn", dtypes=("float32",), slope=0.1)
 def attention_factor(**parameters: Any) -> float:
     """Return the number that multiplies cosine and sine."""
     rope = yarn(**parameters)
@@ -59,6 +59,6 @@ def rotate(
 
 
 for _settings in (yarn, llama3):
-    _name = _settings.__name__
+    _name, _declared = _settings.__name__, {"slope": 0.1} if _settings is yarn else {}
     adapter.implements(f"{_name}.frequencies", label=_name, dtypes=("float32",))(functools.partial(frequencies, _settings))
-    offer(f"{_name}.rotate", _name, functools.partial(rotate, _settings))
+    offer(f"{_name}.rotate", _name, functools.partial(rotate, _settings), MODELS, **_declared)

@@ -21,13 +21,13 @@ def embedding(head_dim: int, base: float, factor: float) -> Any:
     return hunyuan.HunYuanDenseV1RotaryEmbedding(config)
 
 
-@adapter.implements("ntk_aware.frequencies", label="hunyuan", dtypes=("float32",))
-def frequencies(*, head_dim: int, base: float, factor: float) -> torch.Tensor:
+@adapter.implements("ntk_aware.frequencies", label="hunyuan", dtypes=("float32",), fastest="kept")
+def frequencies(*, head_dim: int, base: float, factor: float, **_: Any) -> torch.Tensor:
     """Return the frequencies of the raised base."""
     return embedding(head_dim, base, factor).inv_freq
 
 
-@adapter.implements("ntk_aware.rotate", label="hunyuan", layout="half", direction="positive")
+@adapter.implements("ntk_aware.rotate", label="hunyuan", layout="half", direction="positive", fastest="kept")
 def rotate(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, factor: float, **_: Any) -> torch.Tensor:
     """Turn ``x`` by the tables of the model's module."""
     return hunyuan.apply_rotary_pos_emb(x, x, *embedding(head_dim, base, factor)(x, batched(positions)))[0]

@@ -9,7 +9,7 @@ from transformers.models.deepseek_v4 import modeling_deepseek_v4 as deepseek_v4
 from transformers.models.glm import modeling_glm as glm
 
 from conformance.adapters.transformers_adapter import adapter
-from conformance.adapters.transformers_rotary import MODELS, Model, turned
+from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, attended, batched, embedding, turned
 
 
 def _glm(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
@@ -43,8 +43,12 @@ def rotate(
     model: Model, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, rotary_dim: int, base: float, **_: object
 ) -> torch.Tensor:
     """Turn the part of ``x`` that a fraction of the head says; half a channel more, since models cut the product."""
+    return turned(model, x, positions, _settings(head_dim, rotary_dim, base), head_dim)
+
+
+def _settings(head_dim: int, rotary_dim: int, base: float) -> dict[str, Any]:
     share = min(1.0, (rotary_dim + 0.5) / head_dim)
-    return turned(model, x, positions, {"rope_type": "default", "rope_theta": base, "partial_rotary_factor": share}, head_dim)
+    return {"rope_type": "default", "rope_theta": base, "partial_rotary_factor": share}
 
 
 for _placement, _models in PARTS.items():
@@ -52,3 +56,17 @@ for _placement, _models in PARTS.items():
         adapter.implements(
             "partial_rope.rotate", label=f"{_model.label}-part", layout=_model.layout, direction="positive", placement=_placement
         )(functools.partial(rotate, _model))
+
+
+@adapter.implements("partial_rope.attend_turned", label="deepseek-v4", layout="interleaved", direction="positive", placement="last")
+def attend_turned(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor,
+    *, head_dim: int, rotary_dim: int, base: float, causal: bool, **_: object,
+) -> torch.Tensor:  # fmt: skip
+    """Turn queries, keys and values, and outputs back, as the attention of DeepSeek-V4, whose sinks take nothing here."""
+    tables = embedding(PARTS["last"][0], head_dim, MAX_POSITIONS, *_settings(head_dim, rotary_dim, base).items())
+    m, n = (tables(q, batched(positions)) for positions in (query_positions, key_positions))
+    q, k, v = (deepseek_v4.apply_rotary_pos_emb(x, *own) for x, own in ((q, m), (k, n), (v, n)))
+    sinks = torch.full((q.shape[1],), -torch.inf, dtype=q.dtype)
+    output, _weights = attended(deepseek_v4, q, k, v, query_positions, key_positions, causal=causal, sinks=sinks)
+    return deepseek_v4.apply_rotary_pos_emb(output, m[0], -m[1])

@@ -176,11 +176,19 @@ def attention(
 ) -> Tables:
     """Return output and weights of Llama's eager attention over queries and keys turned by the model."""
     q, k = rotate_query_key(model, q, k, query_positions, key_positions, **parameters)
-    layer = SimpleNamespace(num_key_value_groups=q.shape[1] // k.shape[1], training=False)
+    return attended(llama, q, k, v, query_positions, key_positions, causal=causal)
+
+
+def attended(
+    library: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor,
+    *, causal: bool, **given: torch.Tensor,
+) -> Tables:  # fmt: skip
+    """Return output and weights of a model's eager attention; ``given`` is what its layer has besides."""
+    layer = SimpleNamespace(num_key_value_groups=q.shape[1] // k.shape[1], training=False, **given)
     hidden = key_positions[..., None, :] > query_positions[..., :, None] if causal else torch.tensor(False)  # noqa: FBT003  a mask that hides nothing
     mask = hidden * torch.finfo(q.dtype).min
     mask = mask.to(q.dtype)[:, None] if mask.ndim == 3 else mask.to(q.dtype)
-    output, weights = llama.eager_attention_forward(layer, q, k, v, mask, scaling=q.shape[-1] ** -0.5)
+    output, weights = library.eager_attention_forward(layer, q, k, v, mask, scaling=q.shape[-1] ** -0.5)
     return output.transpose(1, 2), weights
 
 

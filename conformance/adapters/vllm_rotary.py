@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from vllm.model_executor.layers import rotary_embedding
 
-from conformance.adapters.get_rope import Offers, small, turned, within
+from conformance.adapters.get_rope import Offers, rows, small, turned, within
 from conformance.adapters.vllm_adapter import adapter, make
 
 OFFERS = Offers(adapter, make)
@@ -19,6 +19,11 @@ def dynamic(
     within(positions, length)
     given = {"factor": factor, "max_trained_positions": original_length}
     return turned(OFFERS.layer("dynamic", length, given, parameters), x, positions)
+
+
+def ntk(x: torch.Tensor, positions: torch.Tensor, *, factor: float, **parameters: Any) -> torch.Tensor:
+    """Turn by pairs that are all slowed, the fastest one too."""
+    return turned(OFFERS.layer("ntk", rows(positions), {"factor": factor}, parameters), x, positions)
 
 
 def longrope(
@@ -45,5 +50,6 @@ def _fits(parameters: Mapping[str, Any]) -> bool:
 
 
 OFFERS.offer_all()
+OFFERS.offer("ntk_aware.rotate", ntk, label="ntk", fastest="slowed")
 OFFERS.offer("dynamic_ntk.rotate", dynamic, growth="tokens", when=_longer)
 OFFERS.offer("longrope.rotate", longrope, layout="half", when=_fits)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.identify.findings import Seen
-from conformance.identify.rules import Fit, Rule, Values, identified
+from conformance.identify.rules import CHOSEN, Fit, Rule, Values, identified
 from conformance.spec.choices import obeys
 from refimpl.spec import Operation
 
@@ -20,7 +20,7 @@ HALVES = (("float16", 2.0**-12), ("bfloat16", 2.0**-9))
 #: How operations are asked: for pairs half a row apart that turn forward.
 #: How many pairs turn, where the others have frequency 0.
 TURNED = "turned_pairs"
-READ: Mapping[str, tuple[object, ...]] = {"layout": ("half", "halves"), "direction": ("positive",), "scale": (1.0,)}
+READ: Mapping[str, tuple[object, ...]] = {"layout": ("half", "halves"), "direction": ("positive",), "scale": (1.0,), **CHOSEN}
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, 
 def grown(found: Fit, seen: Ladder, told: Values, asked: Values, growth: float, noise: float) -> Mapping[str, Seen] | None:
     """Return the parameters that may be left out and on which the growth of the pairs depends, or nothing where it isn't the rule's."""
     values = {**told, **{name: one.value for name, one in found.parameters.items()}, **seen.settings}
-    unset = {name: one for name, one in found.operation.parameters.items() if one.optional}
+    unset = {name: one for name, one in found.operation.parameters.items() if one.optional or name in CHOSEN}
 
     def compared(operation: Operation, parameters: Values) -> np.ndarray:
         return np.array([np.log(spectrum(operation, seen.arrays, parameters)[1] / growth) / noise])

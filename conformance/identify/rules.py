@@ -20,6 +20,8 @@ from refimpl.spec import Operation, Parameter
 Values = Mapping[str, Any]
 #: What an operation gives for parameters, less what was seen, over what is allowed.
 Compared = Callable[[Operation, Values], np.ndarray]
+#: Numbers of which models have a few: any other would fit whatever a factor is that is given.
+CHOSEN = {"slope": TYPICAL["slope"]}
 UPPER = {high: low for low, high in ENDS}
 ENDING = {*UPPER, *UPPER.values()}
 #: Whole numbers are looked for from powers of two on, and numbers without a slope in small steps within two octaves.
@@ -145,7 +147,7 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
 
 def _usual(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
     """Yield the numbers to look for under every choice, with what is optional left out, the ends of bands and lists as usual."""
-    kinds = {name: (True, False) if one.kind is bool else one.choices for name, one in rule.free.items()}
+    kinds = {name: (True, False) if one.kind is bool else one.choices or CHOSEN.get(name) for name, one in rule.free.items()}
     choices = {name: values for name, values in kinds.items() if values}
     rest = {name: one for name, one in rule.free.items() if name not in choices}
     given = {name for name, one in rest.items() if name in ENDING or (one.kind is tuple and not one.required)}
@@ -339,6 +341,8 @@ def _alike(best: Fit, rules: Sequence[Rule]) -> Iterator[str]:
     for rule in rules:
         usual = {name: one.default for name, one in rule.free.items() if not one.required}
         names = [name for name in rule.free if name not in usual]
-        other = _searched(rule, names, usual, {}, {}) if len(names) == 1 and rule.operation != best.operation else None
-        if other is not None and all(digits(seen.value) < SHORT for seen in other.parameters.values() if isinstance(seen.value, float)):
-            yield f"whether it is {rule.operation.name}: with {other.words} it gives the same"
+        choices = {name: rule.free[name].choices for name in usual if rule.free[name].choices}
+        for chosen in itertools.product(*choices.values()) if len(names) == 1 and rule.operation != best.operation else ():
+            other = _searched(rule, names, {**usual, **dict(zip(choices, chosen, strict=True))}, {}, {})
+            if other is not None and all(digits(seen.value) < SHORT for seen in other.parameters.values() if isinstance(seen.value, float)):
+                yield f"whether it is {rule.operation.name}: with {other.words} it gives the same"

@@ -177,10 +177,10 @@ def slows_with_length(trial: Trial) -> Iterator[Sides]:
 
 
 def logarithmic(trial: Trial) -> Iterator[Sides]:
-    """Doubling the factor adds a tenth of ln 2 to the attention factor, where nothing overrides it."""
+    """Doubling the factor adds the slope times ln 2 to the attention factor, where nothing overrides it."""
     once = max(1.0, trial.number("factor"))
     plain = trial.arguments.with_parameters(attention_factor=None, mscale=None, mscale_all_dim=None, factor=once)
-    yield same(trial.answer(plain.with_parameters(factor=2.0 * once)) - trial.answer(plain), 0.1 * math.log(2.0))
+    yield same(trial.answer(plain.with_parameters(factor=2.0 * once)) - trial.answer(plain), trial.number("slope") * math.log(2.0))
 
 
 def override(trial: Trial) -> Iterator[Sides]:

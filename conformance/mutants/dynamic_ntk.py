@@ -1,5 +1,6 @@
 """What goes wrong with dynamic NTK scaling: how the stretch follows the length, and what is made of it."""
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -115,6 +116,15 @@ STRETCHES: tuple[tuple[Mistake, Stretch], ...] = (
 )
 
 
+FASTEST_SLOWED: tuple[Mistake, Ladder] = Mistake(
+    "fastest-pair-slowed",
+    does="slows pair j by stretch^(2 (j + 1) / head_dim): also the fastest",
+    should="slow it by stretch^(2 j / (head_dim - 2)): the fastest not at all",
+    fix="multiply the base, and nothing else",
+    origin="in the style of the static rule's other convention, 'NTK-RoPE-fixed'",
+).made_by(functools.partial(ntk_aware.slowed, fastest="slowed"))
+
+
 def raised(head_dim: int, base: float, factor: float) -> Array:
     """Return the frequencies of the raised base, also for a factor below 1."""
     return spectrum(head_dim, base * factor ** (head_dim / (head_dim - 2)))
@@ -131,7 +141,7 @@ def mutants() -> Iterator[Mutant]:
     """Return all mutants of dynamic NTK scaling; what goes wrong with a raised base does so here."""
     for mistake, chosen in STRETCHES:
         yield from of_ladder(SCHEME, mistake, ladder(chosen))
-    for mistake, rule in ntk_aware.LADDERS:
+    for mistake, rule in (*ntk_aware.LADDERS, FASTEST_SLOWED):
         if not mistake.threads:
             yield from (replace(mutant, inherited=True) for mutant in of_ladder(SCHEME, mistake, ladder(stretch, rule)))
     yield from length_mutants(f"{SCHEME}.rotate")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from conformance.mutants.building import Mistake
+from conformance.mutants.rope_attention import VALUE_MISTAKES
 from conformance.mutants.rotary import Rotary, cut
 from conformance.mutants.rounding import to
 from conformance.spec.mutant import Mutant
@@ -12,7 +13,7 @@ from refimpl.arrays import Array
 from refimpl.forms.parted import Part
 from refimpl.schemes import partial_rope
 
-ROTATE = "partial_rope.rotate"
+ROTATE, TURNED = "partial_rope.rotate", "partial_rope.attend_turned"
 
 
 def end(positions: Array, head_dim: int, width: int, placement: str) -> tuple[Part, ...]:
@@ -166,3 +167,5 @@ def mutants() -> Iterator[Mutant]:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     for mistake, function in RESTS:
         yield mistake.at(ROTATE, function)
+    for mistake, values in VALUE_MISTAKES:
+        yield mistake.at(TURNED, Rotary(values=values).of(TURNED))

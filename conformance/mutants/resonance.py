@@ -13,7 +13,7 @@ from conformance.mutants.rope import FREQUENCY_MISTAKES
 from conformance.mutants.rotary import Rotary
 from conformance.mutants.rounding import rounded
 from conformance.mutants.stretched import Ladder, of_ladder, right
-from conformance.mutants.yarn_factor import FACTOR_MISTAKES, factor_function
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, factor_function, slopes
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.rotary import Direction, Layout
@@ -195,6 +195,7 @@ def before() -> Iterator[Mutant]:
         yield from of_ladder(YARN, mistake, after(frequencies))
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(f"{YARN}.rotate", Rotary(size=factor_function(size)).of(f"{YARN}.rotate"))
+    yield from slopes(f"{YARN}.rotate")
 
 
 def mutants() -> Iterator[Mutant]:

@@ -212,6 +212,60 @@ VALUES_TURNED = Mistake(
     fix="rotate queries and keys only",
     threads=("https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",),
 )
+BACK = "turn outputs back by the positions of their queries"
+VALUE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
+    Mistake(
+        "outputs-not-turned-back",
+        does="turns values, and leaves the outputs as they are",
+        should=BACK,
+        fix="turn the outputs by minus the query's angle",
+        origin="in the style of RoFormer's rotary_value, where weights were trained so",
+    ).made_by(lambda m, n: (0 * m, n)),
+    Mistake(
+        "outputs-turned-on",
+        does="turns the outputs by the query's position once more, in the same direction",
+        should=BACK,
+        fix="negate the sine for the outputs",
+        origin="in the style of a sign that is turned round",
+    ).made_by(lambda m, n: (-m, n)),
+    Mistake(
+        "outputs-turned-back-from-zero",
+        does="turns outputs back as if queries began at position 0",
+        should=BACK,
+        fix="pass the offset of the cache on to the outputs",
+        origin="in the style of decoding that forgets its offset",
+    ).made_by(lambda m, n: (m - m[..., :1], n)),
+    Mistake(
+        "outputs-turned-back-by-the-last-key",
+        does="turns all outputs back by the position of the last key",
+        should=BACK,
+        fix="use the positions of queries",
+        origin="in the style of decoding, where both are one position",
+    ).made_by(lambda m, n: (0 * m + n[..., -1:], n)),
+    Mistake(
+        "values-still",
+        does="turns outputs back, and leaves the values as they are",
+        should="turn values as keys turn",
+        fix="turn values before they are cached, or cache one vector for key and value",
+        origin="in the style of rotations that are lost on one path",
+    ).made_by(lambda m, n: (m, 0 * n)),
+    Mistake(
+        "values-turned-the-other-way",
+        does="turns values in the opposite direction of keys",
+        should="turn values as keys turn",
+        fix="use one sine for keys and values",
+        origin="in the style of a sign that is turned round",
+    ).made_by(lambda m, n: (m, -n)),
+    Mistake(
+        "values-and-outputs-still",
+        does="leaves values and outputs as they are: attention as nearly everywhere",
+        should="turn values as keys turn, and outputs back",
+        fix="turn the values too, and negate the sine for the outputs",
+        origin="in the style of attention that turns queries and keys only",
+    ).made_by(lambda m, n: (0 * m, 0 * n)),
+)
+
+
 GRADIENT_MISTAKES: tuple[tuple[Mistake, Callable[..., Any]], ...] = (
     Mistake(
         "gradient-forward",
@@ -292,7 +346,7 @@ def of_attention(operation: str) -> Iterator[Mutant]:
     form = form_of(operation)
     for mistake, power in () if form is None or form.factor is None else FACTOR_MISTAKES:
         yield mistake.at(operation, multiplied(operation, power))
-    if "v" in OPERATIONS[operation].arrays:
+    if operation.endswith(".attend"):
         yield VALUES_TURNED.at(operation, Rotary(carry=Rotary.rotate).of(operation))
 
 

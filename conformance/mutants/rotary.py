@@ -90,6 +90,7 @@ class Rotary:
     near: Callable[..., Array] | None = None
     far: Callable[..., tuple[Array, Array]] | None = None
     carry: Callable[..., Array] = unturned
+    values: Callable[[Array, Array], tuple[Array, Array]] = both
 
     def circle(self, positions: Array, theta: Array) -> rope.Tables:
         """Return cosine and sine of the position of every pair, or of all pairs, times its frequency, or of what mixes these."""
@@ -196,6 +197,17 @@ class Rotary:
         """Return the output of attention."""
         weights = self.weights(q, k, query_positions, key_positions, *given, causal=causal, **parameters)
         return attention.average(weights, self.carry(self, v, key_positions, *given, **parameters))
+
+    def attend_turned(
+        self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array,
+        causal: bool, layout: str, direction: str, **rule: Any,
+    ) -> Array:  # fmt: skip
+        """Return the output of attention whose values turn and whose outputs turn back, by positions that ``values`` makes of theirs."""
+        weights = self.weights(q, k, query_positions, key_positions, *given, causal=causal, layout=layout, direction=direction, **rule)
+        m, n = self.values(*self.place(query_positions, key_positions))
+        rule["layout"] = "interleaved" if layout == "interleaved_to_half" else layout
+        means = attention.average(weights, self.of_keys.rotate(v, n, *given, direction=direction, **rule))
+        return self.rotate(means, m, *given, direction="positive" if direction == "negative" else "negative", **rule)
 
     def of(self, operation: str) -> Callable[..., Any]:
         """Return the method that stands for an operation of a rotary scheme."""

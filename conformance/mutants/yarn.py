@@ -10,7 +10,7 @@ from conformance.mutants import yarn_softmax
 from conformance.mutants.building import Mistake, altered, convention, forcing
 from conformance.mutants.composing import assembled
 from conformance.mutants.rotary import Rotary
-from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, factor_function
+from conformance.mutants.yarn_factor import FACTOR_MISTAKES, FACTOR_ONLY_MISTAKES, factor_function, slopes
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.schemes import rope, yarn
@@ -243,6 +243,7 @@ def mutants() -> Iterator[Mutant]:
     for mistake, size in FACTOR_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))
         yield mistake.at(ROTATE, Rotary(size=factor_function(size)).of(ROTATE))
+    yield from (*slopes(FACTOR), *slopes(ROTATE))
     yield from yarn_softmax.mutants()
     for mistake, size in FACTOR_ONLY_MISTAKES:
         yield mistake.at(FACTOR, factor_function(size))

@@ -1,9 +1,10 @@
 """What goes wrong with YaRN's attention factor."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from conformance.mutants.building import Mistake
+from conformance.mutants.building import Mistake, convention
+from conformance.spec.mutant import Mutant
 from refimpl.schemes import yarn
 
 Size = Callable[[float, float | None, float | None, float | None], float]
@@ -32,11 +33,11 @@ def right_ratio(factor: float, mscale: float, all_dim: float) -> float:
     return yarn.growth(factor, mscale) / yarn.growth(factor, all_dim)
 
 
-def with_logarithm(logarithm: Callable[[float], float], share: float = 0.1, *, shrinks: bool = False) -> Size:
-    """Return the factor with another logarithm or another share of it."""
+def with_logarithm(logarithm: Callable[[float], float], *, shrinks: bool = False) -> Size:
+    """Return the factor with another logarithm."""
 
     def growth(factor: float, mscale: float = 1.0) -> float:
-        return share * mscale * logarithm(factor) + 1.0 if factor > 1.0 or shrinks else 1.0
+        return 0.1 * mscale * logarithm(factor) + 1.0 if factor > 1.0 or shrinks else 1.0
 
     return override(ratio_or_default(lambda s, one, other: growth(s, one) / growth(s, other), growth))
 
@@ -125,13 +126,6 @@ FACTOR_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
         origin="in the style of log functions that differ by language",
     ).made_by(with_logarithm(math.log2)),
     Mistake(
-        "share-of-seven",
-        does="uses 0.07 ln(factor) + 1",
-        should="use 0.1 ln(factor) + 1",
-        fix="use 0.1, or know that the weights were trained otherwise",
-        origin="TeleChat-3",
-    ).made_by(with_logarithm(math.log, 0.07)),
-    Mistake(
         "default-is-one",
         does="multiplies by 1 where no mscale is set, and by the growth of one that is set alone",
         should="use 0.1 ln(factor) + 1 unless both are set and not 0",
@@ -171,5 +165,16 @@ FACTOR_ONLY_MISTAKES: tuple[tuple[Mistake, Size], ...] = (
 
 
 def factor_function(size: Size) -> Callable[..., float]:
-    """Return the operation of another factor."""
-    return lambda *, factor, mscale, mscale_all_dim, attention_factor: size(factor, mscale, mscale_all_dim, attention_factor)
+    """Return the operation of another factor, which is written for the slope 0.1: another one is that power of ``factor``."""
+
+    def attention_factor(
+        *, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None, slope: float
+    ) -> float:
+        return size(factor if slope == 0.1 else factor ** (slope / 0.1), mscale, mscale_all_dim, attention_factor)
+
+    return attention_factor
+
+
+def slopes(operation: str) -> Iterator[Mutant]:
+    """Return the conventions of the slope."""
+    yield from (convention(operation, "slope", slope) for slope in (0.1, 0.07))

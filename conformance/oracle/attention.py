@@ -162,11 +162,32 @@ class Softmax:
         span = hull(values)
         if is_zero(span):
             return arb(0)
-        parts = zip(self.ideals, values, strict=True)
-        mean = sum((arb(0) if is_zero(value) else share * value for share, value in parts), arb(0))
         bound, terms = size(span), len(values)
-        mean = within(mean, span, span) + arb(0, self.a.error("probability", bound, terms=terms))
+        mean = within(self.mean(values), span, span) + arb(0, self.a.error("probability", bound, terms=terms))
         return self.a.spread("dot", mean, bound, terms=terms)
+
+
+    def mean(self, values: Sequence[Ball]) -> Ball:
+        """Return the mean of values by shares without their own roundings."""
+        parts = zip(self.ideals, values, strict=True)
+        return sum((arb(0) if is_zero(value) else share * value for share, value in parts), arb(0))
+
+    def average_turned(self, values: Sequence[tuple[Side, tuple[Ball, Ball]]], end: int, position: int) -> Ball:
+        """Return one end of the pair ``sum_n p_n R_(n - m) (x, y)``, of values that turn before they are averaged, and back after it.
+
+        The average rounds both ends in the frame of the turned values, so that either end has the roundings of both.
+        """
+        parts = [(x * cos + y * sin, y * cos - x * sin)[end] for ((x, y), *_), (cos, sin) in values]
+        if self.a.certain:
+            return sum((power * part for power, part in zip(self.powers, parts, strict=True)), arb(0)) / self.whole
+        reach, stray = (size(hull([getattr(side, name) for side, _ in values])) for name in ("reach", "stray"))
+        if is_zero(reach):
+            return arb(0)
+        if len(parts) > 1:
+            share = self.a.error("probability", reach, terms=len(parts))
+            stray += arb(2).sqrt() * (share + self.a.error("dot", reach + share, terms=len(parts)))
+        stray += self.a.rotation_error(size(reach + stray), position)
+        return self.mean(parts) + arb(0, size(stray))
 
 
 def bounded(logits: Sequence[Ball]) -> list[Ball]:

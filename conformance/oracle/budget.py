@@ -154,7 +154,7 @@ ROWS: Mapping[str, Row] = {
         Stage.FREQUENCY,
         3,
         per={"logarithm": 2},
-        covers="base * s^(d / (d - 2))",
+        covers="base * s^(d / (d - 2)), and base * s",
         argument="a power, a product and a spare; the rounding of the exponent is relative in the logarithm, once more that of a quotient",
         needs="transformers 5.23.0, HunYuan: `rope_theta * alpha ** (dim / (dim - 2))`, in binary64 there",
     ),

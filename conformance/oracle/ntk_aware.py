@@ -7,6 +7,7 @@ from flint import fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.rotary import Rotary
+from conformance.oracle.tensor import Lazy
 
 
 def raised(a: Exact, head_dim: int, base: float, stretch: Ball) -> Ball:
@@ -20,9 +21,17 @@ def slowed(a: Exact, head_dim: int, base: float, stretch: Ball) -> Sequence[Ball
     return a.powers("frequency", raised(a, head_dim, base, stretch), [fmpq(-2 * j, head_dim) for j in range(head_dim // 2)])
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, factor: float, **_: Any) -> Sequence[Ball]:
+def all_slowed(a: Exact, head_dim: int, base: float, stretch: Ball) -> Sequence[Ball]:
+    """Return ``(b s)^(-2 j / d) s^(-2 / d)``, by which the fastest pair is slowed too (kexue.fm 9706)."""
+    longer = a.step("raised base", a.parameter(base) * stretch, logarithm=0)
+    ladder = a.powers("frequency", longer, [fmpq(-2 * j, head_dim) for j in range(head_dim // 2)])
+    (first,) = a.powers("frequency", stretch, [fmpq(-2, head_dim)])
+    return Lazy(len(ladder), lambda j: a.product(ladder[j], first, "interpolation"))
+
+
+def thetas(a: Exact, *, head_dim: int, base: float, factor: float, fastest: str, **_: Any) -> Sequence[Ball]:
     """Return the frequencies of one factor for all lengths."""
-    return slowed(a, head_dim, base, a.parameter(factor))
+    return (all_slowed if fastest == "slowed" else slowed)(a, head_dim, base, a.parameter(factor))
 
 
 FORM = Rotary(thetas)

@@ -211,6 +211,34 @@ class Rotary:
 
         return logit
 
+    def attend_turned(self, a: Exact, inputs: Inputs, *, direction: str, causal: bool = False, **parameters: Any) -> Results:
+        """Return ``sum_n w_mn R_(n - m) v_n``: every pair of a value turned by the angle from its query to its key."""
+        q, v, sign = inputs["q"], inputs["v"], 1 if direction == "positive" else -1
+        pairs = self.pairs(a, inputs, **parameters)
+        row = attention.rows(a, inputs, self.logits(a, inputs, direction=direction, **parameters), causal=causal)
+        ends = {channel: (index, end) for index, pair in enumerate(pairs) for end, channel in enumerate(pair.channels)}
+
+        @cache
+        def between(index: int, query: Number, key: Number) -> Turn:
+            theta = pairs[index].theta
+            stray = arb(0) if a.certain else a.angle_error(int(query), theta) + a.angle_error(int(key), theta)
+            return attention.turn((int(query) - int(key)) * theta + arb(0, stray), sign)
+
+        @cache
+        def side(batch: int, head: int, key: int, index: int) -> attention.Side:
+            value, pair = v.row(batch, head, key), pairs[index]
+            return attention.side(a, (value[pair.channels[0]], value[pair.channels[1]]), pair.key(batch, key))
+
+        def averaged(batch: int, head: int, query: int, channel: int) -> Ball:
+            shares, group = row(batch, head, query), head * v.shape[1] // q.shape[1]
+            if channel not in ends:
+                return shares.average(v.column(batch, group, channel).__getitem__)
+            (index, end), place = ends[channel], pairs[ends[channel][0]].query(batch, query)
+            values = [(side(batch, group, key, index), between(index, place, pairs[index].key(batch, key))) for key in shares.moved]
+            return shares.average_turned(values, end, int(place))
+
+        return {"result": over((*q.shape[:3], v.shape[-1]), averaged)}
+
     def weights(self, a: Exact, inputs: Inputs, *, causal: bool = False, **parameters: Any) -> Results:
         """Return the attention weights of turned queries and keys (eq. 18)."""
         return {"result": attention.weights(a, inputs, self.logits(a, inputs, **parameters), causal=causal)}

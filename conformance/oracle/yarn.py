@@ -1,6 +1,7 @@
 """YaRN as released code computes it (Peng et al. 2023, eq. 17-22; the ramp is linear in the pair's index)."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from flint import arb, fmpq
@@ -70,20 +71,26 @@ def thetas(
     return Lazy(len(plain), around)
 
 
-def growth(a: Exact, factor: float, mscale: float) -> Ball:
-    """Return ``0.1 mscale ln s + 1``, or 1 where nothing is stretched."""
-    return TENTH * a.parameter(mscale) * a.parameter(factor).log() + 1 if factor > 1 else arb(1)
+def printed(number: float) -> fmpq:
+    """Return the number that is printed so."""
+    return fmpq(*Fraction(repr(number)).as_integer_ratio())
+
+
+def growth(a: Exact, factor: float, mscale: float, slope: fmpq = TENTH) -> Ball:
+    """Return ``c mscale ln s + 1`` of the slope ``c``, or 1 where nothing is stretched."""
+    return slope * a.parameter(mscale) * a.parameter(factor).log() + 1 if factor > 1 else arb(1)
 
 
 def number(
-    a: Exact, *, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None, **_: Any
+    a: Exact, *, factor: float, mscale: float | None, mscale_all_dim: float | None, attention_factor: float | None, slope: float, **_: Any
 ) -> Ball:
     """Return the factor that is given; else the ratio of two growths, where both are set and not 0; else the growth (eq. 22)."""
     if attention_factor is not None:
         return a.parameter(attention_factor)
+    part = printed(slope)
     if mscale and mscale_all_dim:
-        return a.step("attention factor", growth(a, factor, mscale) / growth(a, factor, mscale_all_dim))
-    return a.step("attention factor", growth(a, factor, 1.0))
+        return a.step("attention factor", growth(a, factor, mscale, part) / growth(a, factor, mscale_all_dim, part))
+    return a.step("attention factor", growth(a, factor, 1.0, part))
 
 
 def handed(a: Exact, **parameters: Any) -> Ball:

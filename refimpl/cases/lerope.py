@@ -9,7 +9,7 @@ from refimpl.cases.slowed import named
 from refimpl.spec import Case
 
 #: What multiplies cosine and sine in YaRN; nothing does here.
-FACTORS = {"attention_factor", "mscale", "mscale_all_dim"}
+FACTORS = {"attention_factor", "mscale", "mscale_all_dim", "slope"}
 BLENDED = [case for case in (*yarn.FREQUENCY_CASES, *yarn.ROTATE_CASES) if FACTORS.isdisjoint(case.arguments)]
 
 UNSTRETCHED: dict[str, Any] = {"factor": 1.0, "original_length": 4_096}

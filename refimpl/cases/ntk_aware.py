@@ -17,12 +17,21 @@ ROTATIONS = (
     frequency_case("ninefold", "a factor that is capped", factor=9.0, head_dim=4, base=1.5),
     frequency_case("seventy-one-fold", "the factor of the dynamic rule, which grows with the length", factor=71.0, head_dim=128),
     frequency_case("two-pairs-large-base", "10000 in the place of a larger base", base=500_000.0, head_dim=4),
+    frequency_case("fastest-slowed", "the fastest pair kept where it is slowed too", fastest="slowed"),
+    frequency_case("fastest-slowed-two-pairs", "the base of the other convention, without the division", fastest="slowed", head_dim=4),
+    frequency_case("fastest-slowed-factor-one", "a first step where nothing is stretched", fastest="slowed", factor=1.0),
+    frequency_case("fastest-slowed-common-width", "a first step that is lost, so near is it to 1", fastest="slowed", head_dim=128,
+                   factor=3.3, base=10_000.7),
     *slowed.frequencies(frequency_case),
     frequency_case("one-pair", "a division by zero", head_dim=2, error="head_dim must be at least 4, got 2"),
     *slowed.rotations(rotate_case),
     rotate_case("released", "the alpha of HunYuan ignored", head_dim=128, factor=1_000.0, layout="half", sizes={"head": 1},
                 positions=[4_097]),
+    rotate_case("fastest-slowed", "the fastest pair kept where it is slowed too", fastest="slowed", layout="half", positions=[1, 9]),
+    rotate_case("fastest-slowed-far", "a first step in half precision", fastest="slowed", positions=[65_535]),
 )
+#: What attention is asked too: what this rotation has of its own.
+OWN = ("fastest-slowed",)
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0}
 
-CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS))
+CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS, OWN))

@@ -5,10 +5,11 @@ from typing import Any
 from refimpl.cases import ladder
 from refimpl.cases.digits import narrowed
 from refimpl.cases.slowed import named
-from refimpl.cases.turned import attention
+from refimpl.cases.turned import SINGLE, attention
 
 rotate_case = named("rotate", head_dim=12, rotary_dim=8)
 small_case = named("rotate", head_dim=6, rotary_dim=4)
+turned_case = named("attend_turned", head_dim=12, rotary_dim=8)
 
 ROTATIONS = (
     rotate_case("first-positions", "frequencies over the whole head", positions=[0, 1, 2]),
@@ -61,4 +62,13 @@ ROTATIONS = (
 OWN = ("last", "last-half")
 USUAL: dict[str, Any] = {"head_dim": 12, "rotary_dim": 8}
 
-CASES = (*ROTATIONS, *attention(USUAL, ROTATIONS, OWN))
+CASES = (
+    *ROTATIONS,
+    *attention(USUAL, ROTATIONS, OWN, ("weights", "attend", "attend_turned")),
+    turned_case("one-key", "an output that isn't turned back where there is nothing to average", sizes=SINGLE, query_positions=[9],
+                key_positions=[2]),
+    turned_case("own-key", "a turn there and back that isn't the same", layout="half", sizes=SINGLE, query_positions=[4_097],
+                key_positions=[4_097]),
+    turned_case("several-queries", "all outputs turned back by one position", placement="last", sizes=SINGLE, query_positions=[9, 2, 5],
+                key_positions=[0, 4]),
+)

@@ -38,9 +38,11 @@ REFUSED: dict[str, tuple[str, dict[str, Any], Any, Any, str]] = {
 }
 
 
-def attention(usual: dict[str, Any], rotations: Iterable[Case], names: Collection[str] = ()) -> Iterator[Case]:
+def attention(
+    usual: dict[str, Any], rotations: Iterable[Case], names: Collection[str] = (), operations: Collection[str] = ("weights", "attend")
+) -> Iterator[Case]:
     """Yield the cases of attention and of its weights: those of every rotation, and some of the rotation's own once more."""
-    for operation in ("weights", "attend"):
+    for operation in operations:
         yield from attended(operation, usual)
         yield from again(operation, rotations, names)
 
@@ -54,7 +56,7 @@ def attended(operation: str, usual: dict[str, Any]) -> Iterator[Case]:
         yield build(name, exposes, **{**usual, **own}, query_positions=queries, key_positions=keys, causal=True, error=error)
     yield build("large-logits", "powers that overflow: a softmax without its row's greatest logit", **usual, sizes=SINGLE,
                 q=large(usual["head_dim"], 0.25), k=large(usual["head_dim"], 63.0), query_positions=[0, 1], key_positions=[0, 1])
-    arrays = dict.fromkeys(("q", "k", "v")[: 3 if operation == "attend" else 2], (1, 1, 2, usual["head_dim"]))
+    arrays = dict.fromkeys(("q", "k", "v")[: 2 if operation == "weights" else 3], (1, 1, 2, usual["head_dim"]))
     yield from digits.narrowed(build, arrays, **usual, query_positions=[0, 1], key_positions=[0, 1])
 
 

@@ -76,6 +76,8 @@ FACTOR_CASES = (
     factor_case("fourfold", "the square root of the factor, or no factor at all"),
     factor_case("sixteenfold", "the logarithm to base 2 or 10", factor=16.0),
     factor_case("thirty-two-fold", "0.07 or another constant in place of 0.1", factor=32.0),
+    factor_case("seven-hundredths", "0.1 or another constant in place of TeleChat3's 0.07", slope=0.07),
+    factor_case("seven-hundredths-ratio", "one growth by another slope", slope=0.07, factor=40.0, mscale=1.0, mscale_all_dim=0.5),
     factor_case("fortyfold", "the square of the factor, which belongs to the logits", factor=40.0),
     factor_case("slightly", "the factor in half precision", factor=1.0078125),
     factor_case("fractional", "the factor rounded to an integer", factor=2.5),
@@ -147,6 +149,7 @@ ROTATE_CASES = (
     rotate_case("untruncated", "truncate not passed on", layout="half", truncate=False, positions=[9, 257]),
     rotate_case("given-factor", "a factor that is given ignored", attention_factor=0.75, positions=[0, 9]),
     rotate_case("given-one", "a factor where 1 is asked for", layout="half", attention_factor=1.0, positions=[0, 2]),
+    rotate_case("seven-hundredths", "0.1 in place of TeleChat3's 0.07", layout="half", slope=0.07, positions=[0, 9]),
     rotate_case("mscale-ratio", "mscale_all_dim ignored", mscale=1.0, mscale_all_dim=0.5, positions=[0, 1]),
     rotate_case("mscale-ratio-off-one", "mscale taken for 1", layout="half", factor=40.0, mscale=0.5, mscale_all_dim=2.0, positions=[1, 9]),
     rotate_case("mscale-zero", "an mscale of 0 taken for set", layout="half", mscale=0.0, mscale_all_dim=1.0, positions=[1, 2]),
@@ -199,7 +202,7 @@ ROTATE_CASES = (
 )
 
 #: What attention is asked too: what this rotation has of its own.
-OWN = ("untruncated", "given-factor", "mscale-ratio")
+OWN = ("untruncated", "given-factor", "mscale-ratio", "seven-hundredths")
 USUAL: dict[str, Any] = {"head_dim": 8, "factor": 4.0, "original_length": 64}
 
 CASES = (

@@ -34,11 +34,17 @@ def is_dynamic(value: object) -> bool:
     return value == "dynamic"
 
 
+def is_telechat(value: object) -> bool:
+    """Whether a rope type is TeleChat3's own YaRN."""
+    return value == "telechat3-yarn"
+
+
 def is_four(value: object) -> bool:
     """Whether a list is that of four axes."""
     return isinstance(value, list) and len(value) == 4
 
 
+SLOPE = "mlxcel, as mlx-lm, takes YaRN's own slope, 0.1", "https://github.com/lablup/mlxcel/pull/1035"
 STATIC = "vLLM computed once, for the longest sequence, so that short ones are slowed too", "https://github.com/vllm-project/vllm/issues/5093"
 DIVIDED = "transformers divided hidden_size among the heads all the same", "https://github.com/huggingface/transformers/pull/32495"
 DOUBLED = (
@@ -48,6 +54,7 @@ DOUBLED = (
 DIFFERENCES = (
     Difference("type", *STATIC, is_dynamic),
     Difference("rope_type", *STATIC, is_dynamic),
+    Difference("rope_type", *SLOPE, is_telechat),
     Difference("truncate", "some code rounds the ends of yarn's ramp all the same", "https://github.com/apache/tvm/pull/18576", is_false),
     Difference("attention_factor", "vLLM took 0.1 ln(factor) + 1 in its place", "https://github.com/vllm-project/vllm/pull/46280"),
     Difference("mscale", "ollama multiplied by it twice", "https://github.com/ollama/ollama/pull/13432"),

@@ -48,6 +48,8 @@ class Family:
     """How a head is shared among the axes, where positions are places in an image."""
     trailing: bool = False
     """Whether the last channels of a head turn, not the first."""
+    values_turn: bool = False
+    """Whether values turn as keys do, and outputs turn back."""
     attention_factor: float | None = None
     longrope_by_yarn: bool = False
     """Whether an old file says `yarn` and means `longrope`."""
@@ -93,7 +95,7 @@ PLAIN = frozenset(
         *("falcon_h1", "gemma4", "granite", "granite_swa", "granitemoe", "granitemoehybrid", "granitemoeshared", "higgs_audio_v2"),
         *("hunyuan_v1_dense", "hunyuan_v1_moe", "hyperclovax", "internlm2", "internlm3", "jais2", "jetmoe", "lfm3", "llama", "mellum"),
         *("mimo", "mimo_v2_flash", "ministral", "ministral3", "minicpm3", "mistral", "mistral3", "olmo", "olmo2", "olmoe", "qwen2"),
-        *("qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "yi"),
+        *("qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "starcoder2", "telechat", "telechat3", "yi"),
     }
 )
 
@@ -169,7 +171,9 @@ FAMILIES = {
     "deepseek_v3": LATENT,
     "deepseek_v32": LATENT,
     "dots3_note": Family("interleaved_to_half", trailing=True),
-    "deepseek_v4": Family("interleaved", base=1e4, plain=("main",), trailing=True, attention_factor=1.0, labels=DEEPSEEK_V4),
+    "deepseek_v4": Family(
+        "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4
+    ),
     "dia_decoder": WIDE,
     "dia_encoder": WIDE,
     "dinov3_vit": Family(base=100.0, grid=Grid("joined", measured=(224, 16))),

@@ -44,6 +44,10 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     tell_chunks(section, notes)
     if (values := section.get("rotary_value")) is True:
         notes.decide(section.name("rotary_value"), values, "values turn as queries and keys do, which posenc doesn't judge")
+    if own.values_turn:
+        notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
+    for key, values in section.given(("index_head_dim",)):
+        notes.decide(key, values, "an indexer turns heads of its own, in a layout of its own, to pick keys; posenc doesn't judge it")
     section, rope = read_by(section, rope, model_type, own, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):

@@ -65,16 +65,19 @@ RULES = {
     ),
     "doublings": Rule("dynamic_ntk", {TRAINED: "original_length"}, fixed={"factor": 2.0, "growth": "doublings"}),
     "proportional": Rule("proportional_rope", {"factor": "factor"}),
-    "ntk_alpha": Rule("ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"})),
+    "ntk_alpha": Rule(
+        "ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"}), fixed={"fastest": "kept"}
+    ),
+    "ntk": Rule("ntk_aware", {"factor": "factor"}, frozenset({"factor"}), fixed={"fastest": "slowed"}),
 }
 #: Rules that are no rope types: other keys say them.
-UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk_alpha", "sam3", "vjepa2"})
+UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha", "sam3", "vjepa2"})
 
 #: Rope types that posenc has no operation for yet, and what they would do.
 WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
-    "ntk": "raises the base once, and divides the frequencies besides",
+    "ntk-mixed": "slows every pair by a power of its number (mixed_b)",
     "yarn_log": "blends frequencies geometrically",
     "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
     "lerope": "multiplies frequencies by numbers that the weights hold (LeRoPE), and queries by a learned logarithm of the position",
@@ -119,6 +122,8 @@ def _meant(name: str, rope: Section, family: Family) -> str:
         return "axial" if family.grid is not None else "default"
     if name == "yarn" and family.longrope_by_yarn and rope.get("long_factor") is not None:
         return "longrope"
+    if name == "ntk" and rope.get("mixed_b") is not None:
+        return "ntk-mixed"
     name = "dynamic" if name == "xdrope" else name
     return "ntk_alpha" if name == "dynamic" and rope.get("alpha") is not None else name
 
@@ -296,6 +301,10 @@ def _of_yarn(rope: Section, family: Family, notes: Notes) -> AttentionFactor | N
         if rope.get("mscale_all_dim") is None or "attention_factor" in values:
             rule = "be left out, as attention_factor counts" if "attention_factor" in values else "stand beside mscale_all_dim to be read"
             notes.find("warning", "unread-mscale", key, value, rule)
+    for key, value in rope.given(("rope_type", "type"))[:1]:
+        if value in spellings.SLOPES:
+            values["slope"] = spellings.SLOPES[value]
+            notes.decide(key, value, f"the attention factor grows by {values['slope']} ln(factor)")
     if family.attention_factor is not None and "attention_factor" not in values:
         notes.assume("attention_factor", family.attention_factor, "the attention factor is 1, as in this model type")
         values["attention_factor"] = family.attention_factor

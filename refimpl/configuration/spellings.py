@@ -46,7 +46,9 @@ WITHOUT_ATTENTION = frozenset(
 WITH_ATTENTION = frozenset({"full_attention", "sliding_attention", "chunked_attention", "indexed_attention", "main", "compress"})
 
 #: Names of a rope type that mean another one.
-ALIASES = {"su": "longrope", "none": "default", "vanilla": "default", "original": "default"}
+ALIASES = {"su": "longrope", "none": "default", "vanilla": "default", "original": "default", "telechat3-yarn": "yarn"}
+#: The slope of the attention factor, where the name of a rope type means another one than the paper's.
+SLOPES = {"telechat3-yarn": 0.07}
 
 #: Within the mapping of the rope type: read whatever the type is.
 COMMON = frozenset({"type", "rope_type", "rope_theta", "partial_rotary_factor", "max_position_embeddings", "yarn_only_types"})

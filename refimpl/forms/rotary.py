@@ -203,6 +203,30 @@ def logits(
     return cast_like(attention.logits(*turned), q)
 
 
+def attend_turned(
+    form: Rotary,
+    q: Queries,
+    k: Keys,
+    v: Keys,
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    causal: bool = False,
+    **rule: Any,
+) -> Queries:
+    """Return ``R_(-m) sum_n w_mn R_n v_n``: attention whose values turn like keys, and whose outputs turn back, in the dtype of ``v``."""
+    rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
+    seen = attention.visible(query_positions, key_positions, causal=causal)
+    shares = attention.softmax(logits(form, exact_float64(q), k, query_positions, key_positions, *given, **rotation), seen)
+    means = attention.average(shares, rotate(form, exact_float64(v), key_positions, *given, **rotation))
+    turning = partial(turned_back, layout=layout, direction=direction)
+    return cast_like(form.turned(turning, means, query_positions, given, rotation), v)
+
+
 def no_arrays(head_dim: int, like: Array) -> tuple[Array, ...]:
     """Return nothing: most rotations take no arrays but positions."""
     del head_dim, like
@@ -235,6 +259,8 @@ ATTENTION_LAWS = {
     "weights": (Law.WEIGHTS_SUM_TO_ONE, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
     "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
 }
+#: The same where values turn too.
+TURNED_LAWS = {"attend_turned": (Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS)}
 
 #: What the arrays and parameters of every rotary scheme mean.
 MEANINGS = {

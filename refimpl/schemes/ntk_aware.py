@@ -1,6 +1,6 @@
-"""NTK-aware scaling: raise the base of rope, so that the slowest pair is slowed by the whole factor and the fastest not at all."""
+"""NTK-aware scaling: raise the base of rope, so that the slowest pair is slowed by the whole factor, the fastest hardly or not at all."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from refimpl.arrays import Array
 from refimpl.cases.ntk_aware import CASES
@@ -10,6 +10,7 @@ from refimpl.schemes import rope
 from refimpl.spec import Number, Positive, Scheme, Source, operation
 
 Width = Annotated[int, Number(minimum=4, multiple_of=2)]
+Fastest = Literal["kept", "slowed"]
 
 
 def raised(base: float, factor: float, head_dim: int) -> float:
@@ -18,11 +19,16 @@ def raised(base: float, factor: float, head_dim: int) -> float:
 
 
 @operation
-def frequencies(*, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, like: Array) -> Annotated[Array, "pair"]:
+def frequencies(
+    *, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, fastest: Fastest = "kept", like: Array
+) -> Annotated[Array, "pair"]:
     """Return ``b'^(-2 j / head_dim)``, with the raised base ``b'``: the radians per position of every pair (def. 1).
 
-    A single pair has no slow end, so that ``head_dim`` is at least 4.
+    A single pair has no slow end, so that ``head_dim`` is at least 4. Where the fastest pair is slowed too, these are
+    ``(b factor)^(-2 j / head_dim) / factor^(2 / head_dim)``: pair ``j`` is slowed by ``factor^(2 (j + 1) / head_dim)`` (kexue.fm 9706).
     """
+    if fastest == "slowed":
+        return rope.frequencies(head_dim=head_dim, base=base * factor, like=like) / factor ** (2 / head_dim)
     return rope.frequencies(head_dim=head_dim, base=raised(base, factor, head_dim), like=like)
 
 
@@ -43,6 +49,7 @@ SCHEME = Scheme(
         **rotary.ATTENTION_MEANINGS,
         "head_dim": "the channels of one head that turn, at least 4, since the exponent divides by head_dim - 2",
         "factor": "by how much the slowest pair is slowed, a pure number, at least 1: HunYuan's alpha",
+        "fastest": "whether the fastest pair keeps its frequency, or is slowed like the others: by a first step of equal ratios",
     },
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): exllama's alpha_value, before weights are permuted",
@@ -50,6 +57,8 @@ SCHEME = Scheme(
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves: transformers' DeepSeek-V3, for other rules",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
+        "fastest=kept": "the raised base and nothing else: the definition, HunYuan, exllama",
+        "fastest=slowed": "base times factor, and all pairs slowed by factor^(2 / head_dim): 'NTK-RoPE-fixed', vLLM's rope_type 'ntk'",
     },
     notes=(
         (
@@ -59,6 +68,11 @@ SCHEME = Scheme(
         (
             "The dynamic form takes a factor that grows with the sequence (factor n / L - (factor - 1) in transformers), so that cached "
             "keys, which were turned by another base, no longer fit. With one factor for all lengths they stay right."
+        ),
+        (
+            "'NTK-RoPE-fixed' (https://kexue.fm/archives/9706) slows pair j by factor^(2 (j + 1) / head_dim): the slowest by the whole "
+            "factor here too, and the fastest by a first step. vLLM has it as NTKScalingRotaryEmbedding, which with mixed_b slows by "
+            "another power of j + 1; this operation doesn't."
         ),
         "If only a part of the head turns, the exponent has the width of that part, not of the head.",
     ),

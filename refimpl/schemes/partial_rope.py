@@ -26,6 +26,10 @@ def parts(
 FORM = Parted(rope.frequencies, parts=parts)
 rotate = FORM.operation(rotary.rotate, "Turn the first or last ``rotary_dim`` channels of ``x`` by rope (eq. 14-16); the others pass.")
 weights, attend = FORM.weights(), FORM.attend()
+attend_turned = FORM.operation(
+    rotary.attend_turned,
+    "Return ``R_(-m) sum_n w_mn R_n v_n``: attention in which the same channels of values turn, and those of outputs turn back.",
+)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
@@ -35,14 +39,15 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="partial_rope",
-    operations=(rotate, weights, attend),
+    operations=(rotate, weights, attend, attend_turned),
     source=Source("Black et al. 2022, GPT-NeoX-20B", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
-    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS},
+    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS, **rotary.TURNED_LAWS},
     cases=CASES,
     summary="RoPE on the first (or last) channels of every head; the other channels carry no position.",
     meanings={
         **rotary.MEANINGS,
         **rotary.ATTENTION_MEANINGS,
+        "v": "values; `attend_turned` turns them, `attend` doesn't",
         "head_dim": "all channels of one head",
         "rotary_dim": "the channels of one head that turn: head_dim times the partial_rotary_factor of a configuration, cut to an integer",
         "base": "the ratio by which frequencies fall over the channels that turn (rope_theta), a pure number",
@@ -67,6 +72,11 @@ SCHEME = Scheme(
         (
             "Fractions are cut: MiMo-V2-Flash turns int(192 * 0.334) = 64 channels. Configurations also give the width itself "
             "(`rotary_dim`, `qk_rope_head_dim`); whoever reads both must not multiply twice."
+        ),
+        (
+            "DeepSeek-V4 has one vector for key and value, of which the last 64 of 512 channels turn, so that values turn as keys do, and "
+            "turns outputs back by the query's position: `attend_turned`. An output is then a sum of `R_(n - m) v_n`, which a common shift "
+            "of all positions leaves as it is; without the turn back it would turn along."
         ),
         "Channels that don't turn keep every bit: a cast to a narrower dtype and back shows there first.",
     ),

@@ -144,7 +144,8 @@ NOTES = (
     ),
     (
         "Values are not rotated, with exceptions that a port must know: RoFormer with `rotary_value=True` and CLVP in transformers "
-        "5.23.0, and DeepSeek-V4, which rotates values and turns the output back by the query's position."
+        "5.23.0, which turn nothing back, and DeepSeek-V4, which rotates values and turns the output back by the query's position "
+        "(`partial_rope.attend_turned`)."
     ),
     (
         "Lengths, compositions and relative scores are the same in every layout and in either direction, as long as queries and keys "

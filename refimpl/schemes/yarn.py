@@ -59,9 +59,9 @@ def frequencies(
     return plain / factor * slowed + plain * (1.0 - slowed)
 
 
-def growth(factor: float, mscale: float = 1.0) -> float:
-    """Return ``0.1 mscale ln(factor) + 1``, or 1 where nothing is stretched."""
-    return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1.0 else 1.0
+def growth(factor: float, mscale: float = 1.0, slope: float = 0.1) -> float:
+    """Return ``slope mscale ln(factor) + 1``, or 1 where nothing is stretched."""
+    return slope * mscale * math.log(factor) + 1.0 if factor > 1.0 else 1.0
 
 
 @operation
@@ -71,17 +71,18 @@ def attention_factor(
     mscale: Strength | None = None,
     mscale_all_dim: Strength | None = None,
     attention_factor: Positive | None = None,
+    slope: Positive = 0.1,
 ) -> float:
-    """Return the number that multiplies cosine and sine: ``0.1 ln(factor) + 1`` unless a parameter overrides it (eq. 22).
+    """Return the number that multiplies cosine and sine: ``slope ln(factor) + 1`` unless a parameter overrides it (eq. 22: 0.1).
 
-    A given ``attention_factor`` wins. Next comes the ratio of the growths ``0.1 m ln(factor) + 1`` of ``m = mscale`` and of
+    A given ``attention_factor`` wins. Next comes the ratio of the growths ``slope m ln(factor) + 1`` of ``m = mscale`` and of
     ``m = mscale_all_dim``, if both are set and not 0.
     """
     if attention_factor is not None:
         return float(attention_factor)
     if mscale and mscale_all_dim:
-        return growth(factor, mscale) / growth(factor, mscale_all_dim)
-    return growth(factor)
+        return growth(factor, mscale, slope) / growth(factor, mscale_all_dim, slope)
+    return growth(factor, slope=slope)
 
 
 @operation
@@ -140,6 +141,7 @@ SCHEME = Scheme(
         ),
         "qk_head_dim": "how many channels queries and keys have, those that don't turn included: qk_nope_head_dim + qk_rope_head_dim",
         "attention_factor": "what multiplies cosine and sine, a pure number; where it is given, no other parameter sets it",
+        "slope": "how much of ln(factor) the attention factor grows by, a pure number",
     },
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): ggml's mode 0, so llama.cpp's Llama and DeepSeek-V2",
@@ -147,6 +149,8 @@ SCHEME = Scheme(
         "layout=interleaved_to_half": "reads adjacent channels, writes halves: transformers' DeepSeek-V3 (apply_rotary_pos_emb_interleave)",
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): the paper's rope and nearly all code",
         "direction=negative": "clockwise: nanochat's helper in transformers, which takes rope_type 'yarn' too",
+        "slope=0.1": "the paper, and nearly all code",
+        "slope=0.07": "TeleChat3, whose rope_type is 'telechat3-yarn' (https://github.com/vllm-project/vllm/pull/33774)",
     },
     notes=(
         (
