@@ -471,9 +471,10 @@ def test_what_can_not_even_be_refused_in_words_keeps_its_status(tmp_path: Path, 
     assert shell(tmp_path, "check", after).returncode == Status.WRONG_USAGE
 
 
-def test_a_working_folder_that_is_gone_is_told(tmp_path: Path) -> None:
-    target = written(tmp_path)
-    line = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m conformance check {target}"
+@pytest.mark.parametrize("command", ["check {target}", "doctor"])
+def test_a_working_folder_that_is_gone_is_told(tmp_path: Path, command: str) -> None:
+    asked = command.format(target=written(tmp_path))
+    line = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m conformance {asked}"
 
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)  # noqa: S607  the same
 
