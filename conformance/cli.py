@@ -76,14 +76,14 @@ def _ended(arguments: "Sequence[str] | None") -> int:
 
 
 def _refuse(message: str) -> None:
-    """Write one line as ``refuse`` does, also where a library that this needs can't be imported."""
+    """Write one line as ``refuse`` does, also where what this needs can't be imported: a library is missing, or memory."""
     try:
         from conformance.commands.telling import refuse
-    except ImportError:
+
+        refuse(message)
+    except Exception:  # noqa: BLE001  one line, whatever it is
         with contextlib.suppress(OSError):
             sys.stderr.write(f"posenc: {''.join(each for each in ' '.join(message.split()) if each.isprintable())}\n")
-    else:
-        refuse(message)
 
 
 def _open_what_is_closed() -> None:

@@ -17,8 +17,9 @@ RIGHT, WRONG = (str(ROOT / "examples" / f"numpy_{name}.py") for name in ("right"
 
 def run(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     """Run the step as the Action does, with its defaults."""
-    given = {name: str(value["default"]) for name, value in ACTION["inputs"].items()} | {"level": "smoke", "jobs": "1"} | inputs
-    environment = {f"POSENC_{name.upper()}": value for name, value in given.items()} | {"POSENC_PYTHON": sys.executable}
+    usual = {"level": "smoke", "jobs": "1", "python": sys.executable}
+    given = {name: str(value["default"]) for name, value in ACTION["inputs"].items()} | usual | inputs
+    environment = {f"POSENC_{name.upper()}": value for name, value in given.items()}
     around = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(folder / "summary")}
     command = ["bash", str(SCRIPT)]
     return subprocess.run(command, cwd=folder, env=environment | around, capture_output=True, text=True, check=False, timeout=300)
@@ -43,6 +44,18 @@ def test_a_run_that_fails_early_shows_and_leaves_no_report_of_an_earlier_one(tmp
     assert run(tmp_path, target=RIGHT, level="none").returncode == 2
     assert not (tmp_path / "summary").exists()
     assert not list((tmp_path / "posenc-report").iterdir())
+
+
+def test_a_report_of_an_earlier_run_that_cannot_be_removed_ends_the_step(tmp_path: Path) -> None:
+    (tmp_path / "posenc-report" / "record.jsonl").mkdir(parents=True)
+    (tmp_path / "posenc-report" / "summary.md").write_text("of an earlier run", encoding="utf-8")
+
+    assert run(tmp_path, target=RIGHT, level="none").returncode == 2
+    assert not (tmp_path / "summary").exists()
+
+
+def test_what_judges_nothing_is_no_success(tmp_path: Path) -> None:
+    assert run(tmp_path, target=RIGHT, python="true").returncode == 3
 
 
 def test_folders_of_a_repository_that_are_called_as_ours_change_nothing(tmp_path: Path) -> None:

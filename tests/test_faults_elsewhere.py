@@ -471,9 +471,10 @@ def test_what_can_not_even_be_refused_in_words_keeps_its_status(tmp_path: Path, 
     assert shell(tmp_path, "check", after).returncode == Status.WRONG_USAGE
 
 
-def test_a_working_folder_that_is_gone_is_told(tmp_path: Path) -> None:
-    target = written(tmp_path)
-    line = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m conformance check {target}"
+@pytest.mark.parametrize("command", ["check {target}", "doctor"])
+def test_a_working_folder_that_is_gone_is_told(tmp_path: Path, command: str) -> None:
+    asked = command.format(target=written(tmp_path))
+    line = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m conformance {asked}"
 
     done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)  # noqa: S607  the same
 
@@ -754,3 +755,15 @@ def test_what_a_worker_says_after_its_answers_is_told_in_pytest_whatever_is_chos
     done = in_pytest(tmp_path, "-k", "encode and not law and not evidence", "-m", "level_smoke")
 
     assert "kept, binary.encode in float32: after its answer: sent an answer that nobody asked for" in " ".join(done.stdout.split())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a system that limits the data of a process")
+def test_a_command_without_memory_ends_in_one_line_and_with_no_verdict(tmp_path: Path) -> None:
+    program = "import conformance.cli as cli, resource as r; r.setrlimit(r.RLIMIT_DATA, (1 << 20,) * 2); raise SystemExit(cli.main())"
+    command = [sys.executable, "-c", program, "check", written(tmp_path)]
+
+    done = subprocess.run(command, cwd=tmp_path, env=FROM_HERE, capture_output=True, text=True, check=False)
+
+    assert done.returncode == Status.HARNESS_FAILED
+    assert done.stderr.startswith("posenc: internal error: ")
+    assert done.stderr.count("\n") == 1

@@ -78,6 +78,13 @@ def test_a_link_to_nothing_makes_its_file(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text(encoding="utf-8") == "new"
 
 
+@pytest.mark.parametrize("name", ["n" * 255, "ä" * 127])
+def test_a_file_is_written_under_the_longest_name_that_there_is(tmp_path: Path, name: str) -> None:
+    files.write(tmp_path / name, "whole")
+
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 @pytest.mark.parametrize("linked", [False, True], ids=["device", "link to it"])
 def test_a_device_is_written_into(tmp_path: Path, *, linked: bool) -> None:
     path = Path(os.devnull)

@@ -22,7 +22,7 @@ from conformance.run.questions import EVIDENCE, Judge
 from conformance.show import summary
 
 SOURCE = """\
-import ctypes, decimal, gc, itertools, json, locale, math, os, resource, select, signal, socket, struct, subprocess, sys, time
+import ctypes, decimal, fractions, gc, itertools, json, locale, math, os, resource, select, signal, socket, struct, subprocess, sys, time
 from pathlib import Path
 import numpy as np
 from conformance import Adapter
@@ -74,6 +74,16 @@ STATES = {
     "sys.setswitchinterval(1.0)": "when threads are switched",
     "os.nice(1)": "how nice the process is",
     "sys.set_int_max_str_digits(1000)": "how long the text of integers may be",
+    "np.setbufsize(16)": "NumPy's error handling",
+    "np.seterrcall(print)": "NumPy's error handling",
+    "os.set_blocking(1, False)": "standard output or error",
+    "os.set_blocking(0, not os.get_blocking(0))": "standard input",
+    "HEARS = socket.socketpair(); HEARS[0].setblocking(False); signal.set_wakeup_fd(HEARS[0].fileno())": "signal handlers",
+    "import threading; threading.setprofile(print)": "what traces calls",
+    "ctypes.CDLL(None).setlocale(1, b'C') and ctypes.CDLL(None).setlocale(1, b'C.UTF-8')": "the locale",
+    "import builtins; builtins.profile = print": "names of the standard library (builtins.profile)",
+    "Path.exists = Path.is_dir": "names of the standard library (pathlib.Path.exists)",
+    "fractions.Fraction.limit_denominator = abs": "names of the standard library (fractions.Fraction.limit_denominator)",
 }
 TORCH = {
     "import torch; torch.set_flush_denormal(True)": "how numbers are rounded",
@@ -85,6 +95,16 @@ TORCH = {
     "import torch; torch.kept = torch.inference_mode(); torch.kept.__enter__()": "torch's gradients",
     "import torch; torch.autocast('cpu').__enter__()": "torch's autocast",
     "import torch; torch.set_float32_matmul_precision('medium')": "torch's precision of products",
+    "import torch; torch.nn.Module.__call__ = print": "names of torch",
+    "import torch; torch.nn.modules.module.register_module_forward_hook(print)": "torch's hooks",
+    "import torch; torch.autograd.graph.saved_tensors_hooks(abs, abs).__enter__()": "torch's hooks",
+    "import torch; torch.overrides.BaseTorchFunctionMode().__enter__()": "torch's modes",
+    "import torch; torch.utils._python_dispatch.BaseTorchDispatchMode().__enter__()": "torch's modes",
+    "import torch; torch.kept = torch._C.DisableTorchFunctionSubclass(); torch.kept.__enter__()": "torch's modes",
+    "import torch; torch.autograd.set_detect_anomaly(True)": "torch's modes",
+    "import torch; torch.backends.mkldnn.enabled = False": "torch's backends",
+    "import torch; torch.backends.cuda.enable_math_sdp(False)": "torch's backends",
+    "import torch; torch.set_printoptions(precision=1)": "torch's print options",
 }
 JAX = {
     "import jax; jax.config.update('jax_enable_x64', not jax.config.jax_enable_x64)": "JAX's 64 bits",

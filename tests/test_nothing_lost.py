@@ -98,6 +98,24 @@ def test_a_worker_that_starts_no_second_time_loses_no_result(tmp_path: Path, out
     assert any("its worker can't be started again" in ending.message and words in ending.message for ending in endings)
 
 
+def test_a_worker_that_starts_no_second_time_is_told_as_that_and_not_as_chance_or_hash_order(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=ONCE), operations=["alibi.slopes", "rope.frequencies"], level="smoke")
+
+    endings = [result.outcome for result in report.results if result.convicts]
+    assert endings
+    assert all(isinstance(each, Crashed) and each.message.startswith("its worker can't be started again") for each in endings)
+
+
+def test_an_exception_of_a_later_start_is_told_where_the_working_folder_is_gone_too(tmp_path: Path) -> None:
+    leave = "    leave = HERE / 'left'; leave.mkdir(exist_ok=True); os.chdir(leave); leave.rmdir()\n"
+    target = written(tmp_path, outside=ONCE.replace("    raise", f"{leave}    raise"), inside="os._exit(3)")
+
+    report = check(target, operations=["rope.frequencies"], level="smoke")
+
+    messages = [result.outcome.message for result in report.results if isinstance(result.outcome, Crashed)]
+    assert any("can't be imported: OSError: the device is gone" in message for message in messages)
+
+
 @pytest.mark.parametrize("starts", [2, 3, 4])
 def test_a_system_that_starts_no_further_worker_loses_no_result_and_blames_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, starts: int

@@ -107,7 +107,9 @@ second operation is judged rightly, and no process is left.
 - If a worker ends while the next call is already on its way, that call is reported as a crash that passes in a fresh worker.
 - The harness doesn't look at threads that the interpreter doesn't know, at what the garbage collector calls, at audit hooks, at text and
   tables of the standard library (`os.sep`, `encodings.aliases`), or at state inside of modules other than NumPy, torch and JAX (such as
-  context variables and the event loops of asyncio). Files that a call leaves open are noticed in steps of 64.
+  context variables and the event loops of asyncio). Of torch it doesn't see kernels that are replaced (`torch.library`), and of the
+  environment not what only C code sets. Functions of the standard library are looked at in modules that the worker itself has loaded, and
+  in those of numbers (`decimal`, `fractions`, `statistics`, `cmath`). Files that a call leaves open are noticed in steps of 64.
 - A worker that is ended for a time-out, a limit or a crash runs no exit handlers. What only these remove (a lock file) stays, and may keep
   other workers from starting.
 - On systems other than Linux nothing keeps code of the same user out of the memory of the harness. On Linux root stays root: it has other

@@ -2,7 +2,7 @@
 
 import builtins
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, ValuesView
 from contextlib import suppress
 from itertools import chain
 from types import FunctionType, ModuleType, TracebackType
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 MOST = 3
 #: What the worker needs besides: its functions and classes at the top level.
 NUMPY = "numpy"
+#: What is looked at where it is loaded later too: to look at all that libraries load would take longer than a call.
+NUMBERS = {"cmath", "decimal", "fractions", "statistics"}
 ABSENT = object()
 BUILTINS = vars(builtins)
 
@@ -29,17 +31,26 @@ Replaced = Mapping[str, Replacement]
 
 
 class Library:
-    """The functions and classes of all modules that are loaded when it is made: inside of ``with``, as foreign code wants them."""
+    """The functions and classes of modules that were loaded when it was made: inside of ``with``, as foreign code wants them."""
 
     def __init__(self) -> None:
         """Remember what there is."""
-        modules = list(_modules())
-        held: list[Any] = [*modules, *_classes(modules)]
-        self.held = [(each, vars(each), dict(vars(each))) for each in held]
-        self.views = [vars(each).values() for each in held]
+        self.held: list[tuple[Any, Mapping[str, object], Mapping[str, object]]] = []
+        self.views: list[ValuesView[object]] = []
         self.builtins = BUILTINS.copy()
         self.replaced: Replaced = {}
+        self._remember(list(_modules()))
         self.there = self._there()
+
+    def extend(self) -> None:
+        """Remember what computes numbers and was loaded since, as it is now: inside of ``with``, at whose end all is looked at."""
+        known = {id(holder) for holder, *_ in self.held}
+        self._remember([each for each in _modules() if each.__name__ in NUMBERS and id(each) not in known])
+
+    def _remember(self, modules: list[ModuleType]) -> None:
+        held: list[Any] = [*modules, *_classes(modules)]
+        self.held += [(each, vars(each), dict(vars(each))) for each in held]
+        self.views += [vars(each).values() for each in held]
 
     def __enter__(self) -> None:
         """Put there what foreign code had put there."""
@@ -115,5 +126,6 @@ def _lasts(each: Replacement) -> bool:
     if each.name.startswith("_") and not each.name.startswith("__"):
         return False
     if each.before is ABSENT:
-        return not each.name.startswith("_") and any(each.name in vars(base) for base in getattr(each.holder, "__mro__", ())[1:])
+        inherited = any(each.name in vars(base) for base in getattr(each.holder, "__mro__", ())[1:])
+        return not each.name.startswith("_") and (inherited or each.holder is builtins)
     return callable(each.before) or isinstance(each.before, classmethod | staticmethod | property | float)

@@ -71,6 +71,7 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> bo
         with library:
             worker = load(target)
             described = worker.describe()
+            library.extend()
         worker.call_within(library)
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"

@@ -3,6 +3,7 @@
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -415,11 +416,9 @@ class Session:
 
     def _running(self) -> Process:
         """Return the worker, ready to be called; where the target was ready before, one that isn't any more is the outcome of a call."""
-        kin, failed, again = self._kin, self._kin.failed[self.hash_seed], f"{UNSTARTED} again"
-        if self.hash_seed:
-            again = f"{UNSTARTED} under PYTHONHASHSEED={self.hash_seed}"
+        kin, failed = self._kin, self._kin.failed[self.hash_seed]
         if len(failed) == STARTS:
-            raise CallFailedError(Crashed(f"{again}, as was tried {STARTS} times in a row: {failed[-1]}"))
+            raise CallFailedError(Crashed(f"{self._unstarted()}, as was tried {STARTS} times in a row: {failed[-1]}"))
         try:
             process = self._ready()
         except OSError as error:
@@ -433,9 +432,17 @@ class Session:
                 kin.one_at_a_time = True
                 return self._running()
             failed.append(str(error))
-            raise CallFailedError(Crashed(f"{again}: {error}")) from error
+            raise CallFailedError(Crashed(f"{self._unstarted()}: {error}")) from error
         failed.clear()
         return process
+
+    def _unstarted(self) -> str:
+        """Return in words that no worker starts any more, or none under this seed of hashes where another starts under the usual one."""
+        if self.hash_seed:
+            with suppress(CallFailedError), self.fresh() as usual:
+                usual._running()  # noqa: SLF001  another session of this class
+                return f"{UNSTARTED} under PYTHONHASHSEED={self.hash_seed}"
+        return f"{UNSTARTED} again"
 
     def _ready(self) -> Process:
         self.start()

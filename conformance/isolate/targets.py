@@ -6,6 +6,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -235,7 +236,10 @@ def _needs(who: str, error: ModuleNotFoundError) -> str:
 
 
 def _broken(target: str, error: BaseException) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == Path(target).resolve()]
+    lines = list[int | None]()
+    with suppress(OSError):  # of a working folder that the target has left, and that is gone
+        file = Path(target).resolve()
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
     hint = next((f": {meant}" for words, meant in MEANT.items() if words in str(error)), "")
     return f"{target} can't be imported: {told(error)}{f' (line {lines[-1]})' if lines else ''}{hint}"
 

@@ -3,6 +3,7 @@
 import codecs
 import ctypes
 import gc
+import locale
 import os
 import random
 import signal
@@ -138,8 +139,30 @@ def _decimal(decimal: Any) -> object:
     return str(context)
 
 
+def _torch_modes(torch: Any) -> object:
+    """Return what torch asks before it calls a function or a kernel, and what it makes of gradients."""
+    functions, kernels = torch.overrides._get_current_function_mode_stack(), torch.utils._python_dispatch._get_current_dispatch_mode_stack()  # noqa: SLF001
+    return functions, kernels, torch._C._is_torch_function_enabled(), torch.is_anomaly_enabled()  # noqa: SLF001
+
+
+def _torch_hooks(torch: Any) -> object:
+    """Return the hooks of all modules, and those of what is saved for gradients."""
+    hooks = [dict(held) for name, held in vars(torch.nn.modules.module).items() if name.startswith("_global_") and isinstance(held, dict)]
+    return hooks, torch._C._autograd._top_saved_tensors_default_hooks(False)  # noqa: SLF001, FBT003
+
+
+def _torch_backends(torch: Any) -> object:
+    """Return which kernels torch takes where there are several."""
+    cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
+    attention = [cuda.math_sdp_enabled(), cuda.flash_sdp_enabled(), cuda.mem_efficient_sdp_enabled()]
+    return torch.backends.mkldnn.enabled, cudnn.enabled, cudnn.benchmark, cudnn.deterministic, attention
+
+
 def _signals() -> object:
-    return [signal.getsignal(getattr(signal, name)) for name in SIGNALS if hasattr(signal, name)]
+    """Return who handles signals, and which file hears of them; that can only be read by setting it."""
+    hears = signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(hears)
+    return hears, [signal.getsignal(getattr(signal, name)) for name in SIGNALS if hasattr(signal, name)]
 
 
 def _resources() -> object:
@@ -181,8 +204,8 @@ def _floating() -> object:
 
 
 def _file(number: int) -> Callable[[], object]:
-    """Return what looks which file stands under a number."""
-    return lambda: os.fstat(number)[:3]
+    """Return what looks which file stands under a number, and whether its reader or writer waits."""
+    return lambda: (*os.fstat(number)[:3], os.get_blocking(number))
 
 
 def _outputs() -> object:
@@ -258,12 +281,12 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "where modules are searched": lambda: list(sys.path),
     "what finds modules": _finders,
     "imported modules": _Modules,
-    "what traces calls": lambda: (sys.gettrace(), sys.getprofile()),
+    "what traces calls": lambda: (sys.gettrace(), sys.getprofile(), threading.gettrace(), threading.getprofile()),
     "how long the text of integers may be": sys.get_int_max_str_digits,
     "the warnings filters": _filters,
     "the random numbers of Python": random.getstate,
     "the random numbers of NumPy": _numpy_random,
-    "NumPy's error handling": np.geterr,
+    "NumPy's error handling": lambda: (np.geterr(), np.geterrcall(), np.getbufsize()),
     "NumPy's print options": np.get_printoptions,
     "torch's default dtype": _library("torch", lambda torch: str(torch.get_default_dtype())),
     "torch's default device": _library("torch", lambda torch: str(torch.get_default_device())),
@@ -274,14 +297,18 @@ LOOKS: Mapping[str, Callable[[], object]] = {
     "JAX's 64 bits": _library("jax", lambda jax: jax.config.jax_enable_x64),
     "JAX's configuration": _library("jax", lambda jax: {**jax.config.values, "jax_enable_x64": None}),
     "torch's gradients": _library("torch", lambda torch: (torch.is_grad_enabled(), torch.is_inference_mode_enabled())),
+    "torch's modes": _library("torch", _torch_modes),
+    "torch's hooks": _library("torch", _torch_hooks),
+    "torch's backends": _library("torch", _torch_backends),
+    "torch's print options": _library("torch", lambda torch: vars(torch._tensor_str.PRINT_OPTS).copy()),  # noqa: SLF001
     "torch's number of threads": _library("torch", lambda torch: torch.get_num_threads()),
     "names of NumPy": lambda: _Names(("numpy", "numpy.linalg", "numpy.random")),
-    "names of torch": lambda: _Names(("torch", "torch:Tensor", "torch.nn.functional")),
+    "names of torch": lambda: _Names(("torch", "torch:Tensor", "torch.nn:Module", "torch.nn.functional")),
     "names of JAX": lambda: _Names(("jax", "jax.numpy", "jax.lax", "jax.nn")),
     "which floating-point exceptions end the process": _trapped,
     "how numbers are rounded": _floating,
     "decimal numbers": _library("decimal", _decimal),
-    "the locale": _library("locale", lambda locale: locale.setlocale(locale.LC_ALL)),
+    "the locale": lambda: locale.setlocale(locale.LC_ALL),
     "garbage collection": lambda: (gc.isenabled(), gc.get_threshold()),
     "when threads are switched": sys.getswitchinterval,
     "how nice the process is": lambda: os.getpriority(os.PRIO_PROCESS, 0),

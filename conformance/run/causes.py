@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.calls.outcomes import FATAL, Exhausted, Failed, HarnessError, Outcome, Reason, TimedOut
+from conformance.calls.outcomes import FATAL, Crashed, Exhausted, Failed, HarnessError, Outcome, Reason, TimedOut
 from conformance.calls.subject import Reply
 from conformance.isolate.session import Session
 from conformance.judge import reproduction
@@ -100,8 +100,8 @@ def _at_times(*came: Reply | Outcome) -> str:
 
 
 def _limited(*came: Reply | Outcome) -> bool:
-    """Whether something wasn't answered because of a limit, of ours or of the system: when one is met depends on the machine."""
-    return any(isinstance(each, TimedOut | Exhausted | HarnessError) for each in came)
+    """Whether something wasn't answered because of a limit, which depends on the machine, or since no worker starts, which says nothing."""
+    return any(isinstance(each, TimedOut | Exhausted | HarnessError) or (isinstance(each, Crashed) and each.unstarted) for each in came)
 
 
 def in_fresh_worker(session: Session, call: Call, *, hash_seed: int = 0) -> Reply | Outcome:

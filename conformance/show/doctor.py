@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from conformance import run
 from conformance.calls.outcomes import HarnessError, Result
@@ -32,7 +33,8 @@ OPTIONAL = (
 
 
 def examine() -> tuple[list[Line], bool]:
-    """Return what was found, line by line, and whether the harness works."""
+    """Return what was found, line by line, and whether the harness works; raise where the working folder is gone."""
+    Path.cwd()
     checks = [_libraries(), _vectors(), _smoke()]
     lines = [("head", f"posenc {__version__}"), ("", _machine()), *_withheld(), *(line for found, _ in checks for line in found)]
     healthy = all(right for _, right in checks)

@@ -7,6 +7,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
+#: So many letters of a name stand in that of the temporary file beside it, which must not be too long where the name isn't.
+SHOWN = 48
+
 
 class OutputError(Exception):
     """A place where nothing can be written, and why."""
@@ -34,7 +37,7 @@ def write(path: Path, content: str | bytes) -> None:
 
 def _replace(real: Path, data: bytes) -> None:
     """Write a regular file whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name}.", suffix=".tmp")
+    handle, temporary = tempfile.mkstemp(dir=real.parent, prefix=f".{real.name[:SHOWN]}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

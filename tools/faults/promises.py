@@ -37,6 +37,8 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {
                 "nothing_lost": (
                     "a_worker_that_starts_no_second_time_loses_no_result",
+                    "a_worker_that_starts_no_second_time_is_told_as_that_and_not_as_chance_or_hash_order",
+                    "an_exception_of_a_later_start_is_told_where_the_working_folder_is_gone_too",
                     "a_system_that_starts_no_further_worker_loses_no_result_and_blames_nobody",
                     "why_a_worker_starts_no_more_is_told_to_the_end",
                     "a_target_that_never_starts_is_refused",
@@ -124,8 +126,14 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
     "No verdict is stale or hollow": (
         (
             "A run of the Action that fails early shows no earlier summary, and leaves no earlier report.",
-            {"ci": ("a_run_that_fails_early_shows_and_leaves_no_report_of_an_earlier_one",)},
+            {
+                "ci": (
+                    "a_run_that_fails_early_shows_and_leaves_no_report_of_an_earlier_one",
+                    "a_report_of_an_earlier_run_that_cannot_be_removed_ends_the_step",
+                )
+            },
         ),
+        ("A run of the Action that judged nothing is no success.", {"ci": ("what_judges_nothing_is_no_success",)}),
         (
             "Folders called `conformance` and as other packages, in a repository, on a worker's path or on `PYTHONPATH`, change nothing.",
             {
