@@ -754,3 +754,32 @@ def test_what_a_worker_says_after_its_answers_is_told_in_pytest_whatever_is_chos
     done = in_pytest(tmp_path, "-k", "encode and not law and not evidence", "-m", "level_smoke")
 
     assert "kept, binary.encode in float32: after its answer: sent an answer that nobody asked for" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-m", "posenc", "check", "--level", "smoke", "kept.py"],
+        ["-m", "posenc", "precision", "kept.py"],
+        ["-m", "pytest", "-p", "no:cacheprovider", "-k", "first", "--posenc", "kept.py"],
+    ],
+    ids=["check", "precision", "pytest"],
+)
+def test_every_command_says_which_variable_code_asks_for_and_lacks_where_nothing_fails(tmp_path: Path, words: list[str]) -> None:
+    written(tmp_path, inside="os.getenv('MY_BACKEND', 'eager')")
+    environment = {**FROM_HERE, "MY_BACKEND": "flash_attention_2", "NOBODY_ASKS": "flash_attention_2"}
+
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    told = " ".join(done.stdout.split())
+    assert "the code asks for MY_BACKEND, which is withheld from it: POSENC_PASS=MY_BACKEND passes it on" in told
+    assert "NOBODY_ASKS" not in told
+
+
+def test_identify_says_which_variable_a_function_asks_for_and_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_BACKEND", "flash_attention_2")
+    source = "def f(num_heads): os.getenv('MY_BACKEND'); return 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)"
+
+    assert "the code asks for MY_BACKEND, which is withheld from it" in identified(tmp_path, capsys, source)

@@ -348,6 +348,19 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {"left_behind": ("a_worker_sees_no_secret_of_its_environment_unless_it_is_named",)},
         ),
         (
+            "A variable that code asks for and that is withheld from it is told: where its import or a call fails, and where nothing does.",
+            {
+                "left_behind": (
+                    "a_target_that_lacks_a_variable_when_it_is_imported_is_told_which",
+                    "every_report_says_which_variable_a_call_lacks",
+                ),
+                "faults_elsewhere": (
+                    "every_command_says_which_variable_code_asks_for_and_lacks_where_nothing_fails",
+                    "identify_says_which_variable_a_function_asks_for_and_lacks",
+                ),
+            },
+        ),
+        (
             "On Linux a worker can't open the memory of the process that judges, to read or to write.",
             {
                 "isolation": (
