@@ -50,6 +50,11 @@ PATIENCE = 4
 ULPS = 16.0
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
 ALIKE = NotJudged(f"fails after other calls, and wasn't repeated, since all that were passed in a fresh worker: see {HISTORY}")
+#: How often a wrong answer that another one replaced is asked for again: it is a wrong value where most are like the first.
+ALIKE_AGAIN = 3
+FICKLE = Failed(
+    Reason.NOT_DETERMINISTIC, "fails each time, and the same call gives different answers: it is no wrong value, nor a broken law"
+)
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
 Failure = Checked | Found
@@ -68,6 +73,7 @@ class Case:
     otherwise: Outcome | None = None
     affected: list[Failure] = field(default_factory=list)
     alike: list[Failure] = field(default_factory=list)
+    fickle: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
     ended: list[Failure] = field(default_factory=list)
     unanswered: list[tuple[Call, Crashed | Exhausted | TimedOut | HarnessError]] = field(default_factory=list)
@@ -82,8 +88,8 @@ class Case:
 
     @property
     def unsettled(self) -> list[Failure]:
-        """The failures of which it isn't known that they pass in a fresh worker, or may."""
-        settled = {*map(id, (*self.affected, *self.alike, *self.slow, *self.ended))}
+        """The failures of which it isn't known that they pass in a fresh worker, or may, or are another one each time."""
+        settled = {*map(id, (*self.affected, *self.alike, *self.fickle, *self.slow, *self.ended))}
         return [failure for failure in self.failures if id(failure) not in settled]
 
     @property
@@ -152,6 +158,8 @@ class Case:
             return RANDOM if self.random else AFFECTED
         if check in self.alike:
             return RANDOM if self.random else ALIKE
+        if check in self.fickle:
+            return RANDOM if self.random else FICKLE
         came = _came(check)
         if check in self.slow and isinstance(came, TimedOut):
             return once(came)
@@ -261,7 +269,10 @@ def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
 
 
 def settle(session: Session, cases: Sequence[Case]) -> None:
-    """Repeat every failure that isn't settled in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
+    """Repeat every failure that isn't settled in a fresh worker; what passes there is affected by history, or was late, and isn't wrong.
+
+    What fails there too is no wrong value, nor a broken law, where the same call gives another answer each time.
+    """
     failing = [case for case in cases if case.unsettled]
     with _Pristine(session) as pristine:
         for case in failing:
@@ -272,6 +283,8 @@ def settle(session: Session, cases: Sequence[Case]) -> None:
                     case.alike.append(failure)
                 elif passes:
                     _kind(case, _came(failure)).append(failure)
+                elif pristine.changes(case, failure):
+                    case.fickle.append(failure)
 
 
 def _kind(case: Case, came: Outcome | None) -> list[Failure]:
@@ -373,6 +386,31 @@ class _Pristine:
         self.session.close()
         self.used = False
         return self._again(case, failure)
+
+    def changes(self, case: Case, failure: Failure) -> bool:
+        """Whether the calls of a failure give other answers when they are made again: most of a wrong value's, any of a broken law's."""
+        if isinstance(failure, Found):
+            law = failure.finding.kind is Reason.LAW and failure.finding.outcome is None
+            times = AT_RANDOM if case.flickers else 1
+            return law and not all(self._same(call, times) for call in failure.calls)
+        if failure.reply is None:
+            return False
+        answers = (failure.call.outcome(self.session) for _ in range(ALIKE_AGAIN))
+        like = (isinstance(answer, Reply) and agree(failure.reply, answer, failure) for answer in answers)
+        return not next(like) and sum(like) < ALIKE_AGAIN - 1
+
+    def _same(self, call: Call, times: int) -> bool:
+        """Whether a call gives the same to the bit when it is repeated; what is no answer speaks for itself."""
+        first = call.outcome(self.session)
+        if not isinstance(first, Reply):
+            return True
+        others = (call.outcome(self.session) for _ in range(times))
+        return all(
+            np.array_equal(value, o.values[name], equal_nan=True)
+            for o in others
+            if isinstance(o, Reply)
+            for name, value in first.values.items()
+        )
 
     def _at_times(self, case: Case, failure: Failure) -> bool:
         """Whether it passes one of several times: at first in one worker, then in others while there are any."""
