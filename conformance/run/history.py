@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Self
 
 import numpy as np
@@ -48,10 +48,12 @@ AT_RANDOM = 12
 #: How many times as long as its limit a call may take that is repeated: on a busy machine code is slow that isn't wrong.
 PATIENCE = 4
 ULPS = 16.0
+#: What is so many allowances off is wrong in every answer that agrees with it.
+FAR = 2 * ULPS
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
 ALIKE = NotJudged(f"fails after other calls, and wasn't repeated, since all that were passed in a fresh worker: see {HISTORY}")
-#: How often a wrong answer that another one replaced is asked for again: it is a wrong value where most are like the first.
-ALIKE_AGAIN = 3
+#: How often a wrong answer in place of which another came is asked for again: it stays a wrong value where all are like the first.
+FURTHER = 4
 FICKLE = Failed(
     Reason.NOT_DETERMINISTIC, "fails each time, and the same call gives different answers: it is no wrong value, nor a broken law"
 )
@@ -263,6 +265,17 @@ def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | N
             case.otherwise = case.otherwise or (None if isinstance(answer, Reply) else answer)
 
 
+def _same(one: Reply, other: Reply) -> bool:
+    return all(np.array_equal(value, other.values.get(name, ()), equal_nan=True) for name, value in one.values.items())
+
+
+def _alike(failure: Checked, answer: Reply | Outcome) -> bool:
+    """Whether another answer is so near a wrong one that what is wrong in that is wrong in this one."""
+    ratio = failure.judgement.ratio
+    far = ratio is None or ratio > FAR
+    return far and failure.reply is not None and isinstance(answer, Reply) and agree(failure.reply, answer, failure)
+
+
 def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
     """Whether two answers are the same: to the bit, or to a vector within what both sides are allowed."""
     return all(_agree(checked, name, one, other) for name in one.values)
@@ -364,6 +377,7 @@ class _Pristine:
         """Start over with an implementation, of which nothing was called yet."""
         self.session.close()
         self.own, self.used, self.wrong, self.hangs = OWN_WORKERS, False, False, False
+        self.repeated: Checked | None = None
 
     def passes(self, case: Case, failure: Failure) -> bool | None:
         """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call.
@@ -393,11 +407,11 @@ class _Pristine:
             law = failure.finding.kind is Reason.LAW and failure.finding.outcome is None
             times = AT_RANDOM if case.flickers else 1
             return law and not all(self._same(call, times) for call in failure.calls)
-        if failure.reply is None:
+        repeated = self.repeated.reply if self.repeated is not None else None
+        if failure.reply is None or repeated is None or _same(failure.reply, repeated):
             return False
-        answers = (failure.call.outcome(self.session) for _ in range(ALIKE_AGAIN))
-        like = (isinstance(answer, Reply) and agree(failure.reply, answer, failure) for answer in answers)
-        return not next(like) and sum(like) < ALIKE_AGAIN - 1
+        answers = chain([repeated], (failure.call.outcome(self.session) for _ in range(FURTHER)))
+        return not all(_alike(failure, answer) for answer in answers)
 
     def _same(self, call: Call, times: int) -> bool:
         """Whether a call gives the same to the bit when it is repeated; what is no answer speaks for itself."""
@@ -405,12 +419,7 @@ class _Pristine:
         if not isinstance(first, Reply):
             return True
         others = (call.outcome(self.session) for _ in range(times))
-        return all(
-            np.array_equal(value, o.values[name], equal_nan=True)
-            for o in others
-            if isinstance(o, Reply)
-            for name, value in first.values.items()
-        )
+        return all(_same(first, other) for other in others if isinstance(other, Reply))
 
     def _at_times(self, case: Case, failure: Failure) -> bool:
         """Whether it passes one of several times: at first in one worker, then in others while there are any."""
@@ -423,7 +432,9 @@ class _Pristine:
         return False
 
     def _again(self, case: Case, failure: Failure) -> bool:
-        passed = failure.again(self._subject(case.task))
+        subject = self._subject(case.task)
+        self.repeated = failure.repeated(subject) if isinstance(failure, Checked) else None
+        passed = failure.again(subject) if self.repeated is None else self.repeated.passed
         self.wrong = self.wrong or not (passed or self.used)
         self.used = True
         return passed
