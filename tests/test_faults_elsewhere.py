@@ -237,12 +237,7 @@ def test_identify_tells_of_a_call_that_had_no_answer(tmp_path: Path, capsys: pyt
 
 
 def test_identify_says_that_calls_before_are_why_a_call_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = (
-        "def f(x, positions):\n"
-        "    CALLS.append(1)\n"
-        "    if len(CALLS) > 1: raise RuntimeError('once is enough')\n"
-        "    return x"
-    )
+    source = "def f(x, positions):\n    CALLS.append(1)\n    if len(CALLS) > 1: raise RuntimeError('once is enough')\n    return x"
 
     told = identified(tmp_path, capsys, source, status=1)
 
@@ -767,3 +762,32 @@ def test_a_command_without_memory_ends_in_one_line_and_with_no_verdict(tmp_path:
     assert done.returncode == Status.HARNESS_FAILED
     assert done.stderr.startswith("posenc: internal error: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-m", "posenc", "check", "--level", "smoke", "kept.py"],
+        ["-m", "posenc", "precision", "kept.py"],
+        ["-m", "pytest", "-p", "no:cacheprovider", "-k", "first", "--posenc", "kept.py"],
+    ],
+    ids=["check", "precision", "pytest"],
+)
+def test_every_command_says_which_variable_code_asks_for_and_lacks_where_nothing_fails(tmp_path: Path, words: list[str]) -> None:
+    written(tmp_path, inside="os.getenv('MY_BACKEND', 'eager')")
+    environment = {**FROM_HERE, "MY_BACKEND": "flash_attention_2", "NOBODY_ASKS": "flash_attention_2"}
+
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    told = " ".join(done.stdout.split())
+    assert "the code asks for MY_BACKEND, which is withheld from it: POSENC_PASS=MY_BACKEND passes it on" in told
+    assert "NOBODY_ASKS" not in told
+
+
+def test_identify_says_which_variable_a_function_asks_for_and_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_BACKEND", "flash_attention_2")
+    source = "def f(num_heads): os.getenv('MY_BACKEND'); return 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)"
+
+    assert "the code asks for MY_BACKEND, which is withheld from it" in identified(tmp_path, capsys, source)

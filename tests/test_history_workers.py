@@ -8,11 +8,13 @@ import pytest
 from test_history_late import TASK
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import Failed, NotJudged, Reason
+from conformance.calls.outcomes import Failed, NotJudged, Reason, Unsupported
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
+from conformance.isolate.session import Session
 from conformance.laws.running import Finding
 from conformance.run import check, history
 from conformance.run.history import FRESH_WORKERS, OWN_WORKERS, Case
+from conformance.run.questions import Judge
 
 
 @dataclass
@@ -152,3 +154,59 @@ def test_a_value_that_is_always_wrong_stays_so_where_another_call_changes_at_ran
 
     assert settled(case) <= OWN_WORKERS + 1
     assert case.overruled(wrong) is None
+
+
+FICKLE = """
+import numpy as np
+from conformance import Adapter
+from refimpl.schemes import rope
+
+chance = np.random.default_rng()
+adapter = Adapter("fickle")
+
+@adapter.implements("rope.rotate", layout="half", direction="positive")
+def rotate(x, positions, **parameters):
+    result = np.array(rope.rotate(x, positions, **parameters))
+    {changed}
+    return result.astype(x.dtype)
+"""
+CHANGES = {
+    "all, by much": "result *= 1 + 0.001 * chance.standard_normal()",
+    "all, by an ulp": "result *= 1 + 1e-7 * chance.standard_normal(result.shape)",
+    "one element": "result.flat[chance.integers(result.size)] += 1.0",
+}
+
+
+@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+def test_answers_that_are_wrong_otherwise_at_every_call_are_told_as_not_deterministic_alone(changed: str, tmp_path: Path) -> None:
+    target = tmp_path / "fickle.py"
+    target.write_text(FICKLE.format(changed=changed), encoding="utf-8")
+    report = check(str(target), level="smoke", seed=0)
+
+    assert {result.outcome.reason for result in report.results if isinstance(result.outcome, Failed)} == {Reason.NOT_DETERMINISTIC}
+    assert not report.diagnoses
+
+
+def test_values_that_are_wrong_alike_stay_so_beside_answers_that_change_by_an_ulp(tmp_path: Path) -> None:
+    target = tmp_path / "fickle.py"
+    target.write_text(FICKLE.format(changed=f"result *= 1.5\n    {CHANGES['all, by an ulp']}"), encoding="utf-8")
+    report = check(str(target), level="smoke", seed=0)
+
+    reasons = {result.outcome.reason for result in report.results if isinstance(result.outcome, Failed)}
+    assert reasons == {Reason.NOT_DETERMINISTIC, Reason.VALUE}
+
+
+@pytest.mark.parametrize("checks", ["rotate/", "linear"])
+def test_answers_that_are_wrong_otherwise_at_every_call_are_told_so_one_by_one(checks: str, tmp_path: Path) -> None:
+    target = tmp_path / "fickle.py"
+    target.write_text(FICKLE.format(changed=CHANGES["all, by much"]), encoding="utf-8")
+    with Session(str(target)) as session:
+        judge = Judge(session, examples=10)
+        answered = ((each, judge.answer(each).outcome) for each in judge.questions if checks in each.check)
+        question, outcome = next((each, outcome) for each, outcome in answered if not isinstance(outcome, Unsupported))
+        diagnosis = judge.diagnosis(question)
+        judge.close()
+
+    assert isinstance(outcome, Failed)
+    assert outcome.reason is Reason.NOT_DETERMINISTIC
+    assert diagnosis is None

@@ -13,8 +13,10 @@ import pytest
 
 from conformance.calls.limits import Limits
 from conformance.calls.outcomes import Advisory, Crashed, Errored, Exhausted, Failed, Reason, Report, Result, TimedOut
+from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError
 from conformance.checks.law_checks import HISTORY
+from conformance.cli import main
 from conformance.isolate.session import Session
 from conformance.judge.journal import Call, Journal, Task
 from conformance.run import check, history
@@ -592,6 +594,41 @@ def test_a_worker_sees_no_secret_of_its_environment_unless_it_is_named(tmp_path:
     seen = set((tmp_path / "names").read_text(encoding="utf-8").split())
     assert seen & {*secrets, *named_otherwise} == {"HF_TOKEN", "DEPLOY"}
     assert {*libraries, "MY_BACKEND", "MY_WEIGHTS"} <= seen
+
+
+ASKING = {
+    "a name": "os.environ['MY_BACKEND']",
+    "a name of two": "os.environ['MY_BACKEND'] + os.environ['OTHER']",
+    "nothing comes of it": "os.getenv('MY_BACKEND').upper()",
+    "a copy": "dict(os.environ)['MY_BACKEND']",
+    "an end that says why": "print('MY_BACKEND must be set', flush=True) or os._exit(9)",
+}
+WITHHELD = "the code asks for MY_BACKEND, which is withheld from it: POSENC_PASS=OTHER,MY_BACKEND passes it on"
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_BACKEND", "flash_attention_2")
+    monkeypatch.setenv("NOBODY_ASKS", "flash_attention_2")
+    monkeypatch.setenv("OTHER", "flash_attention_2")
+    monkeypatch.setenv("POSENC_PASS", "OTHER")
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("asking", ASKING.values(), ids=ASKING)
+@pytest.mark.parametrize("command", ["check", "identify", "precision"])
+def test_a_target_that_lacks_a_variable_when_it_is_imported_is_told_which(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, asking: str
+) -> None:
+    assert main([command, written(tmp_path, "pass", outside=asking)]) == Status.WRONG_USAGE
+
+    assert capsys.readouterr().err.endswith(f"; {WITHHELD}\n")
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("asking", ASKING.values(), ids=ASKING)
+def test_every_report_says_which_variable_a_call_lacks(tmp_path: Path, asking: str) -> None:
+    assert WITHHELD in check(written(tmp_path, asking), cases=["rope.frequencies/one-pair"]).warnings
 
 
 def test_a_worker_writes_no_core_file(tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def test_parts_together_are_the_whole(whole: Report, count: int) -> None:
     assert merged(parts).header == whole.header
 
 
+def test_what_is_told_by_one_part_is_told_of_the_whole_once() -> None:
+    parts = [Report("x", {}, (), reached=reached, warnings=warnings) for reached, warnings in ((("a",), ("b",)), (("a", "c"), ("d", "b")))]
+
+    assert (merged(parts).reached, merged(parts).warnings) == (("a", "c"), ("b", "d"))
+
+
 def test_parts_are_of_similar_size() -> None:
     sizes = [len(part.results) for part in parts_of(2)]
 

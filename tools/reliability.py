@@ -84,7 +84,8 @@ second operation is judged rightly, and no process is left.
   `OMP_...`, `CUDA_...`, `TORCH...`, `XLA_...`, `HF_...`: `conformance/isolate/environment.py` has the list). Of others it gets those whose
   value has at most 12 characters, or is a path that exists. It gets none whose name looks like a secret (tokens, keys, passwords, cookies,
   webhooks), and no address with a name or a password in it. `POSENC_PASS` names what it gets besides, as in
-  `POSENC_PASS=HF_TOKEN,MY_SETTINGS`; `posenc doctor` names what it lacks. No core files are written.
+  `POSENC_PASS=HF_TOKEN,MY_SETTINGS`; `posenc doctor` names what it lacks, and each command says which of that the code asks for.
+  No core files are written.
 - A worker that isn't needed any more ends by itself: exit handlers run, and a program reads the end of its input. If one takes more than
   1 s for that, it is ended, and no other of the target is waited for.
 - If a worker ends after an answer, the operation that answered last fails, and the call is named. After three such ends, as after three

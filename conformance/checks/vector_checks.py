@@ -52,9 +52,18 @@ class Checked:
         """Whether it convicts."""
         return isinstance(self.judgement.outcome, CONVICTIONS)
 
+    @property
+    def passed(self) -> bool:
+        """Whether it is right."""
+        return isinstance(self.judgement.outcome, Passed)
+
     def again(self, subject: Subject) -> bool:
         """Whether the vector passes on another subject, asked once."""
-        return isinstance(check(subject, self.task, self.vector, replace(self.manner, repeats=0)).judgement.outcome, Passed)
+        return self.repeated(subject).passed
+
+    def repeated(self, subject: Subject) -> "Checked":
+        """Return what comes of the vector on another subject, asked once."""
+        return check(subject, self.task, self.vector, replace(self.manner, repeats=0))
 
     def result(self, opened: str, outcome: Outcome | None = None) -> Result:
         """Return what the report says; ``opened`` opens the session, another outcome overrules the judgement."""

@@ -95,7 +95,7 @@ def _told(strangers: Strangers, found: Found) -> Told:
             told = replace(told, found=replace(found, broken=error))
     named = (UNNAMED,) if strangers.alone and place is None else ()
     index = found.signature.index
-    left = (*strangers.traces(index, ANY), *named)
+    left = (*strangers.traces(index, ANY), *named, *strangers.withheld)
     return replace(told, faults=strangers.faults(index), left=left, spent=strangers.spent(index))
 
 

@@ -1,5 +1,6 @@
 """What is said with one worker: its first words, a reply to each request, and why there is none."""
 
+import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,7 @@ import numpy as np
 
 from conformance.calls.outcomes import Crashed, Errored, Exhausted, Failed, Reason, TimedOut
 from conformance.calls.subject import CallFailedError, CallRefusedError, Reply
-from conformance.isolate import replies
+from conformance.isolate import environment, replies
 from conformance.isolate.channel import ChannelClosedError, ChannelError
 from conformance.isolate.process import Process
 from conformance.isolate.targets import LibraryMissing, TargetError
@@ -43,12 +44,17 @@ def greeting(process: Process, forms: Mapping[str, replies.Form], target: str, s
     except ChannelError as error:
         ended = ending(process, error)
         message = f"{target} can't be loaded: {ended.message if isinstance(ended, Crashed) else ended.words()}"
-        raise TargetError(message) from error
+        raise TargetError(_withheld(message)) from error
     if about["status"] == "ready":
         return about
     process.end()
     words = f"{about['message']}{process.last_words if program else ''}"
-    raise (LibraryMissing if about["status"] == "library missing" else TargetError)(words)
+    raise (LibraryMissing if about["status"] == "library missing" else TargetError)(_withheld(words, about["sought"]))
+
+
+def _withheld(words: str, sought: Sequence[str] = ()) -> str:
+    """Return why a target can't be loaded, with the variables that it may lack for it."""
+    return "; ".join(filter(None, (words, environment.told(os.environ, environment.missed(os.environ, sought, words)))))
 
 
 def exchanged(

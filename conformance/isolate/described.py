@@ -1,12 +1,14 @@
 """What workers of one target say of it, and what its sessions share of that."""
 
+import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from conformance.calls.takes import WHEN, Takes
+from conformance.isolate import environment
 from conformance.isolate.piling import Pile
 from conformance.spec.choices import filled
 
@@ -42,9 +44,9 @@ class Kin:
     """What the sessions of one target share: what its worker first said of itself, who they are, whether only one worker can run.
 
     ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
-    right answers; ``early`` what a program did once before it was asked anything, ``patient`` that one waited then until it was asked;
-    ``leaves`` whether all workers that were to end by themselves did so in time; ``piles`` what of memory piled up over unlike calls, by
-    implementation and dtype.
+    right answers; ``missed`` which variables code asked for that are withheld from it; ``early`` what a program did once before it was
+    asked anything, ``patient`` that one waited then until it was asked; ``leaves`` whether all workers that were to end by themselves did
+    so in time; ``piles`` what of memory piled up over unlike calls, by implementation and dtype.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Kin:
     one_at_a_time: bool = False
     failed: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     reached: dict[str, None] = field(default_factory=dict)
+    missed: dict[str, None] = field(default_factory=dict)
     early: dict[str, None] = field(default_factory=dict)
     patient: bool = False
     leaves: bool = True
@@ -60,6 +63,10 @@ class Kin:
     def reach(self, who: str, words: Sequence[str]) -> None:
         """Keep what a worker says that somebody reached."""
         self.reached.update(dict.fromkeys(f"{who} {each}" for each in words))
+
+    def miss(self, sought: Collection[str], said: str = "") -> None:
+        """Keep which variables are withheld of those that a worker asked for, or names where it fails."""
+        self.missed.update(dict.fromkeys(environment.missed(os.environ, sought, said)))
 
 
 def offered(about: Mapping[str, Any]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 #: The variable that names others to pass on, with commas between.
@@ -40,6 +40,24 @@ def passed(environment: Mapping[str, str]) -> dict[str, str]:
     """
     named = environment.get(PASSED_ON, "").split(",")
     return {name: value for name, value in environment.items() if name in named or _plain(name, value)}
+
+
+def withheld(environment: Mapping[str, str]) -> list[str]:
+    """Return the names of what code under test doesn't get."""
+    return sorted(environment.keys() - passed(environment).keys())
+
+
+def missed(environment: Mapping[str, str], sought: Collection[str], said: str = "") -> list[str]:
+    """Return the names of what code under test doesn't get, of those that it asked for or that a text of it has."""
+    wanted = {*sought, *re.findall(r"\w+", said)}
+    return [name for name in withheld(environment) if name in wanted]
+
+
+def told(environment: Mapping[str, str], names: Collection[str]) -> str:
+    """Return in words that code asks for variables that it doesn't get; nothing where there are none."""
+    every = ",".join(filter(None, (environment.get(PASSED_ON), *names)))
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    return f"the code asks for {', '.join(names)}, which {are} withheld from it: {PASSED_ON}={every} passes {them} on" if names else ""
 
 
 def _plain(name: str, value: str) -> bool:

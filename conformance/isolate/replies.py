@@ -53,9 +53,9 @@ VERSIONS = Rule(
 COUNT = Rule("a count", lambda said: type(said) is int and 0 <= said <= LARGEST)
 FLAG = Rule("true or false", lambda said: isinstance(said, bool))
 PLAIN = Rule("nothing, true, false, a number or a text", lambda said: said is None or isinstance(said, bool | int | float) or _text(said))
-EACH: Mapping[str, Rule] = {"call": COUNT, "left": TEXTS, "reached": TEXTS}
+EACH: Mapping[str, Rule] = {"call": COUNT, "left": TEXTS, "reached": TEXTS, "sought": TEXTS}
 #: What a worker says of itself beside what it offers.
-ABOUT: Mapping[str, Rule] = {"reaches_parent": FLAG, "reached": TEXTS}
+ABOUT: Mapping[str, Rule] = {"reaches_parent": FLAG, "reached": TEXTS, "sought": TEXTS}
 Form = Mapping[str, Rule]
 #: What a worker says, at any time, of a program with which it can't go on; ``unasked`` where that may not be the call's.
 LOST: Mapping[str, Form] = {"program lost": {"message": LINE, "unasked": FLAG}}
@@ -125,7 +125,7 @@ def _declared(said: object) -> bool:
 
 
 #: By status: the first words of a worker that has an adapter, and of one that has functions of which nothing is declared.
-REFUSALS: Mapping[str, Form] = {"library missing": {"message": SENTENCE}, "bad target": {"message": SENTENCE}}
+REFUSALS: Mapping[str, Form] = {status: {"message": SENTENCE, "sought": TEXTS} for status in ("library missing", "bad target")}
 DECLARED: Mapping[str, Form] = {
     **REFUSALS,
     "ready": {

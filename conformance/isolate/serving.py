@@ -47,6 +47,7 @@ def main(descriptor: int, target: str, load: Callable[[str], Answering]) -> None
     os.set_inheritable(descriptor, False)  # noqa: FBT003  the name of the function says what
     kernel.write_no_core()
     allocation.keep_freed()
+    audit.watch_environment()
     status = 1
     try:
         waited = serve(Channel(socket.socket(fileno=descriptor)), target, load)
@@ -75,14 +76,14 @@ def serve(channel: Channel, target: str, load: Callable[[str], Answering]) -> bo
         worker.call_within(library)
     except targets.TargetError as error:
         kind = "library missing" if isinstance(error, targets.LibraryMissing) else "bad target"
-        _send(channel, _clipped({"status": kind, "message": str(error)}), [])
+        _refuse(channel, kind, str(error))
         return False
     except KeyboardInterrupt as error:
-        _send(channel, _clipped({"status": "bad target", "message": f"{target} can't be imported: {told(error)}"}), [])
+        _refuse(channel, "bad target", f"{target} can't be imported: {told(error)}")
         return False
     if os.getpid() != ours:
         return False
-    _send(channel, {**described, "reaches_parent": reaches, "reached": audit.news()}, [])
+    _send(channel, {**described, "reaches_parent": reaches, **audit.news()}, [])
     with suppress(ChannelClosedError):
         try:
             while True:
@@ -113,7 +114,7 @@ def _answer(worker: Answering, library: Library, request: Mapping[str, Any], arr
         header, values = {"status": "error", "message": told_with_place(error)}, []
     cancel_dump_traceback_later()  # nobody can see whether a call has asked for it, and it would end the process in another's name
     left = [*traces.changed(before), *library.since(replaced), *header.get("left", ())]
-    return {**_clipped(header), "left": left, "reached": audit.news()}, values
+    return {**_clipped(header), "left": left, **audit.news()}, values
 
 
 def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarray]) -> None:
@@ -122,6 +123,11 @@ def _send(channel: Channel, header: Mapping[str, Any], values: Sequence[np.ndarr
     except ChannelClosedError as error:
         message = "the channel to the harness was closed"
         raise UnreachableError(message) from error
+
+
+def _refuse(channel: Channel, status: str, message: str) -> None:
+    """Say why nothing can be called, and which variables were missed."""
+    _send(channel, _clipped({"status": status, "message": message, "sought": audit.news()["sought"]}), [])
 
 
 def _clipped(header: Mapping[str, Any]) -> dict[str, Any]:

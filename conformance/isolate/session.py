@@ -1,6 +1,7 @@
 """A worker process and the conversation with it: start, call, stop when it hangs, start again when it dies."""
 
 import functools
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +16,7 @@ from conformance.calls.manner import PLAIN, Manner
 from conformance.calls.outcomes import FUTILE, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
 from conformance.calls.subject import CallFailedError, CallNotMadeError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
-from conformance.isolate import conversation, replies
+from conformance.isolate import conversation, environment, replies
 from conformance.isolate.conversation import UnaskedFailureError
 from conformance.isolate.described import Descriptor, Kin, in_order, offered, unlike
 from conformance.isolate.interrupts import uninterrupted
@@ -218,6 +219,7 @@ class Session:
             return self._answered(index, dtype, said, arrays, forms, results, by=by, call=call, alone=True)
         self._ledger.answered(self.held())
         self._kin.reach(f"{self._named(index)},", reply["reached"])
+        self._kin.miss(reply["sought"], reply.get("message", ""))
         left = dict.fromkeys(f"{by}{each}" for each in reply["left"])
         self.left.setdefault(self._last, {}).update(left)
         self._altered = self._altered or bool(left)
@@ -264,7 +266,8 @@ class Session:
         self._asking = True
         try:
             replied = conversation.exchanged(process, asked, arrays, forms, results, self.limits.call_seconds, program=bool(self.program))
-        except CallFailedError:
+        except CallFailedError as failure:
+            self._kin.miss((), str(failure.outcome))
             self.close()
             raise
         self._asking = False
@@ -390,11 +393,17 @@ class Session:
         return tuple(f"right answers are at hand: {words}" for words in self.reached)
 
     @property
+    def withheld(self) -> tuple[str, ...]:
+        """What of the environment the target asks for and doesn't get, in words."""
+        return tuple(filter(None, [environment.told(os.environ, self._kin.missed)]))
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What the configuration that judges the target is warned of, and what of both isn't judged, in words."""
         path, plain = configured(self.target)
         others = [f"{name} is an Adapter too, and isn't judged: take it as {plain}:{name}" for name in self._kin.about.get("unjudged", ())]
         others += [f"before it was asked anything, once: {ending}" for ending in self._kin.early]
+        others += self.withheld
         if path is None:
             return tuple(others)
         from conformance.adapt.configured import told
@@ -453,6 +462,7 @@ class Session:
         if not self._greeted:
             about = self._greeting(process)
             self._kin.reach("the target", about.pop("reached"))
+            self._kin.miss(about.pop("sought"))
             first = self._kin.about = self._kin.about or about
             if in_order(about) != in_order(first):
                 self.close()

@@ -79,7 +79,7 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
             measured = replace(measured, faults=tuple(answers.refusals(subject, own))[:1])
         kept = {id(each) for each in found}
         failed = dict.fromkeys(f"at first {each.fault}" for each in asked if each.fault is not None and id(each) not in kept)
-        yield replace(measured, left=(*session.aftermath(task.descriptor.index, task.dtype), *failed, *session.at_hand))
+        yield replace(measured, left=(*session.aftermath(task.descriptor.index, task.dtype), *failed, *session.at_hand, *session.withheld))
 
 
 def _alone(session: Session, task: Task) -> answers.Alone:

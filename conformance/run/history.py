@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Self
 
 import numpy as np
@@ -48,8 +48,15 @@ AT_RANDOM = 12
 #: How many times as long as its limit a call may take that is repeated: on a busy machine code is slow that isn't wrong.
 PATIENCE = 4
 ULPS = 16.0
+#: What is so many allowances off is wrong in every answer that agrees with it.
+FAR = 2 * ULPS
 AFFECTED = NotJudged(f"passes in a fresh worker: see {HISTORY}")
 ALIKE = NotJudged(f"fails after other calls, and wasn't repeated, since all that were passed in a fresh worker: see {HISTORY}")
+#: How often a wrong answer in place of which another came is asked for again: it stays a wrong value where all are like the first.
+FURTHER = 4
+FICKLE = Failed(
+    Reason.NOT_DETERMINISTIC, "fails each time, and the same call gives different answers: it is no wrong value, nor a broken law"
+)
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
 Failure = Checked | Found
@@ -68,6 +75,7 @@ class Case:
     otherwise: Outcome | None = None
     affected: list[Failure] = field(default_factory=list)
     alike: list[Failure] = field(default_factory=list)
+    fickle: list[Failure] = field(default_factory=list)
     slow: list[Failure] = field(default_factory=list)
     ended: list[Failure] = field(default_factory=list)
     unanswered: list[tuple[Call, Crashed | Exhausted | TimedOut | HarnessError]] = field(default_factory=list)
@@ -82,8 +90,8 @@ class Case:
 
     @property
     def unsettled(self) -> list[Failure]:
-        """The failures of which it isn't known that they pass in a fresh worker, or may."""
-        settled = {*map(id, (*self.affected, *self.alike, *self.slow, *self.ended))}
+        """The failures of which it isn't known that they pass in a fresh worker, or may, or are another one each time."""
+        settled = {*map(id, (*self.affected, *self.alike, *self.fickle, *self.slow, *self.ended))}
         return [failure for failure in self.failures if id(failure) not in settled]
 
     @property
@@ -152,6 +160,8 @@ class Case:
             return RANDOM if self.random else AFFECTED
         if check in self.alike:
             return RANDOM if self.random else ALIKE
+        if check in self.fickle:
+            return RANDOM if self.random else FICKLE
         came = _came(check)
         if check in self.slow and isinstance(came, TimedOut):
             return once(came)
@@ -255,13 +265,27 @@ def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | N
             case.otherwise = case.otherwise or (None if isinstance(answer, Reply) else answer)
 
 
+def _same(one: Reply, other: Reply) -> bool:
+    return all(np.array_equal(value, other.values.get(name, ()), equal_nan=True) for name, value in one.values.items())
+
+
+def _alike(failure: Checked, answer: Reply | Outcome) -> bool:
+    """Whether another answer is so near a wrong one that what is wrong in that is wrong in this one."""
+    ratio = failure.judgement.ratio
+    far = ratio is None or ratio > FAR
+    return far and failure.reply is not None and isinstance(answer, Reply) and agree(failure.reply, answer, failure)
+
+
 def agree(one: Reply, other: Reply, checked: Checked | None) -> bool:
     """Whether two answers are the same: to the bit, or to a vector within what both sides are allowed."""
     return all(_agree(checked, name, one, other) for name in one.values)
 
 
 def settle(session: Session, cases: Sequence[Case]) -> None:
-    """Repeat every failure that isn't settled in a fresh worker; what passes there is affected by history, or was late, and isn't wrong."""
+    """Repeat every failure that isn't settled in a fresh worker; what passes there is affected by history, or was late, and isn't wrong.
+
+    What fails there too is no wrong value, nor a broken law, where the same call gives another answer each time.
+    """
     failing = [case for case in cases if case.unsettled]
     with _Pristine(session) as pristine:
         for case in failing:
@@ -272,6 +296,8 @@ def settle(session: Session, cases: Sequence[Case]) -> None:
                     case.alike.append(failure)
                 elif passes:
                     _kind(case, _came(failure)).append(failure)
+                elif pristine.changes(case, failure):
+                    case.fickle.append(failure)
 
 
 def _kind(case: Case, came: Outcome | None) -> list[Failure]:
@@ -351,6 +377,7 @@ class _Pristine:
         """Start over with an implementation, of which nothing was called yet."""
         self.session.close()
         self.own, self.used, self.wrong, self.hangs = OWN_WORKERS, False, False, False
+        self.repeated: Checked | None = None
 
     def passes(self, case: Case, failure: Failure) -> bool | None:
         """Whether the failure passes; where history is known to matter, a failure counts only as a worker's first call.
@@ -374,6 +401,26 @@ class _Pristine:
         self.used = False
         return self._again(case, failure)
 
+    def changes(self, case: Case, failure: Failure) -> bool:
+        """Whether the calls of a failure give other answers when they are made again: most of a wrong value's, any of a broken law's."""
+        if isinstance(failure, Found):
+            law = failure.finding.kind is Reason.LAW and failure.finding.outcome is None
+            times = AT_RANDOM if case.flickers else 1
+            return law and not all(self._same(call, times) for call in failure.calls)
+        repeated = self.repeated.reply if self.repeated is not None else None
+        if failure.reply is None or repeated is None or _same(failure.reply, repeated):
+            return False
+        answers = chain([repeated], (failure.call.outcome(self.session) for _ in range(FURTHER)))
+        return not all(_alike(failure, answer) for answer in answers)
+
+    def _same(self, call: Call, times: int) -> bool:
+        """Whether a call gives the same to the bit when it is repeated; what is no answer speaks for itself."""
+        first = call.outcome(self.session)
+        if not isinstance(first, Reply):
+            return True
+        others = (call.outcome(self.session) for _ in range(times))
+        return all(_same(first, other) for other in others if isinstance(other, Reply))
+
     def _at_times(self, case: Case, failure: Failure) -> bool:
         """Whether it passes one of several times: at first in one worker, then in others while there are any."""
         for index in range(AT_RANDOM if not isinstance(_came(failure), FATAL) else 0):
@@ -385,7 +432,9 @@ class _Pristine:
         return False
 
     def _again(self, case: Case, failure: Failure) -> bool:
-        passed = failure.again(self._subject(case.task))
+        subject = self._subject(case.task)
+        self.repeated = failure.repeated(subject) if isinstance(failure, Checked) else None
+        passed = failure.again(subject) if self.repeated is None else self.repeated.passed
         self.wrong = self.wrong or not (passed or self.used)
         self.used = True
         return passed

@@ -388,5 +388,5 @@ def _known(diagnosis: Diagnosis) -> bool:
 
 def _of_values(session: Session, case: Case) -> Diagnosis | None:
     """Return what a case's wrong values show: what depends on history, or on hash order, shows nothing."""
-    told = [checked for checked in case.checked if checked not in (*case.affected, *case.alike)]
+    told = [checked for checked in case.checked if checked not in (*case.affected, *case.alike, *case.fickle)]
     return None if case.hashed else by_values.diagnosis(session, case.task, told)

@@ -240,6 +240,8 @@ class Judge:
         """Return a failure; one that passes in a fresh worker is told as a run tells it, with what makes it fail."""
         case = history.failing(found)
         history.settle(self.session, [case])
+        if case.fickle:
+            self.diagnoses.setdefault(_named(found.task), None)
         if not case.affected and not (case.suspicious and self.session.isolated):
             return found.result(self.session.opened, case.overruled(found))
         self.diagnoses.setdefault(_named(found.task), None)  # values that depend on history show no mistake of values

@@ -203,7 +203,8 @@ def merged(parts: Sequence[Report]) -> Report:
     evidence = tuple(sorted((each for part in parts for each in part.evidence), key=order))
     complete = all(part.complete for part in parts)
     reached = tuple(dict.fromkeys(words for part in parts for words in part.reached))
-    return Report(parts[0].target, header, tuple(results), diagnoses, complete, evidence, reached=reached, warnings=parts[0].warnings)
+    warnings = tuple(dict.fromkeys(words for part in parts for words in part.warnings))
+    return Report(parts[0].target, header, tuple(results), diagnoses, complete, evidence, reached=reached, warnings=warnings)
 
 
 def order(result: Result | Evidence) -> tuple[str, str, str]:

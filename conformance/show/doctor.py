@@ -10,7 +10,7 @@ from pathlib import Path
 from conformance import run
 from conformance.calls.outcomes import HarnessError, Result
 from conformance.calls.status import Status
-from conformance.isolate.environment import PASSED_ON, passed
+from conformance.isolate.environment import PASSED_ON, withheld
 from conformance.show.terminal import Line, clean
 from conformance.spec import vectors
 from conformance.spec.declarations import example
@@ -50,7 +50,7 @@ def _machine() -> str:
 
 def _withheld() -> list[Line]:
     """Name the variables of the environment that code under test doesn't get."""
-    names = sorted(os.environ.keys() - passed(os.environ).keys())
+    names = withheld(os.environ)
     told = f"withheld   {', '.join(map(clean, names))}: code doesn't get these variables unless {PASSED_ON} names them"
     return [("quiet", told)] if names else []
 

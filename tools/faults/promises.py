@@ -218,13 +218,19 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             },
         ),
         (
-            "An answer that changes by itself is *not deterministic*, and is not called dependent on earlier calls.",
+            "An answer that changes by itself is *not deterministic*, and told as no wrong value, broken law or history.",
             {
                 "harness_outcomes": ("a_random_answer_is_not_deterministic_and_not_called_history",),
                 "left_behind": (
                     "an_answer_that_changes_from_worker_to_worker_is_called_not_deterministic",
                     "an_exception_in_some_calls_is_called_not_deterministic",
                     "an_earlier_call_is_the_cause_only_where_that_repeats",
+                ),
+                "history_workers": (
+                    "an_answer_that_is_wrong_two_times_in_five_is_told_as_not_deterministic_and_never_as_a_wrong_value",
+                    "answers_that_are_wrong_otherwise_at_every_call_are_told_as_not_deterministic_alone",
+                    "answers_that_are_wrong_otherwise_at_every_call_are_told_so_one_by_one",
+                    "values_that_are_wrong_alike_stay_so_beside_answers_that_change_by_an_ulp",
                 ),
             },
         ),
@@ -354,6 +360,19 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
         (
             "A worker's environment lacks secrets.",
             {"left_behind": ("a_worker_sees_no_secret_of_its_environment_unless_it_is_named",)},
+        ),
+        (
+            "A variable that code asks for and that is withheld from it is told: where its import or a call fails, and where nothing does.",
+            {
+                "left_behind": (
+                    "a_target_that_lacks_a_variable_when_it_is_imported_is_told_which",
+                    "every_report_says_which_variable_a_call_lacks",
+                ),
+                "faults_elsewhere": (
+                    "every_command_says_which_variable_code_asks_for_and_lacks_where_nothing_fails",
+                    "identify_says_which_variable_a_function_asks_for_and_lacks",
+                ),
+            },
         ),
         (
             "On Linux a worker can't open the memory of the process that judges, to read or to write.",

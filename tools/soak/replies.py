@@ -38,7 +38,7 @@ OFFERED = {
     "axes": "",
     "by_predicate": True,
 }
-ABOUT = {"reaches_parent": False, "reached": ["opens vectors/rope.rotate.yaml"]}
+ABOUT = {"reaches_parent": False, "reached": ["opens vectors/rope.rotate.yaml"], "sought": ["MY_BACKEND"]}
 READY = {
     "status": "ready",
     "adapter": "mine",
@@ -55,7 +55,7 @@ ARGUMENT = {"name": "x", "required": True, "default": None}
 FUNCTION = {"label": "f", "framework": "numpy", "declared": [OPERATION, {"layout": "half"}], "any_positional": False, "any_keyword": True}
 OFFERED_FUNCTION = {**FUNCTION, "positional": [ARGUMENT] * 2, "keywords": [ARGUMENT]}
 FUNCTIONS = {"status": "ready", "alone": True, **ABOUT, "functions": [OFFERED_FUNCTION]}
-EACH = {"call": 7, "left": ["the environment"], "reached": ["imports refimpl"]}
+EACH = {"call": 7, "left": ["the environment"], "reached": ["imports refimpl"], "sought": []}
 RESULTS = list(operations()[OPERATION].results)
 CALLED = {
     "status": "ok",
@@ -74,7 +74,7 @@ VALUES = [np.ones((1, 2)), np.arange(3)]
 SAID: Mapping[str, tuple[dict[str, Any], list[np.ndarray], Mapping[str, replies.Form]]] = {
     "first words": (READY, [], replies.DECLARED),
     "first words of functions": (FUNCTIONS, [], replies.UNDECLARED),
-    "a refusal": ({"status": "bad target", "message": "no"}, [], replies.DECLARED),
+    "a refusal": ({"status": "bad target", "message": "no", "sought": []}, [], replies.DECLARED),
     "a reply": (CALLED, VALUES, replies.CALLED),
     "no result": ({"status": "unsupported", **EACH, "reason": "too wide", "declared": True}, [], replies.CALLED),
     "an exception": ({"status": "error", **EACH, "message": "no"}, [], replies.CALLED),
