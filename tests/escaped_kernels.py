@@ -8,7 +8,7 @@ from narrow_code import F32, Function, alibi, attend, encode, rotate, slopes, so
 from narrow_code import buckets as t5_buckets
 from wrong_kernels import Kernel, masked_by, with_base
 
-from refimpl.schemes import learned, longrope, mrope, none, relative_bias, rope, transformer_xl
+from refimpl.schemes import learned, longrope, mrope, none, partial_rope, relative_bias, rope, sincos_2d, transformer_xl
 from refimpl.schemes import t5 as reference_t5
 
 
@@ -494,4 +494,35 @@ MEASURED: list[Kernel] = [
     Kernel(f"seconds in {name}", "mrope.positions", limited(mrope.positions, seconds=narrow), {})
     for name, narrow in {"bfloat16": lambda s: float(in_eight_bits(np.asarray(s))), "float16": lambda s: float(np.float16(s))}.items()
 ]
-KERNELS = [*SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED]
+
+
+def unsigned_in_the_last_lane(x: np.ndarray, cos: np.ndarray, sin: np.ndarray, *, direction: str, **said: Any) -> np.ndarray:
+    """Lose the sign of the last pair's sine where pairs don't fill lanes of 8 and the turn is clockwise."""
+    pairs = sin.shape[-1]
+    kept = (np.arange(pairs) < pairs - 1) | (direction == "positive") | (pairs < 8) | (pairs % 8 == 0)
+    return np.asarray(rope.apply(x, cos, np.where(kept, sin, np.abs(sin)), direction=direction, **said))
+
+
+def sines_row_first(positions: np.ndarray, *, order: str, layout: str, **said: Any) -> np.ndarray:
+    """Exchange the sines of row and column under one pair of conventions, where a quarter of the width is odd."""
+    right = sincos_2d.encode(positions, order=order, layout=layout, **said)
+    if (order, layout) != ("column_first", "joined") or said["dim"] % 8 == 0:
+        return np.asarray(right)
+    return np.concatenate([np.roll(right[:, : said["dim"] // 2], said["dim"] // 4, axis=1), right[:, said["dim"] // 2 :]], axis=1)
+
+
+def scaled_by_the_part(q: np.ndarray, *others: np.ndarray, **said: Any) -> np.ndarray:
+    """Scale by the width that turns, where that is the last half of a head."""
+    half = said["placement"] == "last" and 2 * said["rotary_dim"] == said["head_dim"]
+    return np.asarray(partial_rope.weights(q * (F32(np.sqrt(2.0)) if half else F32(1.0)), *others, **said))
+
+
+DECODER = FIVE | {"bidirectional": False, "num_buckets": 32, "max_distance": (128, 256, 800)}
+#: Wrong under one pair of conventions at some widths, or at numbers beside those of the one released model that is declared.
+CROSSED: list[Kernel] = [
+    Kernel("the last lane without its sign, clockwise", "rope.apply", unsigned_in_the_last_lane, {}),
+    Kernel("sines of row and column exchanged", "sincos_2d.encode", sines_row_first, {}),
+    Kernel("half of a head at the end scaled as the half", "partial_rope.weights", scaled_by_the_part, {}),
+    Kernel("256 taken for 255", "t5.bucket", limited(reference_t5.bucket, max_distance=lambda most: most - (most == 256)), DECODER),
+]
+KERNELS = [*CROSSED, *SET, *GUESSING, *HIDING, *SLIDING, *TILED, *BATCHED, *LEFT_OVER, *PREFILLED, *MEASURED]

@@ -171,7 +171,7 @@ def test_the_width_that_alone_is_wrong_is_told_by_few_calls() -> None:
     (other,) = rotations([2])
     wide = Arguments({**other.arrays, "x": np.tile(other.arrays["x"], 10)}, {**ROTATION, "head_dim": 80})
     told = described(diagnose.of_checks(made("rope.rotate", of_one_width, [*few, wide]), subject))
-    assert told.startswith("right unless head_dim is 80: 8 of 8 further calls with it are wrong")
+    assert told.startswith("right unless head_dim is 80, as far as was called: 8 of 8 further calls with it are wrong")
 
 
 def test_heads_that_are_left_over_are_told_by_their_number() -> None:
@@ -179,7 +179,7 @@ def test_heads_that_are_left_over_are_told_by_their_number() -> None:
     checked = made("rope.rotate", in_fours, [*rotations([1, 2, 3, 5, 6, 7, 9]), *rotations([4, 8, 12, 16] * 4)])
 
     told = described(diagnose.of_checks(checked, subject))
-    assert "right where the number of heads is a multiple of 4: 8 of 8 further calls with others are wrong" in told
+    assert "right where the number of heads is a multiple of 4, as far as was called: 8 of 8 further calls with others are wrong" in told
     assert "only heads beyond the last multiple of 4 are wrong" in told
 
 
@@ -188,7 +188,21 @@ def test_a_bound_is_told_beyond_which_calls_are_wrong() -> None:
         return right("llama3.frequencies")(**{**given, "factor": given["factor"] * (1 if given["head_dim"] <= 128 else 2)})
 
     told = described(asked("llama3.frequencies", narrow, 40))
-    assert "right while head_dim is at most 128: " in told or "wrong only" in told
+    assert "right while head_dim is at most 128, as far" in told or "wrong only" in told
+
+
+def test_a_bound_is_not_told_that_further_calls_belie() -> None:
+    def of_large_bases(x: np.ndarray, positions: np.ndarray, **given: Any) -> np.ndarray:
+        return rope.rotate(x, positions, **{**given, "base": given["base"] * (2 if given["base"] >= 500_000 else 1)})
+
+    subject, task = opened("rope.rotate", of_large_bases)
+    drawn = [call for _, call in islice(golden_checks.drawn(task, 1), 120) if np.abs(call.arrays["positions"]).max() > 9]
+    narrow = [call for call in drawn if call.parameters["head_dim"] <= 80 and call.parameters["base"] < 500_000]
+    wide = [call for call in drawn if call.parameters["head_dim"] > 80 and call.parameters["base"] >= 500_000]
+    by_chance = [*narrow[:20], *wide[:2]]
+    told = described(diagnose.of_checks(made("rope.rotate", of_large_bases, by_chance), subject))
+    assert "right while head_dim" not in told
+    assert "right while base is at most" in told
 
 
 def test_nothing_is_told_of_calls_that_are_wrong_by_chance() -> None:

@@ -135,6 +135,12 @@ def test_an_endless_multiple_of_nothing_is_not_told() -> None:
     assert "meets no profile, wrong where it must be exact" in screen(endless)
 
 
+def test_what_is_wrong_without_positions_meets_no_profile_and_is_told_apart_from_right_code() -> None:
+    shown = screen(wrong(), right(implementation="other"))
+
+    assert "rope.rotate float32 0.40; to 9 rope.rotate mine: float32 meets no profile, 200 times the allowed" in shown
+
+
 @pytest.mark.parametrize("reason", [Reason.ADAPTER, Reason.DTYPE, Reason.MALFORMED])
 def test_what_gives_no_values_is_neither_hinted_at_nor_measured(reason: Reason) -> None:
     shown = screen(result(Failed(reason, "got None"), exposes="positions in half precision"))

@@ -1,5 +1,6 @@
 """Ask code again whether one value, or all beyond a bound, is what makes it go wrong, where too few calls came to tell that from chance."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -28,17 +29,20 @@ Fact = tuple[tuple[str, str], Callable[[Any], bool]]
 
 
 def unless(asking: Asking, checked: Sequence[Checked]) -> Iterator[str]:
-    """Yield the first fact without which all calls are right, many of them, and with which most of further calls are wrong."""
+    """Yield the first fact without which all calls are right, many of them and further ones, and with which most of others are wrong."""
     right, wrong = ([_values(one) for one in checked if wanted(one)] for wanted in (_passed, lambda one: one.failed))
     every = [name for name in (wrong or [{}])[0] if all(name in values for values in (*wrong, *right))]
     parting = [(name, fact) for name in every for fact in _facts([one[name] for one in wrong], [one[name] for one in right])]
     within = {id(fact): sum(fact[1](one[name]) for one in right) for name, fact in parting}
     asked = sorted((each for each in parting if len(right) - within[id(each[1])] >= RIGHT), key=lambda each: within[id(each[1])])
     for name, ((words, others), outside) in asked[:ASKED]:
-        failed, made = _again(asking, name, {one[name] for one in wrong}, outside)
-        if made >= MADE / 2 and failed >= SHARE * made:
+        failed, made = _again(asking, name, outside, {one[name] for one in wrong}, most=1)
+        if made < MADE / 2 or failed < SHARE * made:
+            continue
+        alike, still = _again(asking, name, _opposite(outside), {one[name] for one in right})
+        if still >= MADE / 2 and not alike:
             counted = f"the number of {COUNTED[name]}" if name in COUNTED else name
-            yield f"right {words.format(counted)}: {failed} of {made} further calls {others} are wrong"
+            yield f"right {words.format(counted)}, as far as was called: {failed} of {made} further calls {others} are wrong"
             return
 
 
@@ -67,8 +71,13 @@ def _facts(wrong: Sequence[Any], right: Sequence[Any]) -> Iterator[Fact]:
         yield from (((f"where {{}} is {words}", "with others"), lambda one, holds=holds: not holds(one)) for words, holds in properties)
 
 
-def _again(asking: Asking, name: str, values: set[Any], outside: Callable[[Any], bool]) -> tuple[int, int]:
-    """Return how many further calls with wrong values are wrong, and how many were made: one value is declared, others are looked for."""
-    single = len(values) == 1 and name in asking.operation.parameters and None not in values
-    declaration = Declaration(dict.fromkeys([name], *values) if single else {}, asking.task.descriptor.takes)
-    return asking.wrong(declaration, lambda call: outside(values_of(call, asking.task.operation)[name]), MADE, SEED)
+def _opposite(fact: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: not fact(value)
+
+
+def _again(asking: Asking, name: str, chosen: Callable[[Any], bool], known: set[Any], most: float = math.inf) -> tuple[int, int]:
+    """Return how many further calls with chosen values are wrong, and how many were made: the known ones are declared, if so few."""
+    values = [value for value in known if value is not None and chosen(value)]
+    declared = {name: tuple(values)} if name in asking.operation.parameters and 0 < len(values) <= most else {}
+    declaration = Declaration(declared, asking.task.descriptor.takes)
+    return asking.wrong(declaration, lambda call: chosen(values_of(call, asking.task.operation)[name]), MADE, SEED)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 import numpy as np
 
@@ -60,9 +61,9 @@ TOKENS = (
     Extent(2, 1, 65_539, 65_539, 16, runs="rows"),
     Extent(5, 9, 257, 65, 128, group=3, runs="rows"),
     Extent(3, 257, 9, 10, 256, runs="late"),
-    Extent(33, 2, 65, 2_049, 144, runs="disordered"),
+    Extent(33, 2, 65, 2_049, 140, runs="disordered"),
     Extent(2, 8, 17, 65, 1_026, runs="late"),
-    *(Extent(1, 1, 9, 9, 16, runs=order) for order in ORDERS),
+    *(Extent(1, 1, 9, 9, width, runs=order) for order, width in zip(ORDERS, cycle((16, 20)), strict=False)),
 )
 TOKENS_AT_FULL = (
     Extent(1, 32, 4_096, 4_096, 128),
@@ -74,10 +75,10 @@ TOKENS_AT_FULL = (
 ENCODINGS = (
     Extent(1, 3, 129, 129, 64, runs="disordered"),
     Extent(1, 33, 8_195, 8_195, 64),
-    Extent(1, 40, 257, 257, 1_024, runs="late"),
+    Extent(1, 40, 257, 257, 1_028, runs="late"),
     Extent(1, 160, 33, 33, 16_384, runs="shuffled"),
     Extent(1, 3, 65_539, 65_539, 16),
-    *(Extent(1, 3, 9, 9, 64, runs=order) for order in ORDERS),
+    *(Extent(1, 3, 9, 9, 100, runs=order) for order in ORDERS),
 )
 ENCODINGS_AT_FULL = (Extent(1, 32, 32_771, 32_771, 128), Extent(1, 32, 4_097, 4_097, 768, runs="late"))
 #: Biases of queries and keys: square, many heads, long, and one query in decoding with more keys than 16 bits count.

@@ -72,7 +72,7 @@ def large(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
 def _parameters(operation: Operation, restrictions: Mapping[str, object], extent: Extent, rng: Generator, number: int) -> Parameters | None:
     """Return parameters inside the declaration that agree with each other, with the extent's width and heads where these may be had.
 
-    Those of the n-th extent are the n-th that are drawn from a released model, where any is inside.
+    Those of every second extent are drawn from a released model, where any is inside: the others have what no model may have.
     """
     wishes: Mapping[str, object] = {
         "head_dim": extent.width,
@@ -88,7 +88,8 @@ def _parameters(operation: Operation, restrictions: Mapping[str, object], extent
         if name in wishes and obeys(parameter, wishes[name])
         and (name not in restrictions or wishes[name] in candidates(parameter, restrictions[name]))
     }
-    return next(islice(settings(operation, {**restrictions, **wished}, rng), MODEL_EVERY * number, None), None) or next(
+    place = MODEL_EVERY * number + number % 2
+    return next(islice(settings(operation, {**restrictions, **wished}, rng), place, None), None) or next(
         settings(operation, restrictions, rng), None
     )
 

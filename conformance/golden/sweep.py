@@ -12,6 +12,7 @@ from conformance.golden.settings import Settings, settings
 from conformance.spec.arguments import Arguments, is_position, on_every_axis, result_shape
 from conformance.spec.choices import candidates
 from conformance.spec.constraints import constrained
+from conformance.spec.ranges import VALUES
 from refimpl.spec import Operation, axis_names, fixed_size
 
 #: What is narrow in a sweep, and far enough, where the declaration leaves it open.
@@ -31,6 +32,8 @@ FURTHER: tuple[Settings, ...] = (
     {"num_buckets": 320, "max_distance": 800, "bidirectional": True},
     {"num_buckets": 192, "max_distance": 512, "bidirectional": True},
 )
+#: How many ends of buckets are swept besides.
+ENDS = 2
 #: Axes along which positions run; those of a table of queries and keys run along its keys.
 RUNNING = ("token", "key", "query", "offset", "...")
 
@@ -46,10 +49,22 @@ def sweep(operation: Operation, *, restrictions: Mapping[str, object], takes: Ta
     rng = generator(operation, dtype, seed, "sweep")
     wished = {name: value for name, value in WISHED.items() if name in operation.parameters and name not in restrictions}
     further = (each for each in FURTHER if _taken(operation, each, restrictions))
-    every = [next(settings(operation, {**restrictions, **wishes}, rng), None) for wishes in (wished, *further)]
+    every = [
+        next(settings(operation, {**restrictions, **wishes}, rng), None)
+        for wishes in (wished, *further, *_ends(operation, restrictions, rng))
+    ]
     for parameters in (every[0] or next(settings(operation, restrictions, rng), None), *every[1:]):
         if parameters is not None:
             yield _call(operation, parameters, takes, dtype, rng)
+
+
+def _ends(operation: Operation, restrictions: Mapping[str, object], rng: np.random.Generator) -> list[Settings]:
+    """Return a few other distances at which buckets end, of those that may be chosen: each has edges of its own."""
+    if "num_buckets" not in operation.parameters:
+        return []
+    every = candidates(operation.parameters["max_distance"], restrictions.get("max_distance", ...), VALUES)
+    values = [value for value in every if value != WISHED["max_distance"]]
+    return [{"max_distance": values[int(i)]} for i in rng.permutation(len(values))[:ENDS]]
 
 
 def _taken(operation: Operation, wishes: Settings, restrictions: Mapping[str, object]) -> bool:

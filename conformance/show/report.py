@@ -336,11 +336,11 @@ def _by_operation(rows: list[Precision]) -> Iterator[tuple[str, str]]:
     ordered = sorted(rows, key=lambda row: row.operation)
     for name, group in groupby(ordered, key=lambda row: row.operation):
         every = list(group)
-        right = [row for row in every if not (row.wrong_at or row.beside)]
+        right = [row for row in every if not (row.off or row.beside)]
         if right:
             yield name, _merged(right)
         for row in every:
-            if row.wrong_at or row.beside:
+            if row.off or row.beside:
                 yield name, f"{row.implementation}: {_dtype_precision(row)}"
 
 
@@ -380,7 +380,7 @@ def _wrong(positions: Sequence[int]) -> str:
 def _dtype_precision(row: Precision) -> str:
     if row.worst is not None and math.isinf(row.worst):
         return f"{row.dtype} meets no profile, wrong where it must be exact{_reach([row])}"
-    if row.met is None and row.wrong_at:
+    if row.met is None and row.off:
         said = f"{row.dtype} meets no profile, {_times(row.worst)} the allowed"
     else:
         declared = f", declared {row.required}" if row.declared else ""

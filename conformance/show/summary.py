@@ -106,6 +106,11 @@ class Precision:
         return "; ".join(filter(None, (self.sizeless, self.gradient)))
 
     @property
+    def off(self) -> bool:
+        """Whether an answer is farther off than is allowed, at a position or where there are none."""
+        return bool(self.wrong_at) or not (self.worst or 0.0) <= 1.0
+
+    @property
     def declared(self) -> bool:
         """Whether the adapter asked for another profile than the one its dtype asks for."""
         return self.required != REQUIRED[self.dtype]

@@ -36,8 +36,9 @@ AXES = (
     (56, 56),
     (72,),
 )
-#: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them.
-MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096)
+#: Widths of a model: BERT 768, GPT-2 XL 1600, LLaMA 4096; the odd ones are taken where the operation takes them, and two are multiples of 4
+#: but not of 8.
+MODEL_WIDTHS = (2, 7, 16, 64, 66, 128, 513, 768, 1_600, 4_096, 12, 100)
 #: DINOv3 and Gemma 4's vision 1e2, nomic 1e3, Qwen2.5 1e6, DeepSeek-V4 1.6e5, MiMo 6.4e5, Kimi 5e4, Llama 3 5e5, MiniCPM 1.115884e7,
 #: Devstral 1e8; the fractions are for code that keeps a base in an integer, or in half precision, and no released model has the last two.
 BASES = (
@@ -156,6 +157,8 @@ TOGETHER: tuple[Mapping[str, object], ...] = (
     {"original_length": 32_768, "length": 32_769, "max_length": 131_072},
     {"head_dim": 256, "rotary_dim": 64},
     {"head_dim": 96, "rotary_dim": 24},
+    {"head_dim": 128, "rotary_dim": 64},
+    {"head_dim": 64, "rotary_dim": 32},
     {"head_dim": 512, "turned_pairs": 64, "base": 1_000_000.0, "factor": 1.0},
     {"head_dim": 128, "turned_pairs": 32, "base": 1_000_000.0, "factor": 1.0},
     {"head_dim": 128, "factor": 10.0, "original_length": 2_048, "length": 16_384},
@@ -186,9 +189,9 @@ SIZES: Mapping[str, tuple[int, ...]] = {
     "query": (1, 2, 3, 5, 17, 33),
     "key": (1, 2, 4, 9, 17, 33, 65, 129),
     "offset": (1, 2, 3, 9, 33),
-    "pair": (1, 3, 8, 32, 40, 64),
+    "pair": (1, 3, 8, 32, 40, 64, 35, 36, 56, 48),
     "input": (1, 2, 7, 64, 128),
-    "head_dim": (2, 1, 4, 7, 16, 64, 80, 128),
+    "head_dim": (2, 1, 4, 7, 16, 64, 80, 128, 72, 96, 112),
     "dim": (1, 2, 7, 64, 768, 2_048),
     "length": (1, 2, 6, 130, 512, 514, 1_026, 2_050, 4_096),
     "...": (1, 2, 9, 33, 129),
