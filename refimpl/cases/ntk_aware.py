@@ -19,6 +19,7 @@ ROTATIONS = (
     frequency_case("two-pairs-large-base", "10000 in the place of a larger base", base=500_000.0, head_dim=4),
     frequency_case("fastest-slowed", "the fastest pair kept where it is slowed too", fastest="slowed"),
     frequency_case("fastest-slowed-two-pairs", "the base of the other convention, without the division", fastest="slowed", head_dim=4),
+    frequency_case("fastest-slowed-six-wide", "the exponent of a first step in single precision", fastest="slowed", head_dim=6),
     frequency_case("fastest-slowed-factor-one", "a first step where nothing is stretched", fastest="slowed", factor=1.0),
     frequency_case("fastest-slowed-common-width", "a first step that is lost, so near is it to 1", fastest="slowed", head_dim=128,
                    factor=3.3, base=10_000.7),
