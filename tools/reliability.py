@@ -109,7 +109,8 @@ second operation is judged rightly, and no process is left.
 - The harness doesn't look at threads that the interpreter doesn't know, at what the garbage collector calls, at audit hooks, at text and
   tables of the standard library (`os.sep`, `encodings.aliases`), or at state inside of modules other than NumPy, torch and JAX (such as
   context variables and the event loops of asyncio). Of torch it doesn't see kernels that are replaced (`torch.library`), and of the
-  environment not what only C code sets. Functions of the standard library are looked at in modules that the worker itself has loaded, and
+  environment not what only C code sets. Methods of NumPy's polynomials, `faulthandler`, and switches of torch that change no number
+  aren't looked at either. Functions of the standard library are looked at in modules that the worker itself has loaded, and
   in those of numbers (`decimal`, `fractions`, `statistics`, `cmath`). Files that a call leaves open are noticed in steps of 64.
 - A worker that is ended for a time-out, a limit or a crash runs no exit handlers. What only these remove (a lock file) stays, and may keep
   other workers from starting.
