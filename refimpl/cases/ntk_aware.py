@@ -30,6 +30,8 @@ ROTATIONS = (
                 positions=[4_097]),
     rotate_case("fastest-slowed", "the fastest pair kept where it is slowed too", fastest="slowed", layout="half", positions=[1, 9]),
     rotate_case("fastest-slowed-far", "a first step in half precision", fastest="slowed", positions=[65_535]),
+    rotate_case("fastest-slowed-six-wide", "the exponent of a first step in single precision", fastest="slowed", head_dim=6, factor=3.3,
+                base=10_000.7, layout="half", positions=[65_535]),
 )
 #: What attention is asked too: what this rotation has of its own.
 OWN = ("fastest-slowed",)

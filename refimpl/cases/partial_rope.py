@@ -69,6 +69,10 @@ CASES = (
                 key_positions=[2]),
     turned_case("own-key", "a turn there and back that isn't the same", layout="half", sizes=SINGLE, query_positions=[4_097],
                 key_positions=[4_097]),
+    turned_case("six-of-eight", "a width that is a power of two taken for granted", head_dim=8, rotary_dim=6, sizes=SINGLE,
+                query_positions=[4_097], key_positions=[2, 9]),
+    turned_case("wider-than-the-head", "channels that aren't there", rotary_dim=14, sizes=SINGLE, query_positions=[0], key_positions=[0],
+                error="rotary_dim must be at most head_dim (12), got 14"),
     turned_case("several-queries", "all outputs turned back by one position", placement="last", sizes=SINGLE, query_positions=[9, 2, 5],
                 key_positions=[0, 4]),
 )

@@ -7,8 +7,8 @@ from refimpl.arrays import Array
 from refimpl.cases.dynamic_ntk import CASES
 from refimpl.forms import rotary
 from refimpl.forms.rotary import Rotary, Stretch
-from refimpl.schemes import ntk_aware
-from refimpl.schemes.ntk_aware import Width
+from refimpl.schemes import rope
+from refimpl.schemes.ntk_aware import Width, raised
 from refimpl.spec import Count, Law, Positive, Scheme, Source, operation
 
 Growth = Literal["tokens", "doublings"]
@@ -41,7 +41,8 @@ def frequencies(
     With ``factor`` 1 this is the paper's ``s = max(1, length / L)``; other factors are those of released code. By doublings ``n`` is the
     shortest ``2^k L`` that is no shorter than the sequence, so that with ``factor`` 2 the stretch is ``2^(k + 1) - 1``.
     """
-    return ntk_aware.frequencies(head_dim=head_dim, base=base, factor=stretch(factor, original_length, length, growth), like=like)
+    stretched = stretch(factor, original_length, length, growth)
+    return rope.frequencies(head_dim=head_dim, base=raised(base, stretched, head_dim), like=like)
 
 
 FORM = Rotary(frequencies)
