@@ -65,8 +65,9 @@ def test_frequencies_and_factors_are_those_of_transformers(entry: dict[str, Any]
     for kind in config.read(whole).kinds:
         if kind.rotation is None or kind.rotation.operation is None or (found := theirs(module, kind)) is None:
             continue
-        np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
-        assert factor_of(kind.rotation, None) == pytest.approx(found[1], abs=1e-9)
+        length = kind.rotation.parameters.get("original_length")  # as long as a module is made for
+        np.testing.assert_allclose(of(kind.rotation, length, LIKE), found[0], rtol=FLOAT32)
+        assert factor_of(kind.rotation, length) == pytest.approx(found[1], abs=1e-9)
         compared += 1
 
     assert compared

@@ -171,7 +171,7 @@ def test_frequencies_are_those_of_another_formula(operation: str, parameters: di
 def test_rotate_is_a_complex_product(operation: str, sign: int) -> None:
     parameters = {"head_dim": 8, "base": 10_000.0, **ROTATED[operation]}
     thetas = FREQUENCIES[operation.partition(".")[0]](**parameters)
-    size = grown(factor=parameters["factor"]) if "mscale" in parameters else 1
+    size = grown(factor=parameters["factor"], slope=parameters["slope"]) if "slope" in parameters else 1
 
     direction = "positive" if sign == 1 else "negative"
     inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": integers(1_000)}

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from conformance.mutants.building import OPERATIONS, Function
+from conformance.mutants.rotary import Rotary
 from conformance.mutants.shaw import Related
 from refimpl import attention
 from refimpl.arrays import Array, exact_float64
+from refimpl.forms import rotary
 from refimpl.forms.attention import Attention
 
 Soften = Callable[[Array, Array], Array]
@@ -26,6 +28,8 @@ def weighing(operation: str, soften: Soften) -> Function | None:
     if "causal" not in OPERATIONS[operation].parameters:
         return None
     form = getattr(OPERATIONS[operation].function, "form", None)
+    if isinstance(form, rotary.Rotary):  # its values turn
+        return Rotary(soften=soften).of(operation)
     if not isinstance(form, Attention):  # its values have edges, which no form has
         return Related(soften=soften).of(operation)
     weights = partial(shares, form.logits, soften)
