@@ -413,6 +413,20 @@ def test_arguments_are_named_in_a_call_as_signatures_name_them() -> None:
 
 
 @pytest.mark.parametrize(
+    ("call", "roles"),
+    [
+        ("f(x, height, width)", ("x", "height", "across")),
+        ("f(dim, height, width)", ("width", "height", "across")),
+        ("f(dim, grid_size)", ("width", "side")),
+        ("f(positions, dim)", ("positions", "width")),
+    ],
+)
+def test_sides_and_widths_are_written_in_a_call_as_they_are_told(call: str, roles: tuple[str, ...]) -> None:
+    assert said(call).needs == roles
+    assert said(call).words() == call
+
+
+@pytest.mark.parametrize(
     ("call", "words"),
     [
         ("f(q, k, key_table)", "--call can't ask for key_table: no function that takes it is looked for; write an adapter"),
