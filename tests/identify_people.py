@@ -246,3 +246,11 @@ def tables_of_every_axis(x, position_ids):
     angles = position_ids[..., None] * frequencies(128)
     both = np.concatenate([angles, angles], axis=-1)
     return np.cos(both).astype(x.dtype), np.sin(both).astype(x.dtype)
+
+
+def rows_as_wide(inputs, start_index=0, max_wavelength=10_000.0):
+    """Return sinusoids for inputs of which only the shape counts, as KerasHub's SinePositionEncoding does."""
+    channels = np.arange(inputs.shape[-1])
+    positions = start_index + np.arange(inputs.shape[-2])
+    angles = positions[:, None] / max_wavelength ** (2 * (channels // 2) / inputs.shape[-1])
+    return np.broadcast_to(np.where(channels % 2 == 0, np.sin(angles), np.cos(angles)), inputs.shape)

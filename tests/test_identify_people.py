@@ -186,3 +186,14 @@ def test_code_that_takes_a_mask_and_a_dtype_is_told_what_to_write(tmp_path: Path
 
     with pytest.raises(TargetError, match=r"got f\(attention_mask, num_heads, dtype\): masks aren't tried: .*; a dtype or a device isn't"):
         list(identify(f"{path}:bias_of_a_mask", check=False))
+
+
+def test_rows_that_are_the_same_whatever_x_is_are_told_as_those_of_their_encoding() -> None:
+    known = identity("rows_as_wide")
+
+    assert (known.operation, known.values_of) == (None, "sinusoidal.encode")
+    assert {name: known.parameters[name].value for name in ("layout", "spacing", "base")} == {
+        "layout": "interleaved", "spacing": "paper", "base": 10_000.0,
+    }  # fmt: skip
+    assert "rows that are the same whatever x is" in screen("rows_as_wide")
+    assert told("rows_as_wide").declaration() is None
