@@ -254,3 +254,12 @@ def rows_as_wide(inputs, start_index=0, max_wavelength=10_000.0):
     positions = start_index + np.arange(inputs.shape[-2])
     angles = positions[:, None] / max_wavelength ** (2 * (channels // 2) / inputs.shape[-1])
     return np.broadcast_to(np.where(channels % 2 == 0, np.sin(angles), np.cos(angles)), inputs.shape)
+
+
+def last_part(x, positions, rotary_dim=64):
+    """Turn the last 64 channels of any head, as latent attention does."""
+    passed, turned = np.split(x, [x.shape[-1] - rotary_dim], axis=-1)
+    angles = positions[:, None] / 10_000.0 ** (np.arange(0, rotary_dim, 2) / rotary_dim)
+    first, second = turned[..., ::2], turned[..., 1::2]
+    both = (first * np.cos(angles) - second * np.sin(angles), first * np.sin(angles) + second * np.cos(angles))
+    return np.concatenate((passed, np.stack(both, axis=-1).reshape(turned.shape)), axis=-1)

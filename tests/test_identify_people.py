@@ -197,3 +197,13 @@ def test_rows_that_are_the_same_whatever_x_is_are_told_as_those_of_their_encodin
     }  # fmt: skip
     assert "rows that are the same whatever x is" in screen("rows_as_wide")
     assert told("rows_as_wide").declaration() is None
+
+
+def test_a_part_that_fills_the_first_head_that_is_tried_is_told_as_a_part() -> None:
+    known = identity("last_part")
+
+    assert known.operation == "partial_rope.rotate"
+    assert {name: known.parameters[name].value for name in ("rotary_dim", "placement", "layout")} == {
+        "rotary_dim": 64, "placement": "last", "layout": "interleaved",
+    }  # fmt: skip
+    assert "head_dim" not in known.parameters

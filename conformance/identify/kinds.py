@@ -116,8 +116,21 @@ def _sized(identity: Identity, found: turns.Turns) -> Identity:
     apart = partial is None or identity.operation is None or _has(identity, "rotary_dim")
     if apart and _same(identity, replace(found, width=found.width // 2 if partial is None else 2 * found.width)):
         return shown
+    wider = replace(found, width=2 * found.width)
+    part = _part(wider) if partial is None and identity.operation is not None else None
+    if part is not None and part.parameters["rotary_dim"].holds(found.width):
+        return _sized(part, wider)
     width = Seen(found.width) if apart or partial is None else partial
     return replace(shown, parameters={**identity.parameters, "head_dim": width})
+
+
+def _part(found: turns.Turns) -> Identity | None:
+    """Return what a function is that turns only some channels of so wide a head, if it is one."""
+    try:
+        identity = rotary.identify(found)
+    except Refused:
+        return None
+    return identity if "rotary_dim" in identity.parameters else None
 
 
 def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
