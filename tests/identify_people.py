@@ -263,3 +263,13 @@ def last_part(x, positions, rotary_dim=64):
     first, second = turned[..., ::2], turned[..., 1::2]
     both = (first * np.cos(angles) - second * np.sin(angles), first * np.sin(angles) + second * np.cos(angles))
     return np.concatenate((passed, np.stack(both, axis=-1).reshape(turned.shape)), axis=-1)
+
+
+def slowed_side_by_side(positions, rotary_dim=64, base=1_000_000.0, factor=4.0, original_length=32_768):
+    """Return YaRN's cosines and sines in one row, as vLLM's cache holds them."""
+    turned = [rotary_dim * np.log(original_length / (2 * np.pi * turns)) / (2 * np.log(base)) for turns in (32, 1)]
+    low, high = np.floor(turned[0]), np.ceil(turned[1])
+    slow = np.clip((np.arange(rotary_dim // 2) - low) / (high - low), 0, 1)
+    theta = base ** (-np.arange(0, rotary_dim, 2) / rotary_dim) * (1 - slow + slow / factor)
+    angles = positions[:, None] * theta
+    return np.concatenate((np.cos(angles), np.sin(angles)), axis=-1) * (0.1 * np.log(factor) + 1)

@@ -207,3 +207,13 @@ def test_a_part_that_fills_the_first_head_that_is_tried_is_told_as_a_part() -> N
         "rotary_dim": 64, "placement": "last", "layout": "interleaved",
     }  # fmt: skip
     assert "head_dim" not in known.parameters
+
+
+def test_slowed_cosines_and_sines_side_by_side_are_told_as_those_of_their_scheme() -> None:
+    known = identity("slowed_side_by_side")
+
+    assert (known.operation, known.values_of) == (None, "yarn.rotate")
+    assert {name: known.parameters[name].value for name in ("layout", "base", "factor")} == {
+        "layout": "halves_cosine_first", "base": 1_000_000.0, "factor": 4.0,
+    }  # fmt: skip
+    assert "cosines and sines side by side" in screen("slowed_side_by_side")
