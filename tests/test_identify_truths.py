@@ -22,7 +22,7 @@ from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
 from conformance.identify.kinds import OTHER_ODD
 from conformance.identify.pasted import Checked, checked
-from conformance.identify.plans import otherwise, said
+from conformance.identify.plans import Plan, otherwise, said
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.in_process import assert_conforms
@@ -419,11 +419,16 @@ def test_arguments_are_named_in_a_call_as_signatures_name_them() -> None:
         ("f(dim, height, width)", ("width", "height", "across")),
         ("f(dim, grid_size)", ("width", "side")),
         ("f(positions, dim)", ("positions", "width")),
+        ("f(height, width)", ("height", "across")),
     ],
 )
 def test_sides_and_widths_are_written_in_a_call_as_they_are_told(call: str, roles: tuple[str, ...]) -> None:
     assert said(call).needs == roles
     assert said(call).words() == call
+
+
+def test_the_sides_of_an_image_are_no_arrays_of_an_operation() -> None:
+    assert Plan(("height", "width")).kind is None  # a width that is a number of channels: nothing takes it beside one side
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ COUNTED = {
     "across": (),
     "side": ("positions",),
 }
+SIDES = {"height", "across", "side"}
 #: The name that a role has in an operation, where it is another one.
 SPELLED = {"head_dim": "width", "dim": "width", "offset": "shift"}
 #: How a role is written for people, where its own name means something else to them.
@@ -129,7 +130,8 @@ class Plan:
         """What the function can be, by the arrays that it takes."""
         if self.probed == ("tokens",) and "num_heads" in self.needs:
             return "bias"
-        given = "given" if any("batch" not in " ".join(known.arrays.values()).split() for known in self.operations()) else None
+        whole = any("batch" not in " ".join(known.arrays.values()).split() for known in self.operations())
+        given = "given" if whole and SIDES.isdisjoint(self.probed) else None
         return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), given)
 
     @property
