@@ -246,3 +246,30 @@ def tables_of_every_axis(x, position_ids):
     angles = position_ids[..., None] * frequencies(128)
     both = np.concatenate([angles, angles], axis=-1)
     return np.cos(both).astype(x.dtype), np.sin(both).astype(x.dtype)
+
+
+def rows_as_wide(inputs, start_index=0, max_wavelength=10_000.0):
+    """Return sinusoids for inputs of which only the shape counts, as KerasHub's SinePositionEncoding does."""
+    channels = np.arange(inputs.shape[-1])
+    positions = start_index + np.arange(inputs.shape[-2])
+    angles = positions[:, None] / max_wavelength ** (2 * (channels // 2) / inputs.shape[-1])
+    return np.broadcast_to(np.where(channels % 2 == 0, np.sin(angles), np.cos(angles)), inputs.shape)
+
+
+def last_part(x, positions, rotary_dim=64):
+    """Turn the last 64 channels of any head, as latent attention does."""
+    passed, turned = np.split(x, [x.shape[-1] - rotary_dim], axis=-1)
+    angles = positions[:, None] / 10_000.0 ** (np.arange(0, rotary_dim, 2) / rotary_dim)
+    first, second = turned[..., ::2], turned[..., 1::2]
+    both = (first * np.cos(angles) - second * np.sin(angles), first * np.sin(angles) + second * np.cos(angles))
+    return np.concatenate((passed, np.stack(both, axis=-1).reshape(turned.shape)), axis=-1)
+
+
+def slowed_side_by_side(positions, rotary_dim=64, base=1_000_000.0, factor=4.0, original_length=32_768):
+    """Return YaRN's cosines and sines in one row, as vLLM's cache holds them."""
+    turned = [rotary_dim * np.log(original_length / (2 * np.pi * turns)) / (2 * np.log(base)) for turns in (32, 1)]
+    low, high = np.floor(turned[0]), np.ceil(turned[1])
+    slow = np.clip((np.arange(rotary_dim // 2) - low) / (high - low), 0, 1)
+    theta = base ** (-np.arange(0, rotary_dim, 2) / rotary_dim) * (1 - slow + slow / factor)
+    angles = positions[:, None] * theta
+    return np.concatenate((np.cos(angles), np.sin(angles)), axis=-1) * (0.1 * np.log(factor) + 1)

@@ -57,6 +57,7 @@ def offered(function=slopes, operation="alibi.slopes", **declared):
 adapter = Adapter("mine")
 """
 ITSELF = "pass the function itself, not what a call of it returns"
+NAMES = "dtypes must be the name of a dtype or several, as 'bfloat16' or ('float32', 'bfloat16'),"
 LONG = "an integer of 1329 bits"
 AS_IT_IS = "be called as it is, which call='f(...)' declares"
 
@@ -78,8 +79,8 @@ def written(folder: Path, lines: str) -> str:
         ("Adapter(Path('mine'))", "name must be text that can be printed, of at most 200 characters, got PosixPath('mine')"),
         ("Adapter('mine', version=1.0)", "version must be text that can be printed, of at most 200 characters, got 1.0"),
         ("Adapter('mine', device=0)", "device must be text that can be printed, of at most 200 characters, got 0"),
-        ("Adapter('mine', dtypes=())", "dtypes must be one dtype or several, got ()"),
-        ("Adapter('mine', dtypes=np.float32)", "dtypes must be one dtype or several, got <class 'numpy.float32'>"),
+        ("Adapter('mine', dtypes=())", f"{NAMES} got ()"),
+        ("Adapter('mine', dtypes=np.float32)", f"{NAMES} got <class 'numpy.float32'>"),
         ("Adapter('mine', profile=5)", "profile must be a profile, or one per dtype, got 5"),
         ("Adapter('mine', rejects_bad_input='no')", "rejects_bad_input must be True or False, got 'no'"),
         ("Adapter('mine', modifies_inputs=1)", "modifies_inputs must be True or False, got 1"),

@@ -188,6 +188,7 @@ TURNS = "adapter.implements('rope.rotate', f, layout='half', direction='positive
             "def f(x, positions, base): return x[positions.astype(float)]",
             "every call raises IndexError: arrays used as indices must be of integer (or boolean) type (mine.py:5 in f)",
         ),
+        ("def f(x, positions, base): import no_such_library", "No module named 'no_such_library' (mine.py:5 in f)"),
         ("def f(x, positions, base): return x.chunk(2)", "declared as Adapter(..., framework=...): AttributeError: 'numpy.ndarray' object"),
     ],
 )

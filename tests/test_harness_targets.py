@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conformance import Adapter, run
+from conformance import Adapter, Session, run
 from conformance.adapt.adapter import AdapterError
 from conformance.identify.inside import SEPARATOR, undeclared
 from conformance.isolate import targets
@@ -107,6 +107,21 @@ def test_an_unknown_parameter_gets_the_near_miss(tmp_path: Path) -> None:
     message = refusal(offering(tmp_path, "'rope.rotate', layuot='half'"))
 
     assert message == "rope.rotate must be restricted by head_dim, base, layout, direction, got 'layuot' (did you mean layout?)"
+
+
+def test_what_is_no_parameter_is_refused_with_where_all_declarations_are_listed(tmp_path: Path) -> None:
+    message = refusal(offering(tmp_path, "'rope.rotate', max_positions=2048"))
+
+    assert message.endswith("got 'max_positions': 'posenc show rope.rotate' lists what else may be declared")
+
+
+def test_a_device_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    offered = "@adapter.implements('rope.rotate', layout='half', direction='positive')\ndef f(x, positions, **_): ...\n"
+    path = written(tmp_path, f"adapter = Adapter('mine', framework='torch', device='gpu0')\n{offered}")
+
+    with Session(path) as session, pytest.raises(TargetError, match=r"^device of mine must be one that torch has here, got 'gpu0': "):
+        session.implementations  # noqa: B018  reading starts the worker
 
 
 def test_all_unknown_parameters_are_told_at_once_with_what_they_mean(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
     ("name", "line"),
     [
         ("kerple_log", 'queries="at_end"'),
-        ("slowed", "called as f(width, base, factor)"),
+        ("slowed", "called as f(dim, base, factor)"),
         ("slowed", 'call="f(head_dim, base, factor)"'),
         ("by_sections", "sections=lambda sections: len(sections) == 3"),
         ("sections_first", 'axes="axis batch token"'),
@@ -186,3 +186,34 @@ def test_code_that_takes_a_mask_and_a_dtype_is_told_what_to_write(tmp_path: Path
 
     with pytest.raises(TargetError, match=r"got f\(attention_mask, num_heads, dtype\): masks aren't tried: .*; a dtype or a device isn't"):
         list(identify(f"{path}:bias_of_a_mask", check=False))
+
+
+def test_rows_that_are_the_same_whatever_x_is_are_told_as_those_of_their_encoding() -> None:
+    known = identity("rows_as_wide")
+
+    assert (known.operation, known.values_of) == (None, "sinusoidal.encode")
+    assert {name: known.parameters[name].value for name in ("layout", "spacing", "base")} == {
+        "layout": "interleaved", "spacing": "paper", "base": 10_000.0,
+    }  # fmt: skip
+    assert "rows that are the same whatever x is" in screen("rows_as_wide")
+    assert told("rows_as_wide").declaration() is None
+
+
+def test_a_part_that_fills_the_first_head_that_is_tried_is_told_as_a_part() -> None:
+    known = identity("last_part")
+
+    assert known.operation == "partial_rope.rotate"
+    assert {name: known.parameters[name].value for name in ("rotary_dim", "placement", "layout")} == {
+        "rotary_dim": 64, "placement": "last", "layout": "interleaved",
+    }  # fmt: skip
+    assert "head_dim" not in known.parameters
+
+
+def test_slowed_cosines_and_sines_side_by_side_are_told_as_those_of_their_scheme() -> None:
+    known = identity("slowed_side_by_side")
+
+    assert (known.operation, known.values_of) == (None, "yarn.rotate")
+    assert {name: known.parameters[name].value for name in ("layout", "base", "factor")} == {
+        "layout": "halves_cosine_first", "base": 1_000_000.0, "factor": 4.0,
+    }  # fmt: skip
+    assert "cosines and sines side by side" in screen("slowed_side_by_side")

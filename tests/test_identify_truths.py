@@ -22,7 +22,7 @@ from conformance.identify.findings import Confidence, Identity
 from conformance.identify.following import settings
 from conformance.identify.kinds import OTHER_ODD
 from conformance.identify.pasted import Checked, checked
-from conformance.identify.plans import otherwise, said
+from conformance.identify.plans import Plan, otherwise, said
 from conformance.identify.recognise import Found, recognise
 from conformance.identify.screen import Told, lines
 from conformance.in_process import assert_conforms
@@ -410,6 +410,25 @@ def test_the_width_of_a_head_is_told_only_where_another_one_gives_something_else
 def test_arguments_are_named_in_a_call_as_signatures_name_them() -> None:
     assert said("f(q, k, position_ids)").needs == ("q", "k", "positions")
     assert said("f(hidden_states, position_ids=input_pos, rope_theta=theta)").needs == ("x", "positions", "base")
+
+
+@pytest.mark.parametrize(
+    ("call", "roles"),
+    [
+        ("f(x, height, width)", ("x", "height", "across")),
+        ("f(dim, height, width)", ("width", "height", "across")),
+        ("f(dim, grid_size)", ("width", "side")),
+        ("f(positions, dim)", ("positions", "width")),
+        ("f(height, width)", ("height", "across")),
+    ],
+)
+def test_sides_and_widths_are_written_in_a_call_as_they_are_told(call: str, roles: tuple[str, ...]) -> None:
+    assert said(call).needs == roles
+    assert said(call).words() == call
+
+
+def test_the_sides_of_an_image_are_no_arrays_of_an_operation() -> None:
+    assert Plan(("height", "width")).kind is None  # a width that is a number of channels: nothing takes it beside one side
 
 
 @pytest.mark.parametrize(

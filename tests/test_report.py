@@ -315,6 +315,15 @@ def test_history_dependence_shows_the_earlier_call() -> None:
     assert "after rope.rotate/base-500" in shown
 
 
+def test_code_that_keeps_something_is_told_so_beside_its_wrong_values() -> None:
+    history = result(Failed(Reason.HISTORY, "right when called first"), "history independence", kind="law")
+    clue = "clues earlier calls change later answers (history independence): look for what the code keeps between calls"
+
+    assert clue in screen(wrong(), history)
+    assert "clues" not in screen(history)
+    assert "clues" not in screen(wrong(), wrong("rope.rotate/near"))
+
+
 def test_a_long_reproduction_becomes_a_command_unless_asked_for() -> None:
     long = wrong(reproduction="\n".join(f"line {number}" for number in range(40)))
 

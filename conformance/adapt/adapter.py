@@ -244,7 +244,7 @@ def _sides(form: Form, takes: Takes, operation: str, axes: object) -> list[Form]
 def _dtypes(dtypes: str | tuple[str, ...]) -> tuple[str, ...]:
     """Return dtypes that exist, each once; a string is the only one."""
     if not isinstance(dtypes, str | list | tuple) or not dtypes:
-        message = f"dtypes must be one dtype or several, got {shown(dtypes)}"
+        message = f"dtypes must be the name of a dtype or several, as 'bfloat16' or ('float32', 'bfloat16'), got {shown(dtypes)}"
         raise AdapterError(message)
     several = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
     for dtype in several:

@@ -8,6 +8,8 @@ from typing import Any
 LONGEST = 500
 #: Of so many letters at most, with the white space between them: a message may have millions.
 READ = 10_000
+#: What stands in the place of Python's imports, and is no place of theirs.
+AUDIT = os.path.join("conformance", "isolate", "audit.py")  # noqa: PTH118  the end of a name
 UNTOLD = "its text can't be had"
 #: A larger multiple of what is allowed says no more.
 MANY = 1e6
@@ -29,7 +31,7 @@ def told(error: BaseException) -> str:
 
 def told_with_place(error: BaseException) -> str:
     """Return type, message and the innermost frame, without the machine's paths."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.endswith(AUDIT)]
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno} in {frames[-1].name})" if frames else ""  # noqa: PTH119  a name, no file
     return told(error) + where
 

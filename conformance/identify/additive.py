@@ -288,6 +288,11 @@ def _waves(encoding: Encoding, layout: str, width: int, scale: float) -> Identit
     offset = measured.offset
     common |= {} if offset == 0 else {"offset": Seen(offset)}
     seen = (*_described(encoding, measured, read), *rounded)
+    plain = found is None and not flipped and offset == 0
+    slowed = _laddered(rotary.ladder(measured, 1.0), encoding.probe, width // 2, scale) if plain else None
+    if slowed is not None and slowed.operation is None and slowed.values_of is not None:
+        written = {"layout": alike, "head_dim": Seen(width), **slowed.parameters}
+        return replace(slowed, what=f"cosines and sines side by side: {slowed.what}", parameters=written, seen=(*seen, *slowed.seen))
     if found is None:
         listed = ", ".join(f"{theta:.6g}" for theta in measured.theta)
         what = "sines and cosines, but their frequencies are on no known ladder"

@@ -21,11 +21,15 @@ UNEVEN_HEADS = 12
 #: A width in which one channel has no partner.
 ODD = 33
 #: Said where odd widths are taken and belong to no convention, as where exponents are those of the pairs that fit.
-OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has; the adapter asks for none"
+OTHER_ODD = "odd widths: they are taken, and give other rows than any convention has: no adapter asks for them"
 #: Said of code that reshapes to so many, or has tables of them.
 ONLY = "it takes {} {}, and no other number: the adapter puts zeros beside others"
 #: How near a sum must come to what it is taken for.
 SAME = 1e-5
+#: What x is multiplied by where nothing of it is in the result.
+ALONE = "alone"
+UNREAD = "rows that are the same whatever x is"
+BY_SHAPE = "any use of x but its shape; to have an adapter, write a function of positions that calls it with zeros, and identify that"
 #: Orders of axes without heads.
 EMBEDDED = ("row token dim", "token row dim")
 OPPOSITE = {"positive": "negative", "negative": "positive"}
@@ -112,8 +116,21 @@ def _sized(identity: Identity, found: turns.Turns) -> Identity:
     apart = partial is None or identity.operation is None or _has(identity, "rotary_dim")
     if apart and _same(identity, replace(found, width=found.width // 2 if partial is None else 2 * found.width)):
         return shown
+    wider = replace(found, width=2 * found.width)
+    part = _part(wider) if partial is None and identity.operation is not None else None
+    if part is not None and part.parameters["rotary_dim"].holds(found.width):
+        return _sized(part, wider)
     width = Seen(found.width) if apart or partial is None else partial
     return replace(shown, parameters={**identity.parameters, "head_dim": width})
+
+
+def _part(found: turns.Turns) -> Identity | None:
+    """Return what a function is that turns only some channels of so wide a head, if it is one."""
+    try:
+        identity = rotary.identify(found)
+    except Refused:
+        return None
+    return identity if "rotary_dim" in identity.parameters else None
 
 
 def _same(identity: Identity, elsewhere: turns.Turns) -> bool:
@@ -151,6 +168,9 @@ def _added(found: turns.Turns) -> Identity:
     width = _odd(identity, found.probe, encoded) if free else {axis: Seen(found.width)}
     identity = replace(identity, unseen=(*identity.unseen, *_untold(width)))
     shown = {**{name: seen for name, seen in identity.parameters.items() if name != axis or seen.why}, **width}
+    if scaling == ALONE:
+        rows = replace(identity, what=f"{UNREAD}: {identity.what}", view=found, parameters=shown, unseen=(*identity.unseen, BY_SHAPE))
+        return replace(rows, operation=None, values_of=identity.operation or identity.values_of)
     added = f"added to x{_times(scaling)}: {identity.what}"
     if whole is None or sums is None:
         return replace(identity, what=added, view=found, parameters=shown)
@@ -165,7 +185,7 @@ def _sum(probe: Probe) -> Identity:
     """Return what a function is that adds rows of a table that is given to x."""
     found = turns.opened(probe)
     scaling = _scaling(found)
-    if scaling is None:
+    if scaling in (None, ALONE):
         message = "it adds nothing to x that is the same whatever x is"
         raise Refused(message)
     table = turns.table(found.width)
@@ -177,10 +197,10 @@ def _sum(probe: Probe) -> Identity:
 
 
 def _scaling(found: turns.Turns) -> str | None:
-    """Return what x is multiplied by before something is added to it, which is the same whatever x is."""
+    """Return what x is multiplied by before something is added to it, which is the same whatever x is; ``ALONE`` where it is the result."""
     x = 1 + np.arange(3 * found.width).reshape(1, 1, 3, -1) % 7 / 4
     grown, alone = found(x, np.arange(3)), found(0 * x, np.arange(3))
-    scales = {"none": 1.0, "sqrt_dim": math.sqrt(found.width)}
+    scales = {"none": 1.0, "sqrt_dim": math.sqrt(found.width), ALONE: 0.0}
     return next((name for name, scale in scales.items() if not np.abs(grown - scale * x - alone).max() > SAME * scale), None)
 
 

@@ -60,8 +60,11 @@ COUNTED = {
     "across": (),
     "side": ("positions",),
 }
+SIDES = {"height", "across", "side"}
 #: The name that a role has in an operation, where it is another one.
 SPELLED = {"head_dim": "width", "dim": "width", "offset": "shift"}
+#: How a role is written for people, where its own name means something else to them.
+WRITTEN = {"width": "dim", "across": "width", "side": "grid_size"}
 #: What code without telling names is tried as, by the number of its arguments.
 USUAL: Mapping[int, tuple[tuple[str, ...], ...]] = {
     1: (("x",), ("positions",), ("num_heads",), ("width",)),
@@ -127,7 +130,8 @@ class Plan:
         """What the function can be, by the arrays that it takes."""
         if self.probed == ("tokens",) and "num_heads" in self.needs:
             return "bias"
-        given = "given" if any("batch" not in " ".join(known.arrays.values()).split() for known in self.operations()) else None
+        whole = any("batch" not in " ".join(known.arrays.values()).split() for known in self.operations())
+        given = "given" if whole and SIDES.isdisjoint(self.probed) else None
         return next((kind for arrays, kind in KINDS.items() if set(arrays) == set(self.probed)), given)
 
     @property
@@ -147,7 +151,9 @@ class Plan:
 
     def words(self) -> str:
         """Return the call as one would write it."""
-        return f"f({', '.join([*self.arguments, *(f'{name}={role}' if name != role else name for name, role in self.keywords.items())])})"
+        places = [WRITTEN.get(role, role) for role in self.arguments]
+        named = {name: WRITTEN.get(role, role) for name, role in self.keywords.items()}
+        return f"f({', '.join([*places, *(f'{name}={role}' if name != role else name for name, role in named.items())])})"
 
 
 def settings(plan: Plan) -> dict[str, str]:
@@ -164,10 +170,11 @@ def said(form: str) -> Plan:
         raise SelectionError(message)
     names = [ast.unparse(value) for value in (*call.args, *(keyword.value for keyword in call.keywords))]
     keywords = [str(keyword.arg) for keyword in call.keywords]
-    for chosen in itertools.product(*map(_meant, names)):
-        plan = Plan(chosen[: len(call.args)], dict(zip(keywords, chosen[len(call.args) :], strict=True)))
-        if plan.kind is not None and len(set(chosen)) == len(chosen):
-            return plan
+    meant = [chosen for chosen in itertools.product(*map(_meant, names)) if len(set(chosen)) == len(chosen)]
+    plans = [Plan(chosen[: len(call.args)], dict(zip(keywords, chosen[len(call.args) :], strict=True))) for chosen in meant]
+    known = [plan for plan in plans if plan.kind is not None]
+    if known:
+        return min(known, key=lambda plan: plan.kind == "given")  # what only an added scheme takes goes last
     message = f"--call must take arrays that a positional encoding takes, got {form!r}"
     raise SelectionError(message)
 
@@ -206,8 +213,8 @@ def contract(operation: str) -> Plan:
 
 
 def _meant(name: str) -> tuple[str, ...]:
-    """Return the roles that a name in a call may have: the one of that name, else those that it has in signatures."""
-    meant = (name,) if name in {**PROBED, **SETTINGS} else roles(name)
+    """Return the roles that a name in a call may have: the one of that name, then those that it has in signatures."""
+    meant = tuple(dict.fromkeys(((name,) if name in {**PROBED, **SETTINGS} else ()) + roles(name)))
     if not meant and any(name in (*MADE, *known.arrays) for known in operations().values()):
         message = f"--call can't ask for {name}: no function that takes it is looked for; write an adapter"
         raise SelectionError(message)

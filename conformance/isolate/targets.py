@@ -310,7 +310,8 @@ def verify_restrictions(operation: Operation, restrictions: Mapping[str, object]
     for parameter, allowed in restrictions.items():
         if parameter not in known:
             wrong = ", ".join(f"{each!r}{signatures.meant(each, known)}" for each in restrictions if each not in known)
-            message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}"
+            listed = "" if "did you mean" in wrong else f": 'posenc show {operation.name}' lists what else may be declared"
+            message = f"{operation.name} must be restricted by {', '.join(known)}, got {wrong}{listed}"
             raise TargetError(message)
         _check_values(operation, known[parameter], allowed)
     for parts in FILLING:

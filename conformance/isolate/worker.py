@@ -16,7 +16,7 @@ from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.calling import Calling
 from conformance.adapt.frameworks import version
 from conformance.adapt.results import exact
-from conformance.adapt.wording import attribute, told_with_place, words
+from conformance.adapt.wording import attribute, told, told_with_place, words
 from conformance.calls.manner import Manner
 from conformance.isolate import audit, serving, targets, traces
 from conformance.isolate.serving import Answer
@@ -244,7 +244,7 @@ class Worker:
             "rejects_bad_input": self.adapter.rejects_bad_input,
             "unjudged": [*self.adapter.unjudged],
             "versions": _versions(self.adapter),
-            "device": self.framework.place,
+            "device": _place(self.adapter, self.framework),
             "circumstances": self.framework.circumstances,
             "manners": self.framework.manners,
             "implementations": [_description(runner) for runner in self.runners],
@@ -312,6 +312,17 @@ def _versions(adapter: Adapter) -> dict[str, str | None]:
     if adapter.version is not None:
         versions[adapter.name] = adapter.version
     return versions
+
+
+def _place(adapter: Adapter, framework: NumPy) -> str:
+    """Return the device on which arrays lie, or refuse one that isn't there."""
+    try:
+        return framework.place
+    except Exception as error:
+        if adapter.device is None:
+            raise
+        message = f"device of {adapter.name} must be one that {adapter.framework} has here, got {adapter.device!r}: {told(error)}"
+        raise targets.TargetError(message) from error
 
 
 def main(descriptor: int, target: str) -> None:

@@ -26,6 +26,8 @@ from conformance.judge.logits import ROTATIONS, family
 from conformance.spec.profiles import PROFILES, REQUIRED
 
 CLEAR = 10.0
+#: What is said beside wrong values of code that also keeps something between calls.
+KEPT = "earlier calls change later answers ({law}): look for what the code keeps between calls, such as a table"
 #: What golden values judge: the stored ones, and those computed for this run; the first are repeated more simply.
 GOLDEN = ("vector", "drawn")
 PASSES = "passes the cases that were asked for, which says nothing about others"
@@ -191,8 +193,16 @@ def convictions(report: Report) -> list[Conviction]:
         if failures:
             dtypes = tuple(dict.fromkeys(failure.dtype for failure in failures))
             known = _diagnoses(report, failures[0], dtypes)
-            found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), *_named_or_described(known)))
+            named, described = _named_or_described(known)
+            clues = described if named else (*described, *_kept(failures))
+            found.append(Conviction(implementation, operation, dtypes, failures, sum(map(judged, results)), named, clues))
     return sorted(found, key=lambda conviction: (conviction.diagnosis is None, -len(conviction.failures)))
+
+
+def _kept(failures: Sequence[Result]) -> tuple[str, ...]:
+    """Return in words that something is kept between calls, where one check shows it and others show wrong values only."""
+    keeping = [each for each in failures if isinstance(each.outcome, Failed) and each.outcome.reason is Reason.HISTORY]
+    return (KEPT.format(law=keeping[0].check),) if 0 < len(keeping) < len(failures) else ()
 
 
 def _diagnoses(report: Report, failure: Result, dtypes: tuple[str, ...]) -> list[Diagnosis]:
