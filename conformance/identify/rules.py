@@ -14,6 +14,7 @@ from conformance.identify.findings import Confidence, Seen
 from conformance.identify.plans import SPELLED
 from conformance.spec.choices import ENDS, TYPICAL, candidates, obeys
 from conformance.spec.declarations import operations
+from conformance.spec.ranges import VALUES
 from refimpl.errors import SpecificationError
 from refimpl.spec import Operation, Parameter
 
@@ -21,7 +22,7 @@ Values = Mapping[str, Any]
 #: What an operation gives for parameters, less what was seen, over what is allowed.
 Compared = Callable[[Operation, Values], np.ndarray]
 #: Numbers of which models have a few: any other would fit whatever a factor is that is given.
-CHOSEN = {"slope": TYPICAL["slope"]}
+CHOSEN = {"slope": VALUES["slope"]}
 UPPER = {high: low for low, high in ENDS}
 ENDING = {*UPPER, *UPPER.values()}
 #: Whole numbers are looked for from powers of two on, and numbers without a slope in small steps within two octaves.
