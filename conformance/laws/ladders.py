@@ -72,9 +72,9 @@ def between(trial: Trial) -> Iterator[Sides]:
 
 
 def ratio_falls(trial: Trial) -> Iterator[Sides]:
-    """The ratio to the plain frequency starts at 1 and never rises."""
+    """The ratio to the plain frequency starts at 1, or below it where the fastest pair is slowed too, and never rises."""
     ratios = trial.answer(trial.arguments) * (1.0 / _plain(trial).values)
-    yield same(ratios[:1], 1.0)
+    yield at_most(ratios[:1], 1.0) if trial.arguments.parameters.get("fastest") == "slowed" else same(ratios[:1], 1.0)
     yield at_most(ratios[1:], ratios[:-1])
 
 
