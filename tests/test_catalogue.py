@@ -53,11 +53,10 @@ def record(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return found
 
 
-@pytest.fixture(scope="module")
-def convicting(record: Mapping[str, Any]) -> Mapping[str, set[str]]:
-    """Return the names of the laws that convict each habit."""
-    failed = [result for result in record["results"] if result["kind"] == "law" and result["outcome"]["kind"] == "failed"]
-    return {name: {f"law:{result['check']}" for result in failed if result["implementation"] == name} for name in HABITS}
+def convicting(record: Mapping[str, Any], habit: str) -> set[str]:
+    """Return the names of the laws that convict a habit."""
+    own = [result for result in record["results"] if result["implementation"] == habit and result["kind"] == "law"]
+    return {f"law:{result['check']}" for result in own if result["outcome"]["kind"] == "failed"}
 
 
 def test_the_catalogue_has_every_report_once() -> None:
@@ -133,13 +132,9 @@ def test_a_habit_says_what_where_from_and_how_to_repair(name: str) -> None:
 
 
 @pytest.mark.parametrize("habit", HABITS)
-def test_a_habit_is_convicted_by_the_laws_that_claim_it(habit: str, convicting: Mapping[str, set[str]]) -> None:
-    assert set(HABITS[habit].convicted_by) <= convicting[habit]
-
-
-@pytest.mark.parametrize("habit", HABITS)
-def test_a_habit_is_named_alone_by_the_run_that_convicts_it(habit: str, record: Mapping[str, Any]) -> None:
+def test_a_habit_is_convicted_by_the_laws_that_claim_it_and_named_alone(habit: str, record: Mapping[str, Any]) -> None:
     (wrong,) = [wrong for wrong in record["wrong"] if wrong["implementation"] == habit]
 
+    assert set(HABITS[habit].convicted_by) <= convicting(record, habit)
     assert wrong["diagnosis"]["mutants"] == [habit]
     assert wrong["diagnosis"]["also_fits"] == []

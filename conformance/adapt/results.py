@@ -1,6 +1,7 @@
 """What a function returned, read back exactly, or refused as no result."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
             raise MalformedError(message)
         array = np.asarray(value)
         return _wide(array), array.dtype.name
-    if isinstance(value, np.ma.MaskedArray):
+    if _is_masked(value):
         message = "a result must hold a number everywhere, got a masked array"
         raise MalformedError(message)
     if framework.owns(value):
@@ -44,6 +45,12 @@ def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
     hint = f': declare Adapter(..., framework="{library}")' if library in FRAMEWORKS else ""
     message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}{hint}"
     raise MisfitError(message)
+
+
+def _is_masked(value: object) -> bool:
+    """Return whether it is an array of ``numpy.ma``, which is not imported for that: a call may have left no file to open."""
+    module = sys.modules.get("numpy.ma")
+    return module is not None and isinstance(value, module.MaskedArray)
 
 
 def _sendable(value: Any) -> None:
