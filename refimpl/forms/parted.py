@@ -1,7 +1,7 @@
 """The form of rotations whose heads have parts: each turns as a head of its own, and channels beside them pass."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from refimpl.arrays import Array, array_namespace, outer, taken
@@ -12,12 +12,14 @@ from refimpl.forms.rotary import Rotary, Turning
 class Part(NamedTuple):
     """Some channels of a head, in the order that a layout reads, and the positions of their tokens.
 
-    Its frequencies are those of a head as wide as the part, or of the pairs ``ladder`` of the whole head.
+    Its frequencies are those of a head as wide as the part, or of the pairs ``ladder`` of the whole head; ``frequencies`` computes them,
+    where it isn't what fills the slot.
     """
 
     channels: Sequence[int]
     positions: Array
     ladder: Sequence[int] | None = None
+    frequencies: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class Parted(Rotary):
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` with every part turned to its positions."""
         parts = self.parts(positions, **those_of(self.parts, rule))
+        forms = [replace(self, frequencies=part.frequencies or self.frequencies) for part in parts]
         results = [
-            Rotary.turned(self, turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])})
-            for part in parts
+            Rotary.turned(form, turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])})
+            for form, part in zip(forms, parts, strict=True)
         ]
         return replaced(x, [part.channels for part in parts], results)
 
