@@ -234,7 +234,7 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         "half-turns",
         does="multiplies positions, divided by the side, by pi",
         should="multiply them by 2 pi",
-        fix="use 2 pi, or a side half as long: linspace(-1, 1, n) times pi has the side 2 (n - 1)",
+        fix="use 2 pi; linspace(-1, 1, n) times pi is that for half steps, with the side 2 (n - 1)",
         origin="in the style of pixel frequencies, whose factor is pi, in the place of DINOv3's",
     ).made_by(Rotary(parts=other_coordinates(lambda positions, sides: np.pi * positions / sides))),
     Mistake(
