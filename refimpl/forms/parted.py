@@ -34,12 +34,17 @@ class Parted(Rotary):
     def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
         """Return ``x`` with every part turned to its positions."""
         parts = self.parts(positions, **those_of(self.parts, rule))
-        forms = [replace(self, frequencies=part.frequencies or self.frequencies) for part in parts]
         results = [
-            Rotary.turned(form, turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])})
-            for form, part in zip(forms, parts, strict=True)
+            Rotary.turned(
+                self.of(part), turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])}
+            )
+            for part in parts
         ]
         return replaced(x, [part.channels for part in parts], results)
+
+    def of(self, part: Part) -> "Parted":
+        """Return the form with the frequencies of a part."""
+        return replace(self, frequencies=part.frequencies or self.frequencies)
 
     def angles(self, positions: Array, theta: Array, rule: Mapping[str, Any]) -> Array:
         """Return the angle of every pair, by its own frequency."""

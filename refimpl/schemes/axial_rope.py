@@ -56,7 +56,7 @@ def parts(
         message = f"sides must be as many as axes ({len(axes)}) or none, got {sides!r}"
         raise SpecificationError(message)
     if ladder in RISING and not sides:
-        message = f"sides must be given with the ladder {ladder}, got {sides!r}"
+        message = f"sides must be given with the ladder {ladder}, got ()"
         raise SpecificationError(message)
     channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
     turns = pairs_of_axes(axes, "alternating")
