@@ -626,6 +626,7 @@ def test_functions_of_an_adapter_are_compared_with_what_it_declares(capsys: pyte
         ("bias", {"positions": "from_zero", "queries": "at_end"}),
         ("alibi_with_mask", {"positions": "from_zero", "masked": True}),
         ("rows_of_the_length_before", {"positions": "whole", "lowest": 0}),
+        ("looked_up_on_axes", {"positions": "whole", "rows": "shared", "lowest": 0, "highest": 4095}),
         ("moved_at_each_restart", {"rows": "shared"}),
         ("moved_by_two", {}),
     ],

@@ -42,7 +42,10 @@ FOLLOWED = {
     ((0, 2, 2), "first_last"): (1, 2, 1, 2),
     ((2, 2), "interleaved"): (0, 1, 0, 1),
 }
+#: How frequencies rise from 1 to 10,000: of each share of the way to the last pair, the power of 10,000 that is reached.
+RISING = {"linear": lambda share: mp.log(1 + 9_999 * share) / mp.log(10_000), "exponential": lambda share: share}
 POSITIONS, SIDES = (31, 1_057, 260), (14, 37, 3)
+REALS = (0.1, -1_057.75)
 
 
 def cases() -> Iterator[Any]:
@@ -55,7 +58,12 @@ def cases() -> Iterator[Any]:
         for (order, layout), found in table.items():
             pairs = [((first, second),) * 2 for first, second, *_ in found]
             exponents = [(axis, mp.mpf(-2 * number) / axes[axis]) for *_, axis, number in found]
-            yield "axial_rope.rotate", {"axes": axes, "order": order, "layout": layout, "ladder": "own", "sides": ()}, 2, pairs, exponents
+            given = {"axes": axes, "order": order, "layout": layout}
+            yield "axial_rope.rotate", {**given, "ladder": "own", "sides": ()}, 2, pairs, exponents
+            for ladder, reached in RISING.items():
+                last = [max(1, width // 2 - 1) for width in axes]
+                rises = [(axis, reached(mp.mpf(number) / last[axis])) for *_, axis, number in found]
+                yield "axial_rope.rotate", {**given, "ladder": ladder, "sides": SIDES[:2]}, 2, pairs, rises
     for (axes, order, layout), found in IN_TURNS.items():
         pairs = [((first, second),) * 2 for first, second, *_ in found]
         exponents = [(axis, mp.mpf(-number) / 4) for *_, axis, number in found]
@@ -84,6 +92,18 @@ def test_every_pair_turns_where_it_is_by_its_own_position(
     scales = [2 * mp.pi / side for side in given.get("sides", ())] or [1] * max(axes, 1)
     angles = [sign * POSITIONS[axis] * scales[axis] * mp.mpf(10_000) ** exponent for axis, exponent in exponents]
     assert result == turned(X, pairs, angles)
+
+
+@pytest.mark.parametrize("sides", [(), (14, 37)])
+def test_pairs_turn_to_places_between_patches(sides: tuple[int, ...]) -> None:
+    given = {"axes": (4, 4), "order": "block", "layout": "half", "ladder": "own", "sides": sides, "direction": "positive"}
+    inputs = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": real(*REALS, shape=(1, 2))}
+
+    result = golden("axial_rope.rotate", inputs, head_dim=8, base=10_000.0, **given)
+
+    places = [mp.mpf(place) * (2 * mp.pi / side) for place, side in zip(REALS, sides, strict=True)] if sides else [*map(mp.mpf, REALS)]
+    pairs = [((first, second),) * 2 for first, second, *_ in EQUAL["block", "half"]]
+    assert result == turned(X, pairs, [place / step for place in places for step in (1, 100)])
 
 
 @pytest.mark.parametrize("sign", [1, -1])

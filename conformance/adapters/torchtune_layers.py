@@ -95,7 +95,7 @@ def _square(parameters: Mapping[str, Any]) -> bool:
 
 @adapter.implements(
     "axial_rope.rotate", label="vision", order="block", ladder="own", sides=(), layout="interleaved", direction="positive", when=_square,
-    rows="shared", lowest=1, highest=SIDE,
+    positions="whole", rows="shared", lowest=1, highest=SIDE,
 )  # fmt: skip
 def rotate_patches(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn patches by their column and row, counted from 1; the layer takes a whole image, so it is left the rows of these patches."""

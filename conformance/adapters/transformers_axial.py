@@ -95,7 +95,7 @@ def rotate_blocks(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, ba
 
 @adapter.implements(
     "axial_rope.rotate", label="llama4-vision", order="block", ladder="own", sides=(), layout="interleaved", direction="positive",
-    when=_square, rows="shared", lowest=1, highest=SIDE, contiguous=True,
+    when=_square, positions="whole", rows="shared", lowest=1, highest=SIDE, contiguous=True,
 )
 def rotate_by_waves(x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, **_: object) -> torch.Tensor:
     """Turn patches by the waves of their column and row, counted from 1; a token at 0 on both is the class token."""

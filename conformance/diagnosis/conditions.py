@@ -94,14 +94,14 @@ def _sizes(operation: str, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
 
 
 def _places(vector: Vector) -> Iterator[tuple[str, Value]]:
-    """Yield where the integer inputs lie, and whether every row of the batch has its own."""
+    """Yield where whole positions lie, and whether every row of the batch has its own."""
     contract = operations()[vector.operation]
-    for name in contract.arrays:
+    for name in [name for name in contract.arrays if name in contract.integers | contract.numbers]:
         places = vector.inputs[name]
-        if name in contract.integers and places.size:
+        if places.dtype.kind == "i" and places.size:
             yield f"smallest of {name}", int(places.min())
             yield f"largest of {name}", int(places.max())
-        if name in contract.integers and "[batch]" in contract.arrays[name]:
+        if "[batch]" in contract.arrays[name]:
             yield f"batched {name}", rows_of_their_own(contract.arrays[name], places)
 
 

@@ -77,7 +77,8 @@ def _apart(one: np.ndarray, two: np.ndarray) -> bool:
 
 def _variants(vector: Vector) -> Iterator[Vector]:
     """Yield the vector with other positions, then with other numbers among its parameters."""
-    for name in operations()[vector.operation].integers & vector.inputs.keys():
+    contract = operations()[vector.operation]
+    for name in (contract.integers | contract.numbers) & vector.inputs.keys():
         places = vector.inputs[name]
         for changed in (places + 1, places + 5, 2 * places + 3, places[..., ::-1], places + 1000, -places - 1):
             yield replace(vector, inputs={**vector.inputs, name: np.ascontiguousarray(changed)})

@@ -37,7 +37,7 @@ def takes(identity: Identity) -> Takes:
     if positions == "any" and operation.numbers and _refuses_real(view):
         positions = "whole"
     heads = 3 if with_heads(operation) else 1
-    shared = positions == "any" and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view, heads)
+    shared = positions in ("any", "whole") and any("[batch]" in axes for axes in known.values()) and not _takes_rows(view, heads)
     summed = isinstance(view, Turns) and "table" in known  # its rows end with the table
     ends = set(PLACES.values()) & set(known) and not summed and positions != "grid"
     lowest, highest = _bounds(identity, view, positions) if ends else (None, None)
@@ -111,6 +111,8 @@ def _refuses(view: View, positions: np.ndarray) -> bool:
     try:
         if isinstance(view, Turns):
             view(np.ones((1, 1, positions.size, view.width)), positions)
+        elif isinstance(view, Grid):
+            view(np.ones((1, 1, positions.size, view.width)), positions[:, None] * (1 + np.arange(view.count)))
         elif isinstance(view, Encoding):
             view(positions)
     except Refused:

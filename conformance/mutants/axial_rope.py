@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from conformance.mutants.building import Mistake
+from conformance.mutants.building import Mistake, moving
 from conformance.mutants.rotary import Rotary, cut, spectrum
 from conformance.spec.mutant import Mutant
 from refimpl.arrays import Array
 from refimpl.forms.parted import Part
-from refimpl.schemes import axial_rope
+from refimpl.schemes import axial_rope, rope
 
 ROTATE = "axial_rope.rotate"
 Parts = Callable[..., Sequence[Part]]
@@ -52,6 +52,36 @@ def other_coordinates(change: Callable[[Array, Array], Array]) -> Parts:
     return parts
 
 
+def other_rises(change: Callable[[Callable[..., Array]], Callable[..., Array]]) -> Parts:
+    """Return the parts where frequencies rise in another way, if they rise."""
+
+    def parts(positions: Array, **rule: Any) -> list[Part]:
+        right = axial_rope.parts(positions, **rule)
+        return [part._replace(frequencies=change(part.frequencies)) if part.frequencies else part for part in right]
+
+    return parts
+
+
+def doubled(rise: Callable[..., Array]) -> Callable[..., Array]:
+    """Return frequencies that rise to twice the end."""
+    return lambda *, head_dim, base, like: rise(head_dim=head_dim, base=2 * base, like=like)
+
+
+def one_step_short(rise: Callable[..., Array]) -> Callable[..., Array]:
+    """Return frequencies that would reach the end one step past the last pair."""
+    return lambda *, head_dim, base, like: rise(head_dim=head_dim + 2, base=base, like=like)[:-1]
+
+
+def over_the_head(rise: Callable[..., Array]) -> Callable[..., Array]:
+    """Return the first frequencies of those that rise over the whole head."""
+    return lambda *, head_dim, base, whole, like: rise(head_dim=whole, base=base, like=like)[: head_dim // 2]
+
+
+def in_reverse(rise: Callable[..., Array]) -> Callable[..., Array]:
+    """Return the same frequencies, the fastest first."""
+    return lambda *, head_dim, base, like: rise(head_dim=head_dim, base=base, like=like)[::-1]
+
+
 def goes_on(head_dim: int, base: float, whole: int) -> Array:
     """Return the frequencies of a part as if only every second of the whole head's were its own."""
     return spectrum(whole, base)[:: max(1, whole // head_dim)][: head_dim // 2]
@@ -64,7 +94,8 @@ def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
     half, axes = parameters["head_dim"] // 2, parameters["axes"]
     sides = parameters["sides"]
     positions = 2 * np.pi * positions / np.array(sides) if sides else positions
-    theta = np.concatenate([spectrum(width, parameters["base"]) for width in axes])
+    rise = axial_rope.RISING.get(parameters["ladder"], rope.frequencies)
+    theta = np.concatenate([rise(head_dim=width, base=parameters["base"], like=np.zeros(1)) for width in axes])
     if parameters["ladder"] == "in_turns":
         theta = spectrum(2 * half, parameters["base"])[np.concatenate(axial_rope.pairs_of_axes(axes, "alternating"))]
     angles = positions[..., np.repeat(np.arange(len(axes)), axes)] * np.concatenate([theta, theta])
@@ -200,6 +231,48 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         origin="in the style of axial RoPE on whole patches",
     ).made_by(Rotary(parts=other_sides(lambda _: ()))),
     Mistake(
+        "half-turns",
+        does="multiplies positions, divided by the side, by pi",
+        should="multiply them by 2 pi",
+        fix="use 2 pi; linspace(-1, 1, n) times pi is that for half steps, with the side 2 (n - 1)",
+        origin="in the style of pixel frequencies, whose factor is pi, in the place of DINOv3's",
+    ).made_by(Rotary(parts=other_coordinates(lambda positions, sides: np.pi * positions / sides))),
+    Mistake(
+        "one-step-beyond-the-sides",
+        does="divides by one more than the side on every axis",
+        should="divide by the side that is given",
+        fix="with the first and the last place at both ends there is one step less than places: divide by n - 1",
+        origin="in the style of centres of patches where linspace(-1, 1, n) is asked for",
+    ).made_by(Rotary(parts=other_sides(lambda sides: tuple(side + 1 for side in sides)))),
+    Mistake(
+        "rises-to-the-double",
+        does="lets frequencies rise to twice the end",
+        should="end at base, which is half of what pixel frequencies are configured by (max_freq, max_res)",
+        fix="divide max_freq by 2",
+        origin="in the style of linspace(1, max_freq, n) for linspace(1, max_freq / 2, n)",
+    ).made_by(Rotary(parts=other_rises(doubled))),
+    Mistake(
+        "rises-past-the-last",
+        does="reaches the end one step past the last pair: divides by the number of pairs",
+        should="give the last pair the end: divide by one less",
+        fix="use linspace(1, end, n), which holds both ends",
+        origin="in the style of arange(n) / n for linspace(0, 1, n)",
+    ).made_by(Rotary(parts=other_rises(one_step_short))),
+    Mistake(
+        "rises-over-the-head",
+        does="lets frequencies rise over the whole head, of which each axis has the first ones",
+        should="let them rise over the pairs of each axis",
+        fix="make as many frequencies as an axis has pairs (dim // 4 of two axes)",
+        origin="in the style of dim // 2 in the place of timm's dim // 4",
+    ).made_by(Rotary(parts=other_rises(over_the_head))),
+    Mistake(
+        "rises-in-reverse",
+        does="has the fastest pair first",
+        should="begin at 1, with the slowest pair",
+        fix="don't reverse what linspace gives",
+        origin="in the style of rope, whose frequencies fall",
+    ).made_by(Rotary(parts=other_rises(in_reverse))),
+    Mistake(
         "equal-widths",
         does="gives every axis the same share of the head",
         should="give each axis the channels that are asked for",
@@ -221,6 +294,22 @@ SPLIT_AS_ONE = Mistake(
     fix="repeat the list of sections, once for each half, instead of doubling its entries",
     origin="in the style of transformers 5.23, hunyuan_vl's xdrope sections",
 )
+MOVED: tuple[tuple[Mistake, Callable[[Array], Array]], ...] = (
+    Mistake(
+        "positions-truncated",
+        does="truncates real positions to integers",
+        should="turn by real positions",
+        fix='keep positions real, or declare positions="whole"',
+        origin="in the style of tables that are indexed by position, where a grid is rescaled to the size of training",
+    ).made_by(np.trunc),
+    Mistake(
+        "positions-rounded",
+        does="rounds real positions to the nearest integer",
+        should="turn by real positions",
+        fix='keep positions real, or declare positions="whole"',
+        origin="in the style of position ids that are kept as integers, where a grid is rescaled to the size of training",
+    ).made_by(np.rint),
+)
 
 
 def mutants() -> Iterator[Mutant]:
@@ -228,3 +317,5 @@ def mutants() -> Iterator[Mutant]:
     for mistake, rotary in MISTAKES:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     yield SPLIT_AS_ONE.at(ROTATE, split_as_one)
+    for mistake, change in MOVED:
+        yield mistake.at(ROTATE, moving(ROTATE, change))

@@ -333,7 +333,7 @@ def operation_mutants(operation: str) -> Iterator[Mutant]:
     if "base" in contract.parameters:
         yield from base_mutants(operation)
         yield BASE_HALF.at(operation, altered(operation, parameters=half_base))
-    if contract.integers:
+    if contract.integers | contract.numbers:
         meeting = "query_positions" in contract.arrays and "query" not in contract.results
         yield from position_mutants(operation, RELATIVE_SLUGS if meeting else MISTAKES)
 

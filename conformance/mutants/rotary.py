@@ -65,8 +65,8 @@ class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
 
     ``theta``, ``size``, ``key_size``, ``parts`` and ``places`` replace what fills the slots of the form, ``spectrum`` the frequencies of
-    rope where they do; ``near`` and ``far`` those of a window. To a part of a head ``head_dim`` is the part's width, and ``whole`` the
-    head's.
+    rope where they do; ``near`` and ``far`` those of a window. To a part of a head ``head_dim`` is the part's width, ``whole`` the
+    head's, and ``slot`` what computes its frequencies, if not what fills the form's.
     """
 
     form: rotary.Rotary = rope.FORM
@@ -112,7 +112,7 @@ class Rotary:
 
     def ladder(self, *given: Array, **rule: Any) -> Array:
         """Return the frequencies as they fill the slot."""
-        slot = self.form.frequencies
+        slot = rule.get("slot") or self.form.frequencies
         if self.theta is not None:
             return self.theta(*given, **those_of(slot, rule), **{name: rule[name] for name in ("whole",) if name in rule})
         if slot is rope.frequencies:
@@ -142,7 +142,7 @@ class Rotary:
             return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
         for part in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
-            channels, own = list(part.channels), {"whole": rule["head_dim"], **ladder_of(part, rule["head_dim"])}
+            channels, own = list(part.channels), {"whole": rule["head_dim"], "slot": part.frequencies, **ladder_of(part, rule["head_dim"])}
             cos, sin = self.tables(part.positions, *given, **{**rule, **own})
             result[..., channels] = self.turn(x[..., channels], cos, sin, layout=layout, direction=direction)
         return result

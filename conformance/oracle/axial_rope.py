@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from flint import arb, fmpq
+
 from conformance.oracle import rope
+from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.rotary import Part, Place, Rotary
-from conformance.oracle.tensor import Tensor
+from conformance.oracle.tensor import Lazy, Tensor
 
 
 def parts(
@@ -17,6 +20,21 @@ def parts(
         own = [*channels(axis, axes, order, layout, head_dim)]
         found.append(Part(own, on_axis(positions, axis), turns(axis, axes) if ladder == "in_turns" else None, side))
     return found
+
+
+def thetas(a: Exact, *, head_dim: int, base: float, ladder: str, **_: Any) -> Sequence[Ball]:
+    """Return the frequencies of rope, or those that rise from 1 to ``base`` by equal steps or by one ratio."""
+    if ladder in ("own", "in_turns"):
+        return rope.thetas(a, head_dim=head_dim, base=base)
+    end, pairs = a.parameter(base), head_dim // 2
+    shares = Lazy(pairs, lambda pair: fmpq(pair, max(1, pairs - 1)))
+    return a.powers("frequency", end, shares) if ladder == "exponential" else Lazy(pairs, lambda pair: step(a, end, shares[pair]))
+
+
+def step(a: Exact, end: Ball, share: fmpq) -> Ball:
+    """Return ``1 + (end - 1) share``; code rounds the step between two neighbours, so that it strays also where this is exact."""
+    theta = 1 + (end - 1) * arb(share)
+    return a.spread("rising frequency", theta, size(theta).max(arb(1))) if share else theta
 
 
 def turns(axis: int, axes: Sequence[int]) -> Sequence[int]:
@@ -44,4 +62,4 @@ def on_axis(positions: Tensor, axis: int) -> Place:
     return lambda batch, token: positions.at(batch, token, axis)
 
 
-rotate = Rotary(rope.thetas, parts=parts).rotate
+rotate = Rotary(thetas, parts=parts).rotate

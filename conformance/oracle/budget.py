@@ -121,6 +121,13 @@ ROWS: Mapping[str, Row] = {
         argument="quotient and reciprocal of a number near 1/2, the difference, and a product with 2 pi, of at most 2 pi (1 + |c|)",
         needs="transformers 5.23.0, DINOv3: 2.0 * coords - 1.0 in float32",
     ),
+    "rising frequency": Row(
+        Stage.FREQUENCY,
+        4,
+        covers="1 + (base - 1) j / (n - 1), by steps from either end or from both",
+        argument="the difference of the ends, the step, its product with j and the sum; of the nearer end, at most the result itself",
+        needs="torch 2.13: linspace(1, 112, 16) in float32",
+    ),
     "interpolation": Row(
         Stage.FREQUENCY,
         2,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from flint import arb, fmpq
+from flint import arb
 
 from conformance.oracle import attention
 from conformance.oracle.arithmetic import Ball, Exact, size
@@ -42,7 +42,7 @@ def turn(a: Exact, theta: Ball, position: Number, factor: Ball | None = None, si
 
 def coordinate(a: Exact, position: Number, side: int) -> Ball:
     """Return ``2 pi p / n``; code subtracts 1 from a number near it, so that it strays also where little is left."""
-    share = arb(fmpq(int(position), side))
+    share = a.parameter(position) / side
     return a.spread("coordinate", 2 * arb.pi() * share, 2 * arb.pi() * (1 + size(share)))
 
 

@@ -104,7 +104,7 @@ def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
     lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides, _axes_have_sides)
-    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, *lying))
+    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _rises_in_image, *lying))
 
 
 #: The lower and the upper end of a band.
@@ -175,6 +175,16 @@ def _axes_have_sides(drawn: Mapping[str, object]) -> bool:
     """Whether every axis has a side, or none."""
     axes, sides = drawn.get("axes"), drawn.get("sides")
     return not (isinstance(axes, tuple) and isinstance(sides, tuple)) or len(sides) in (0, len(axes))
+
+
+#: Ladders whose frequencies rise from 1 to the base, in an image of given sides; and the highest end: a turn of it is 2 pi 20000 radians
+#: per side, of which float32 leaves something. LTX-Video has 10000, and pixel frequencies half of an image's pixels.
+RISING, HIGHEST_END = ("linear", "exponential"), 20_000.0
+
+
+def _rises_in_image(drawn: Mapping[str, object]) -> bool:
+    """Whether frequencies that rise have sides, and an end that is not too fast."""
+    return drawn.get("ladder") not in RISING or (bool(drawn.get("sides")) and _number(drawn, "base") <= HIGHEST_END)
 
 
 def _band_lies_in_head(drawn: Mapping[str, object]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from conformance.spec.arguments import Parameters
+from conformance.spec.choices import RISING
 from conformance.spec.declarations import operations
 
 Arrays = Mapping[str, np.ndarray]
@@ -129,6 +130,14 @@ def _faint(positions: np.ndarray, centre: int, reach: int, scale_base: float) ->
     return farthest <= reach or (run and farthest <= FADED_RUN * scale_base)
 
 
+def inside_of_the_image(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Move positions that lie beyond the sides of an image into it where frequencies rise with the pair."""
+    if parameters.get("ladder") not in RISING:
+        return arrays
+    positions, sides = arrays["positions"], np.array(parameters["sides"])
+    return {**arrays, "positions": np.where(np.abs(positions) > sides, np.fmod(positions, sides), positions)}
+
+
 RULES: tuple[Rule, ...] = (
     one_row_per_offset,
     one_score_per_distance,
@@ -138,6 +147,7 @@ RULES: tuple[Rule, ...] = (
     inside_of_the_length,
     inside_of_the_kernel,
     inside_of_the_scale,
+    inside_of_the_image,
 )
 
 

@@ -1,7 +1,7 @@
 """The form of rotations whose heads have parts: each turns as a head of its own, and channels beside them pass."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from refimpl.arrays import Array, array_namespace, outer, taken
@@ -12,12 +12,14 @@ from refimpl.forms.rotary import Rotary, Turning
 class Part(NamedTuple):
     """Some channels of a head, in the order that a layout reads, and the positions of their tokens.
 
-    Its frequencies are those of a head as wide as the part, or of the pairs ``ladder`` of the whole head.
+    Its frequencies are those of a head as wide as the part, or of the pairs ``ladder`` of the whole head; ``frequencies`` computes them,
+    where it isn't what fills the slot.
     """
 
     channels: Sequence[int]
     positions: Array
     ladder: Sequence[int] | None = None
+    frequencies: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,16 @@ class Parted(Rotary):
         """Return ``x`` with every part turned to its positions."""
         parts = self.parts(positions, **those_of(self.parts, rule))
         results = [
-            Rotary.turned(self, turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])})
+            Rotary.turned(
+                self.of(part), turning, taken(x, part.channels), part.positions, given, {**rule, **ladder_of(part, rule["head_dim"])}
+            )
             for part in parts
         ]
         return replaced(x, [part.channels for part in parts], results)
+
+    def of(self, part: Part) -> "Parted":
+        """Return the form with the frequencies of a part."""
+        return replace(self, frequencies=part.frequencies or self.frequencies)
 
     def angles(self, positions: Array, theta: Array, rule: Mapping[str, Any]) -> Array:
         """Return the angle of every pair, by its own frequency."""

@@ -1,26 +1,45 @@
 """Axial rotary embedding: every axis of an image or a video turns its own channels of the head."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal
 
-from refimpl.arrays import Array, exact_float64, of_text
+from refimpl.arrays import Array, arange, exact_float64, of_text
 from refimpl.attention import Layer
 from refimpl.cases.axial_rope import CASES
 from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.parted import Part, Parted
 from refimpl.schemes import rope
-from refimpl.spec import AxisPositions, EvenCount, Number, Scheme, Source, Widths
+from refimpl.spec import NUMBER, EvenCount, Number, Scheme, Source, Widths
 
 Order = Literal["block", "joined", "alternating"]
 Layout = Literal["interleaved", "half"]
-Ladder = Literal["own", "in_turns"]
+Ladder = Literal["own", "in_turns", "linear", "exponential"]
 Sides = Annotated[tuple[int, ...], Number(minimum=1)]
+Places = Annotated[Array, "[batch] token axis", NUMBER]
+
+
+def rising(pairs: int, *, like: Array) -> Array:
+    """Return how far from the first pair each is, as a share of the way to the last: ``j / (pairs - 1)``."""
+    return arange(pairs, like=like) / max(1, pairs - 1)
+
+
+def linear(*, head_dim: int, base: float, like: Array) -> Array:
+    """Return frequencies that rise from 1 to ``base`` by equal steps: ``1 + (base - 1) j / (head_dim / 2 - 1)``."""
+    return 1 + (base - 1) * rising(head_dim // 2, like=like)
+
+
+def exponential(*, head_dim: int, base: float, like: Array) -> Array:
+    """Return frequencies that rise from 1 to ``base`` by one ratio: ``base^(j / (head_dim / 2 - 1))``."""
+    return base ** rising(head_dim // 2, like=like)
+
+
+RISING: Mapping[str, Callable[..., Array]] = {"linear": linear, "exponential": exponential}
 
 
 def parts(
-    positions: AxisPositions,
+    positions: Places,
     *,
     head_dim: EvenCount,
     axes: Widths,
@@ -29,23 +48,26 @@ def parts(
     ladder: Ladder = "own",
     sides: Sides = (),
 ) -> list[Part]:
-    """Return the channels of every axis, with frequencies ``base^(-2 j / width)`` of the axis, or of the head in turns."""
+    """Return the channels of every axis, with frequencies ``base^(-2 j / width)`` of the axis, of the head in turns, or that rise."""
     if sum(axes) != head_dim:
         message = f"axes must add up to head_dim ({head_dim}), got {axes!r}"
         raise SpecificationError(message)
     if sides and len(sides) != len(axes):
         message = f"sides must be as many as axes ({len(axes)}) or none, got {sides!r}"
         raise SpecificationError(message)
+    if ladder in RISING and not sides:
+        message = f"sides must be given with the ladder {ladder}, got ()"
+        raise SpecificationError(message)
     channels = [channels_of(pairs, order, layout, head_dim // 2) for pairs in pairs_of_axes(axes, order)]
     turns = pairs_of_axes(axes, "alternating")
     return [
-        Part(own, coordinates(positions[..., axis], sides, axis), turns[axis] if ladder == "in_turns" else None)
+        Part(own, coordinates(positions[..., axis], sides, axis), turns[axis] if ladder == "in_turns" else None, RISING.get(ladder))
         for axis, own in enumerate(channels)
     ]
 
 
 def coordinates(positions: Array, sides: Sequence[int], axis: int) -> Array:
-    """Return what frequencies are multiplied by: positions, or ``2 pi p / side``, where ``p`` counts half patches from the middle."""
+    """Return what frequencies are multiplied by: positions, or ``2 pi p / side``."""
     return 2 * math.pi * (exact_float64(positions) / sides[axis]) if sides else positions
 
 
@@ -92,15 +114,22 @@ SCHEME = Scheme(
     summary="RoPE on a grid: each axis (row, column) rotates its own channels of the head.",
     meanings={
         **rotary.MEANINGS,
-        "positions": "the place of every token on every axis, in patches or frames, counted from 0; negative ones turn back",
+        "positions": (
+            "the place of every token on every axis, in patches or frames, counted from 0, integer or real; negative ones turn back"
+        ),
         "head_dim": "all channels of one head",
-        "base": "the ratio by which frequencies fall over the channels of one axis, or over the head (rope_theta), a pure number",
+        "base": (
+            "the ratio by which frequencies fall over the channels of one axis, or over the head (rope_theta); where they rise, the last "
+            "one, as the first is 1; a pure number"
+        ),
         "axes": "how many channels each axis turns, in the order of the positions; they add up to head_dim",
         "order": "which pairs belong to which axis, and over which channels they are laid out",
         "ladder": "which frequencies the pairs of an axis have",
         "sides": (
-            "how many patches every axis has, where coordinates run from -1 to 1 over the image and are multiplied by 2 pi: then positions "
-            "count half patches from the middle, and the centre of patch i of n stands at 2 i + 1 - n. None where positions count patches"
+            "how many positions make one whole turn of a pair with frequency 1, on every axis: angles are 2 pi p / side times the "
+            "frequency. Where coordinates of patches' centres run from -1 to 1 and are multiplied by 2 pi, as in DINOv3, it is the number "
+            "of patches, and positions count half patches from the middle: the centre of patch i of n stands at 2 i + 1 - n. None where a "
+            "position is a radian"
         ),
     },
     conventions={
@@ -117,6 +146,14 @@ SCHEME = Scheme(
         "ladder=in_turns": (
             "those of the whole head, which the axes take in turns, each until it has its pairs: Pixtral's and Mistral 3's vision, where "
             "the height has every even one and the width every odd one"
+        ),
+        "ladder=linear": (
+            "those that rise from 1 to base by equal steps over the pairs of the axis: pixel frequencies (rotary-embedding-torch, timm "
+            "with linear_bands), of which base is half of max_freq"
+        ),
+        "ladder=exponential": (
+            "those that rise from 1 to base by one ratio over the pairs of the axis: LTX-Video, timm's pixel frequencies as they are by "
+            "default, of which base is half of max_res"
         ),
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: no released model with axes is known",
@@ -137,8 +174,28 @@ SCHEME = Scheme(
             "that ladder, which is another scheme."
         ),
         (
-            "On two equal axes both ladders give the first axis the same frequencies, since every second one of a head is one of half a "
-            "head. So only the second axis, the width, shows which of them code has."
+            "Pixel frequencies are pi times linspace(1, max_freq / 2, n), and their coordinates linspace(-1, 1, side): from the first "
+            "patch to the last there are side - 1 steps. In half steps from the middle patch i stands at 2 i + 1 - side, and `sides` are 2 "
+            "(side - 1); in whole steps it stands at i - (side - 1) / 2, and `sides` are side - 1."
+        ),
+        (
+            "LTX-Video turns by c pi / 2 times theta^linspace(0, 1, n), where c = 2 p / m - 1 for places p below m, m = 20 in time and "
+            "2048 in height and width: positions are p - m / 2, and `sides` are 2 m. It turns all heads as one of 2048 channels, of which "
+            "the first two rest, as 3 axes can't share them; the axes alternate."
+        ),
+        (
+            "EVA-02 divides places by the side of the image and multiplies them by that in pre-training: patch i of n stands at i m / n. "
+            "CogVideoX places a crop where it lies in the whole, by linspace without its end. MusicFlamingo multiplies places of windows "
+            "and of frames by -2 pi times the time in seconds. All of this is in the positions, which are real then: how they are made "
+            "isn't judged here."
+        ),
+        (
+            "Not judged: RIFLEx, which replaces one frequency of time by 0.9 2 pi / L for a video of L frames, as no ladder has one pair "
+            "of its own; and frequencies of each head's own, as in k-diffusion's HDiT."
+        ),
+        (
+            "On two equal axes the ladders `own` and `in_turns` give the first axis the same frequencies, since every second one of a head "
+            "is one of half a head. So only the second axis, the width, shows which of them code has."
         ),
         (
             "Whether the height or the width comes first is in the positions: (height, width) in Qwen2-VL and DINOv3, (width, height) in "

@@ -1,0 +1,153 @@
+"""Grids of released code: which positions, sides and base of axial rope give what each of them computes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conformance.in_process import assert_conforms
+from refimpl.errors import SpecificationError
+from refimpl.schemes import axial_rope
+
+HEIGHT, WIDTH = 7, 5
+RISING: Mapping[str, Any] = {"layout": "interleaved", "direction": "positive", "order": "block", "ladder": "linear"}
+
+
+def places(*axes: np.ndarray) -> np.ndarray:
+    """Return the places of all tokens of a grid, the first axis the slowest."""
+    return np.stack([each.ravel() for each in np.meshgrid(*axes, indexing="ij")], axis=-1)
+
+
+def turned(x: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Turn neighbouring channels, each pair by its own angle."""
+    cos, sin = np.repeat(np.cos(angles), 2, axis=-1), np.repeat(np.sin(angles), 2, axis=-1)
+    across = np.stack([-x[..., 1::2], x[..., ::2]], axis=-1).reshape(x.shape)
+    return x * cos + across * sin
+
+
+def one_axis_after_the_other(grid: np.ndarray, *bands: np.ndarray) -> np.ndarray:
+    """Return the angles of a block of pairs for each axis."""
+    return np.concatenate([grid[:, [axis]] * each for axis, each in enumerate(bands)], axis=-1)
+
+
+def rope(width: int, base: float = 10_000.0) -> np.ndarray:
+    return base ** (-np.arange(0, width, 2) / width)
+
+
+def ends(count: int) -> np.ndarray:
+    """Return half steps from the middle, the first and the last of which are the ends."""
+    return 2 * np.arange(count) + 1 - count
+
+
+def timm_pixels() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    bands = np.linspace(1.0, 224 / 2, 8) * math.pi
+    grid = places(np.linspace(-1.0, 1.0, HEIGHT), np.linspace(-1.0, 1.0, WIDTH))
+    sides = (2 * (HEIGHT - 1), 2 * (WIDTH - 1))
+    rule = {"axes": (16, 16), "base": 112.0, "sides": sides, "ladder": "linear"}
+    return one_axis_after_the_other(grid, bands, bands), places(ends(HEIGHT), ends(WIDTH)), rule
+
+
+def timm_pixels_by_one_ratio() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    bands = 2.0 ** np.linspace(0, math.log2(224) - 1, 8) * math.pi
+    grid = places(np.linspace(-1.0, 1.0, HEIGHT), np.linspace(-1.0, 1.0, WIDTH))
+    middle = places(np.arange(HEIGHT) - (HEIGHT - 1) / 2, np.arange(WIDTH) - (WIDTH - 1) / 2)
+    return (
+        one_axis_after_the_other(grid, bands, bands),
+        middle,
+        {"axes": (16, 16), "base": 112.0, "sides": (HEIGHT - 1, WIDTH - 1), "ladder": "exponential"},
+    )
+
+
+def eva_02() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    grid = places(np.arange(HEIGHT) / HEIGHT * 16, np.arange(WIDTH) / WIDTH * 16)
+    return one_axis_after_the_other(grid, rope(16), rope(16)), grid, {"axes": (16, 16)}
+
+
+def eva_02_with_pixels() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    bands = np.linspace(1.0, 10 / 2, 8) * math.pi
+    grid = places(np.arange(HEIGHT) / HEIGHT * 16, np.arange(WIDTH) / WIDTH * 16)
+    return one_axis_after_the_other(grid, bands, bands), grid, {"axes": (16, 16), "base": 5.0, "sides": (2, 2), "ladder": "linear"}
+
+
+def cogvideox() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    (top, left), (bottom, right) = (3, 0), (27, 45)
+    height, width = (np.linspace(start, stop * (n - 1) / n, n) for start, stop, n in ((top, bottom, HEIGHT), (left, right, WIDTH)))
+    grid = places(np.arange(3), height, width)
+    return one_axis_after_the_other(grid, rope(16), rope(24), rope(24)), grid, {"axes": (16, 24, 24)}
+
+
+def ltx_video() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    theta, most = 10_000.0, np.array([20, 2_048, 2_048])
+    grid = places(np.arange(3) * 8 / 25, np.arange(HEIGHT) * 32, np.arange(WIDTH) * 32)
+    bands = theta ** np.linspace(0, 1, 3) * math.pi / 2
+    angles = (bands * (2 * grid / most - 1)[..., None]).swapaxes(-1, -2).reshape(len(grid), -1)
+    return angles, grid - most / 2, {"axes": (6, 6, 6), "sides": (40, 4_096, 4_096), "order": "alternating", "ladder": "exponential"}
+
+
+def musicflamingo() -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    torch = pytest.importorskip("torch")
+    model = pytest.importorskip("transformers.models.musicflamingo.modeling_musicflamingo")
+    rope_parameters = {"rope_type": "default", "rope_theta": 1_200.0, "partial_rotary_factor": 0.5}
+    config = SimpleNamespace(max_position_embeddings=1_200, rope_parameters=rope_parameters, head_dim=16, audio_frame_step=0.01)
+    frames, windows = 5, 3
+    times = 0.04 * (np.arange(windows)[:, None] * frames + np.arange(frames))
+    cos, sin = model.MusicFlamingoRotaryEmbedding(config)(torch.from_numpy(times), seq_len=frames)
+    seconds, window = times.ravel(), np.repeat(np.arange(windows), frames)
+    moments = np.tile(np.arange(frames), windows) * 2 * math.pi
+    grid = -2 * math.pi * seconds[:, None] * np.stack([window, moments], axis=-1) / 1_200
+    angles = np.arctan2(*(each.reshape(-1, 16)[:, ::2].double().numpy() for each in (sin, cos)))
+    return angles, grid, {"axes": (8, 8), "base": 1_200.0}
+
+
+@pytest.mark.parametrize(
+    "released", [timm_pixels, timm_pixels_by_one_ratio, eva_02, eva_02_with_pixels, cogvideox, ltx_video, musicflamingo]
+)
+def test_what_released_code_computes_is_axial_rope_at_real_positions(released: Any) -> None:
+    angles, positions, rule = released()
+    x = np.random.default_rng(1).standard_normal((1, 2, len(positions), sum(rule["axes"])))
+
+    result = axial_rope.rotate(x, positions, head_dim=x.shape[-1], **rule)
+
+    np.testing.assert_allclose(result, turned(x, angles), rtol=0, atol=1e-6 if released is musicflamingo else 1e-11)
+
+
+class PixelRotary:
+    """Frequencies and coordinates as timm makes them in float32, for places that are given."""
+
+    def __init__(self, dim: int, max_res: float, *, half: float = 2.0) -> None:
+        self.bands = np.linspace(1.0, max_res / half, dim // 4, dtype=np.float32) * np.float32(math.pi)
+
+    def __call__(self, x: np.ndarray, positions: np.ndarray, sides: Sequence[int]) -> np.ndarray:
+        grid = (positions / (np.array(sides) / 2)).astype(np.float32)
+        angles = (grid[..., None] * self.bands).reshape(*positions.shape[:-1], -1)
+        return turned(x, angles if angles.ndim == 2 else angles[:, None]).astype(x.dtype)
+
+
+def equal_halves(parameters: Mapping[str, Any]) -> bool:
+    return len(parameters["axes"]) == 2 and parameters["axes"][0] == parameters["axes"][1]
+
+
+def by_pixels(x: np.ndarray, positions: np.ndarray, *, head_dim: int, base: float, sides: Sequence[int], **_: object) -> np.ndarray:
+    return PixelRotary(head_dim, 2 * base)(x, positions, sides)
+
+
+def by_all_pixels(x: np.ndarray, positions: np.ndarray, *, head_dim: int, base: float, sides: Sequence[int], **_: object) -> np.ndarray:
+    return PixelRotary(head_dim, 2 * base, half=1.0)(x, positions, sides)
+
+
+def test_pixel_frequencies_in_float32_conform() -> None:
+    assert_conforms(by_pixels, "axial_rope.rotate", level="smoke", seed=1, dtypes=("float32",), when=equal_halves, **RISING)
+
+
+def test_pixel_frequencies_that_end_at_all_pixels_are_named() -> None:
+    with pytest.raises(AssertionError, match="rises-to-the-double"):
+        assert_conforms(by_all_pixels, "axial_rope.rotate", level="smoke", seed=1, dtypes=("float32",), when=equal_halves, **RISING)
+
+
+@pytest.mark.parametrize("ladder", ["linear", "exponential"])
+def test_frequencies_that_rise_need_sides(ladder: axial_rope.Ladder) -> None:
+    with pytest.raises(SpecificationError, match=rf"^sides must be given with the ladder {ladder}, got \(\)$"):
+        axial_rope.rotate(np.ones((1, 1, 1, 4)), np.ones((1, 2)), head_dim=4, axes=(2, 2), ladder=ladder)
