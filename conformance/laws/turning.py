@@ -191,6 +191,12 @@ def _to_interleaved(x: np.ndarray) -> np.ndarray:
     return np.stack(np.split(x, 2, axis=-1), axis=-1).reshape(x.shape)
 
 
+def moves_along(trial: Trial) -> Iterator[Sides]:
+    """A common shift of all positions changes no output, or, where outputs don't turn back, no length of one."""
+    before, after = (trial.answer(call) for call in (trial.arguments, shifted(trial, trial.arguments)))
+    yield same(before.norm(), after.norm()) if trial.arguments.parameters["outputs"] == "kept" else same(before, after)
+
+
 LAWS: Mapping[Law, Checker] = {
     Law.LINEAR: linear,
     Law.ISOMETRY: isometry,
@@ -199,4 +205,5 @@ LAWS: Mapping[Law, Checker] = {
     Law.RELATIVE: relative,
     Law.INVERSE: inverse,
     Law.PASSES: passes,
+    Law.MOVES_ALONG: moves_along,
 }

@@ -200,11 +200,13 @@ class Rotary:
 
     def attend_turned(
         self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array,
-        causal: bool, layout: str, direction: str, **rule: Any,
+        causal: bool, layout: str, direction: str, outputs: str, **rule: Any,
     ) -> Array:  # fmt: skip
-        """Return the output of attention whose values turn and whose outputs turn back, by positions that ``values`` makes of theirs."""
+        """Return attention whose values turn and whose outputs may turn back, by positions that ``values`` makes of theirs."""
         weights = self.weights(q, k, query_positions, key_positions, *given, causal=causal, layout=layout, direction=direction, **rule)
         m, n = self.values(*self.place(query_positions, key_positions))
+        if outputs == "kept":
+            return attention.average(weights, self.of_keys.rotate(v, n, *given, layout=layout, direction=direction, **rule))
         rule["layout"] = "interleaved" if layout == "interleaved_to_half" else layout
         means = attention.average(weights, self.of_keys.rotate(v, n, *given, direction=direction, **rule))
         return self.rotate(means, m, *given, direction="positive" if direction == "negative" else "negative", **rule)
