@@ -86,6 +86,27 @@ def test_every_pair_turns_where_it_is_by_its_own_position(
     assert result == turned(X, pairs, angles)
 
 
+#: The axes of the first and of the second members of the four pairs, where sections are doubled.
+APART = {(2, 1, 1): ((0, 0, 0, 0), (1, 1, 2, 2)), (1, 1, 2): ((0, 0, 1, 1), (2, 2, 2, 2)), (2, 2): ((0, 0, 0, 0), (1, 1, 1, 1))}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+@pytest.mark.parametrize("sections", APART)
+def test_members_of_a_pair_are_parts_of_two_products_where_sections_are_doubled(sections: tuple[int, ...], layout: str, sign: int) -> None:
+    count = len(sections)
+    given = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": Tensor((1, count), POSITIONS[:count])}
+    direction = "positive" if sign == 1 else "negative"
+
+    result = golden("mrope.rotate", given, head_dim=8, base=10_000.0, direction=direction, layout=layout, sections=sections, order="doubled")
+
+    theta = [sign * mp.mpf(10) ** -pair for pair in range(4)]
+    turns = ([POSITIONS[axis] * each for axis, each in zip(axes, theta, strict=True)] for axes in APART[sections])
+    first, second = (turned(X, members(layout, 4), each) for each in turns)
+    seconds = {written for _, (_, written) in members(layout, 4)}
+    assert result == tuple((second if channel in seconds else first)[channel] for channel in range(8))
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
 def test_every_pair_of_a_head_turns_by_its_own_frequencies_of_both_axes(layout: str, sign: int) -> None:
