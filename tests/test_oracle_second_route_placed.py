@@ -98,7 +98,8 @@ def test_members_of_a_pair_are_parts_of_two_products_where_sections_are_doubled(
     given = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": Tensor((1, count), POSITIONS[:count])}
     direction = "positive" if sign == 1 else "negative"
 
-    result = golden("mrope.rotate", given, head_dim=8, base=10_000.0, direction=direction, layout=layout, sections=sections, order="doubled")
+    asked = {"layout": layout, "direction": direction, "sections": sections, "order": "doubled"}
+    result = golden("mrope.rotate", given, head_dim=8, base=10_000.0, **asked)
 
     theta = [sign * mp.mpf(10) ** -pair for pair in range(4)]
     turns = ([POSITIONS[axis] * each for axis, each in zip(axes, theta, strict=True)] for axes in APART[sections])
