@@ -41,7 +41,7 @@ LISTS = {"short_factors": real(1.0, 1.5), "long_factors": real(1.25, 12.0)}
 WAYS = [
     slowed("rope.weights", "rope.attend"),
     slowed("position_interpolation.weights", "position_interpolation.attend", factor=4.0),
-    slowed("ntk_aware.weights", "ntk_aware.attend", factor=4.0, fastest="kept"),
+    slowed("ntk_aware.weights", "ntk_aware.attend", factor=4.0, fastest="kept", power=1.0),
     slowed("dynamic_ntk.weights", "dynamic_ntk.attend", **STRETCH, length=3 * LENGTH, growth="doublings"),
     slowed("proportional_rope.weights", "proportional_rope.attend", factor=4.0, turned_pairs=1),
     slowed("ntk_by_parts.weights", "ntk_by_parts.attend", **STRETCH, alpha=0.5, beta=8.0),
