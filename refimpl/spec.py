@@ -73,6 +73,7 @@ class Law(Enum):
     TABLES_ON_CIRCLE = "cos^2 + sin^2 = 1"
     GEOMETRIC = "frequencies fall by one constant ratio from 1"
     TRANSLATION = "a common shift of all positions changes nothing"
+    MOVES_ALONG = "a common shift of all positions changes nothing, or, where outputs don't turn back, no length of an output"
     ROW_CONSTANT = "the form equals the row form up to a constant per (head, query) row"
     HOMOGENEOUS = "twice the distance is twice the bias"
     MULTIPLIES = "over two stretches one after the other a head keeps the product of what it keeps over each"

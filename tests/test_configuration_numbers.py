@@ -235,8 +235,10 @@ def test_vllms_ntk_slows_the_fastest_pair_too() -> None:
     ratios = config.frequencies({**LLAMA, "rope_scaling": scaling}, like=LIKE) / rope.frequencies(head_dim=16, base=5e5, like=LIKE)
 
     assert ratios == pytest.approx([4.0 ** (-2 * (pair + 1) / 16) for pair in range(8)], rel=1e-14)
-    with pytest.raises(SpecificationError, match=r"mixed_b.*no operation for it yet"):
-        config.frequencies({**LLAMA, "rope_scaling": {**scaling, "mixed_b": 0.625}}, like=LIKE)
+    mixed = config.frequencies({**LLAMA, "rope_scaling": {**scaling, "mixed_b": 0.625}}, like=LIKE)
+    assert mixed / rope.frequencies(head_dim=16, base=5e5, like=LIKE) == pytest.approx(
+        [math.exp(-math.log(4.0) / 8**0.625 * (pair + 1) ** 0.625) for pair in range(8)], rel=1e-14
+    )
 
 
 def test_doublings_follow_the_doublings_of_the_trained_length() -> None:

@@ -46,7 +46,7 @@ def test_transformers_lets_members_of_a_pair_follow_two_axes_in_hunyuan_vl(tmp_p
     path.write_text(json.dumps(published(ENTRIES["tencent/HunyuanOCR"])))
     report = run.check(f"config:{path}:transformers", level="smoke", seed=0)
     told = {name.split(":")[1]: each.mutants for name, each in report.diagnoses.items()}
-    assert told == {"mrope.rotate": ("mrope.rotate/halves-split-as-one",)}
+    assert told == {"mrope.rotate": ("mrope.rotate/order=doubled",)}
     assert {each.operation for each in report.evidence} == {"ntk_aware.frequencies", "ntk_aware.rotate", "mrope.rotate"}
 
 

@@ -100,8 +100,10 @@ def test_an_mscale_of_zero_taken_for_set_is_convicted_without_a_stored_vector() 
 def test_one_section_for_height_and_width_in_turns_is_convicted_without_a_stored_vector() -> None:
     def alike(x: Any, positions: Any, *, sections: tuple[int, ...], order: str, head_dim: int, **parameters: Any) -> Any:
         """Read in turns as many pairs of width as of height: in most models these are as many."""
+        if order != "interleaved":
+            return mrope.rotate(x, positions, sections=sections, order=order, head_dim=head_dim, **parameters)
         followed = mrope.axes_of_pairs(sections, order)
-        if order == "interleaved" and len(sections) == len(("time", "height", "width")):
+        if len(sections) == len(("time", "height", "width")):
             followed = [pair % 3 if pair < 3 * sections[1] else 0 for pair in range(head_dim // 2)]
         angles = positions[..., followed] * rope.frequencies(head_dim=head_dim, base=parameters.pop("base"), like=x)
         return rope.apply(x, np.cos(angles), np.sin(angles), head_dim=head_dim, **parameters)

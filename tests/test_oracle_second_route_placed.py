@@ -106,6 +106,28 @@ def test_pairs_turn_to_places_between_patches(sides: tuple[int, ...]) -> None:
     assert result == turned(X, pairs, [place / step for place in places for step in (1, 100)])
 
 
+#: The axes of the first and of the second members of the four pairs, where sections are doubled.
+APART = {(2, 1, 1): ((0, 0, 0, 0), (1, 1, 2, 2)), (1, 1, 2): ((0, 0, 1, 1), (2, 2, 2, 2)), (2, 2): ((0, 0, 0, 0), (1, 1, 1, 1))}
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
+@pytest.mark.parametrize("sections", APART)
+def test_members_of_a_pair_are_parts_of_two_products_where_sections_are_doubled(sections: tuple[int, ...], layout: str, sign: int) -> None:
+    count = len(sections)
+    given = {"x": real(*X, shape=(1, 1, 1, 8)), "positions": Tensor((1, count), POSITIONS[:count])}
+    direction = "positive" if sign == 1 else "negative"
+
+    asked = {"layout": layout, "direction": direction, "sections": sections, "order": "doubled"}
+    result = golden("mrope.rotate", given, head_dim=8, base=10_000.0, **asked)
+
+    theta = [sign * mp.mpf(10) ** -pair for pair in range(4)]
+    turns = ([POSITIONS[axis] * each for axis, each in zip(axes, theta, strict=True)] for axes in APART[sections])
+    first, second = (turned(X, members(layout, 4), each) for each in turns)
+    seconds = {written for _, (_, written) in members(layout, 4)}
+    assert result == tuple((second if channel in seconds else first)[channel] for channel in range(8))
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("layout", ["interleaved", "half", "interleaved_to_half"])
 def test_every_pair_of_a_head_turns_by_its_own_frequencies_of_both_axes(layout: str, sign: int) -> None:

@@ -26,8 +26,11 @@ def by_powers(stretch: Any, *, head_dim: int, base: float) -> Frequencies:
     return [theta / stretch ** (mpf(2 * pair) / (head_dim - 2)) for pair, theta in enumerate(plain(head_dim=head_dim, base=base))]
 
 
-def by_factor(*, factor: float, fastest: str, **ladder: Any) -> Frequencies:
-    """Return frequencies slowed in equal steps, of which the fastest pair has none, or one."""
+def by_factor(*, factor: float, fastest: str, power: float = 1.0, **ladder: Any) -> Frequencies:
+    """Return frequencies slowed in equal steps, of which the fastest pair has none, or one, or by powers of the pair's number."""
+    if power != 1:
+        least = log(mpf(factor)) / mpf(ladder["head_dim"] // 2) ** mpf(power)
+        return [theta * mp.exp(-least * mpf(pair + 1) ** mpf(power)) for pair, theta in enumerate(plain(**ladder))]
     if fastest == "kept":
         return by_powers(mpf(factor), **ladder)
     step = mp.root(mpf(factor), ladder["head_dim"] // 2)
@@ -113,10 +116,11 @@ ASKED: dict[str, tuple[tuple[str, ...], list[tuple[float, ...]]]] = {
     "rope.frequencies": (("head_dim", "base"), [(128, 10_000.1)]),
     "position_interpolation.frequencies": (("head_dim", "base", "factor"), [(8, 10_000.0, 4.0), (8, 10_000.7, 3.3), (8, 100.0, 1.0)]),
     "ntk_aware.frequencies": (
-        ("head_dim", "base", "factor", "fastest"),
+        ("head_dim", "base", "factor", "fastest", "power"),
         [
-            (8, 10_000.0, 4.0, "kept"), (4, 10_000.7, 3.3, "kept"), (128, 10_000.0, 1_000.0, "kept"),
-            (8, 10_000.0, 4.0, "slowed"), (4, 10_000.7, 3.3, "slowed"), (128, 10_000.0, 1.0, "slowed"),
+            (8, 10_000.0, 4.0, "kept", 1.0), (4, 10_000.7, 3.3, "kept", 1.0), (128, 10_000.0, 1_000.0, "kept", 1.0),
+            (8, 10_000.0, 4.0, "slowed", 1.0), (4, 10_000.7, 3.3, "slowed", 1.0), (128, 10_000.0, 1.0, "slowed", 1.0),
+            (8, 10_000.0, 4.0, "slowed", 0.625), (4, 10_000.7, 3.3, "slowed", 2.0), (128, 10_000.0, 8.0, "slowed", 0.3),
         ],
     ),
     "dynamic_ntk.frequencies": (
@@ -147,7 +151,7 @@ YARN = {"beta_fast": 32.0, "beta_slow": 1.0, "truncate": True, **UNSET, "slope":
 LLAMA = {"base": 500_000.0, "factor": 8.0, "original_length": 8_192}
 ROTATED: dict[str, dict[str, Any]] = {
     "position_interpolation.rotate": {"base": 500_000.0, "factor": 3.3},
-    "ntk_aware.rotate": {"factor": 4.0, "fastest": "slowed"},
+    "ntk_aware.rotate": {"factor": 4.0, "fastest": "slowed", "power": 0.625},
     "dynamic_ntk.rotate": {"factor": 4.0, "original_length": 512, "length": 1_024, "growth": "tokens"},
     "proportional_rope.rotate": {"turned_pairs": 3, "factor": 2.0},
     "ntk_by_parts.rotate": {**LLAMA, "alpha": 1.0, "beta": 4.0},

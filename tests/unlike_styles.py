@@ -87,6 +87,17 @@ def scaled_first(q: np.ndarray, *others: np.ndarray, **said: Any) -> np.ndarray:
     return attend(q * F32(1 / np.sqrt(q.shape[-1])) * F32(np.sqrt(q.shape[-1])), *others, **said)
 
 
+def with_values_turned(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray, n: np.ndarray, *, rotary_dim: int, causal: bool, **said: Any
+) -> np.ndarray:
+    """Turn the first channels of values as those of keys, and nothing back, as CLVP does."""
+
+    def partly(x: np.ndarray, positions: np.ndarray) -> np.ndarray:
+        return np.concatenate([rotate(x[..., :rotary_dim], positions, **said), x[..., rotary_dim:]], axis=-1)
+
+    return attention(partly(q, m), partly(k, n), partly(v, n), m, n, causal=causal)
+
+
 def by_powers(m: np.ndarray, n: np.ndarray, *, num_heads: int, max_bias: float, form: str, **_: object) -> np.ndarray:
     whole = 1 << (num_heads.bit_length() - 1)
 
@@ -212,6 +223,8 @@ BIASED: dict[str, tuple[Function, dict[str, Any]]] = {
 }
 RIGHT = [
     *(Kernel(name, operation, function, {}) for operation, each in STYLES.items() for name, function in each.items()),
+    Kernel("values turned too", "partial_rope.attend_turned", with_values_turned,
+           {"placement": "first", "layout": ["half", "interleaved"], "outputs": "kept"}),
     Kernel("slopes by powers", "alibi.bias", by_powers, {"slopes": "code", "rows": "shared"}),
     Kernel("head by head", "alibi.bias", by_loops, {"slopes": "paper", "rows": "shared"}),
     *(

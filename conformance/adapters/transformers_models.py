@@ -15,6 +15,7 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_mrope_positions,
     transformers_ntk,
     transformers_partial,
+    transformers_roformer,
     transformers_rotary,
     transformers_shaw,
     transformers_sinusoids,

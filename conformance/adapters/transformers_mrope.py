@@ -1,4 +1,4 @@
-"""Multimodal rotations of transformers' language models: Qwen2-VL, Qwen3-VL, GLM-4V and Ernie 4.5 VL, each by its own module."""
+"""Multimodal rotations of transformers' language models, each by its own module: Qwen2-VL, Qwen3-VL, GLM-4V, Ernie 4.5 VL, HunYuan-VL."""
 
 import functools
 from collections.abc import Mapping
@@ -9,6 +9,8 @@ from transformers.models.ernie4_5_vl_moe import modeling_ernie4_5_vl_moe as erni
 from transformers.models.ernie4_5_vl_moe.configuration_ernie4_5_vl_moe import Ernie4_5_VLMoeTextConfig
 from transformers.models.glm4v import modeling_glm4v as glm4v
 from transformers.models.glm4v.configuration_glm4v import Glm4vTextConfig
+from transformers.models.hunyuan_vl import modeling_hunyuan_vl as hunyuan_vl
+from transformers.models.hunyuan_vl.configuration_hunyuan_vl import HunYuanVLTextConfig
 from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
 from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLTextConfig
 from transformers.models.qwen3_vl import modeling_qwen3_vl as qwen3_vl
@@ -22,6 +24,7 @@ MODELS: Mapping[str, tuple[Any, Any, str]] = {
     "qwen3-vl-text": (qwen3_vl, Qwen3VLTextConfig, "Qwen3VLTextRotaryEmbedding"),
     "glm-4v-text": (glm4v, Glm4vTextConfig, "Glm4vTextRotaryEmbedding"),
     "ernie-4.5-vl-text": (ernie, Ernie4_5_VLMoeTextConfig, "Ernie4_5_VLMoeTextRotaryEmbedding"),
+    "hunyuan-vl-text": (hunyuan_vl, HunYuanVLTextConfig, "HunYuanVLRotaryEmbedding"),
 }
 
 
@@ -79,3 +82,11 @@ def rotate_time_last(
 ) -> torch.Tensor:
     """Turn as Ernie 4.5 VL's language model, whose list of sections has the time last."""
     return _turned("ernie-4.5-vl-text", x, positions, head_dim, base, (*sections[1:], sections[0]))
+
+
+@adapter.implements("mrope.rotate", label="hunyuan-vl-text", order="doubled", layout="half", direction="positive")
+def rotate_members(
+    x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, base: float, sections: tuple[int, ...], **_: object
+) -> torch.Tensor:
+    """Turn as HunYuan-VL's language model, whose pairs have members on two axes."""
+    return _turned("hunyuan-vl-text", x, positions, head_dim, base, sections)

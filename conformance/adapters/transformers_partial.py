@@ -58,7 +58,10 @@ for _placement, _models in PARTS.items():
         )(functools.partial(rotate, _model))
 
 
-@adapter.implements("partial_rope.attend_turned", label="deepseek-v4", layout="interleaved", direction="positive", placement="last")
+@adapter.implements(
+    "partial_rope.attend_turned", label="deepseek-v4", layout="interleaved", direction="positive", placement="last",
+    outputs="turned_back",
+)
 def attend_turned(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor,
     *, head_dim: int, rotary_dim: int, base: float, causal: bool, **_: object,

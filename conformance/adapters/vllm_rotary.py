@@ -21,9 +21,10 @@ def dynamic(
     return turned(OFFERS.layer("dynamic", length, given, parameters), x, positions)
 
 
-def ntk(x: torch.Tensor, positions: torch.Tensor, *, factor: float, **parameters: Any) -> torch.Tensor:
+def ntk(x: torch.Tensor, positions: torch.Tensor, *, factor: float, power: float, **parameters: Any) -> torch.Tensor:
     """Turn by pairs that are all slowed, the fastest one too."""
-    return turned(OFFERS.layer("ntk", rows(positions), {"factor": factor}, parameters), x, positions)
+    given = {"factor": factor} if power == 1 else {"factor": factor, "mixed_b": power}
+    return turned(OFFERS.layer("ntk", rows(positions), given, parameters), x, positions)
 
 
 def longrope(

@@ -20,7 +20,7 @@ from conformance.golden.features import dyadic
 from conformance.golden.large import Large
 from conformance.golden.neighbours import FULL, placed_otherwise
 from conformance.judge.journal import Task
-from conformance.spec.arguments import Arguments, is_position, rows_of_their_own
+from conformance.spec.arguments import Arguments, is_position, members_apart, rows_of_their_own
 from conformance.spec.constraints import constrained
 from conformance.spec.declarations import operations
 from conformance.spec.vectors import Vector
@@ -256,6 +256,7 @@ def adjoint(operation: Operation, call: Arguments, cotangent: np.ndarray) -> tup
         return twin.name, call.with_arrays(cotangent=cotangent)
     direction = OPPOSITE.get(str(call.parameters.get("direction")))
     turns = Law.LINEAR in declared(operation.name) and list(operation.results.values()) == [operation.arrays.get("x")]
+    turns = turns and not members_apart(call.parameters)
     if direction is None or not turns or "cotangent" in operation.arrays or call.parameters.get("layout") == "interleaved_to_half":
         return None
     return operation.name, call.with_arrays(x=cotangent).with_parameters(direction=direction)

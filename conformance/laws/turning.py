@@ -12,7 +12,7 @@ from conformance.calls.subject import CallRefusedError
 from conformance.laws.inexact import Inexact, exact, norm
 from conformance.laws.roles import combined, factor, far, from_origin, shifted, steps, turned, with_others
 from conformance.laws.trial import Checker, Sides, Trial, exactly, same
-from conformance.spec.arguments import Arguments, Parameters
+from conformance.spec.arguments import Arguments, Parameters, members_apart
 from refimpl.spec import Law
 
 #: Cosine and sine of the turns that a call with tables of its own is turned further by.
@@ -191,12 +191,32 @@ def _to_interleaved(x: np.ndarray) -> np.ndarray:
     return np.stack(np.split(x, 2, axis=-1), axis=-1).reshape(x.shape)
 
 
+def together(law: Checker) -> Checker:
+    """Return a law for calls in which both members of a pair turn by one angle: otherwise nothing turns."""
+
+    def checked(trial: Trial) -> Iterator[Sides]:
+        if members_apart(trial.arguments.parameters):
+            message = "members of a pair that follow two axes are no rotation"
+            raise CallRefusedError(message, declared=True)
+        yield from law(trial)
+
+    checked.__doc__ = law.__doc__
+    return checked
+
+
+def moves_along(trial: Trial) -> Iterator[Sides]:
+    """A common shift of all positions changes no output, or, where outputs don't turn back, no length of one."""
+    before, after = (trial.answer(call) for call in (trial.arguments, shifted(trial, trial.arguments)))
+    yield same(before.norm(), after.norm()) if trial.arguments.parameters["outputs"] == "kept" else same(before, after)
+
+
 LAWS: Mapping[Law, Checker] = {
     Law.LINEAR: linear,
-    Law.ISOMETRY: isometry,
+    Law.ISOMETRY: together(isometry),
     Law.IDENTITY_AT_ORIGIN: identity_at_origin,
-    Law.COMPOSITION: composition,
-    Law.RELATIVE: relative,
-    Law.INVERSE: inverse,
+    Law.COMPOSITION: together(composition),
+    Law.RELATIVE: together(relative),
+    Law.INVERSE: together(inverse),
     Law.PASSES: passes,
+    Law.MOVES_ALONG: moves_along,
 }

@@ -16,12 +16,13 @@ ROTATE = "mrope.rotate"
 Following = Callable[[Sequence[int], str], Sequence[int]]
 ORDERS = {
     "interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",),
+    "doubled": ("https://github.com/huggingface/transformers/pull/46417",),
     "contiguous": ("https://github.com/alibaba/MNN/pull/4133", "https://github.com/mlx-node/mlx-node/pull/80"),
 }
 
 
 def followed(axes: Following) -> Rotary:
-    """Return the rotation whose pairs follow other axes."""
+    """Return the rotation whose pairs, or members of pairs, follow other axes."""
     return Rotary(places=lambda positions, *, sections, order, **_: positions[..., list(axes(sections, order))])
 
 
@@ -31,7 +32,7 @@ def moved(change: Callable[[Array], Array]) -> Rotary:
 
 
 def right(sections: Sequence[int], order: str) -> list[int]:
-    """Return the axis of every pair."""
+    """Return the axis of every pair, or of every member of one."""
     return mrope.axes_of_pairs(tuple(sections), order)
 
 
@@ -74,6 +75,8 @@ def at_zero(axis: int) -> Callable[[Array], Array]:
 
 def begun_again(x: Array, positions: Array, **parameters: Any) -> Array:
     """Let the frequencies begin at 1 again for every axis."""
+    if parameters["order"] == "doubled":
+        return mrope.rotate(x, positions, **parameters)
     axes = right(parameters["sections"], parameters["order"])
     theta = np.empty(len(axes))
     for axis in set(axes):
@@ -81,19 +84,6 @@ def begun_again(x: Array, positions: Array, **parameters: Any) -> Array:
         theta[own] = spectrum(2 * len(own), parameters["base"])
     angles = positions[..., axes] * theta
     return Rotary().turn(x, np.cos(angles), np.sin(angles), layout=parameters["layout"], direction=parameters["direction"])
-
-
-def split_as_one(x: Array, positions: Array, **parameters: Any) -> Array:
-    """Turn by wide tables, a half of them for each half of the head, that were split by sections twice as wide."""
-    if (parameters["layout"], parameters["order"]) != ("half", "contiguous"):
-        return mrope.rotate(x, positions, **parameters)
-    theta = spectrum(parameters["head_dim"], parameters["base"])
-    axes = [axis for axis, pairs in enumerate(parameters["sections"]) for _ in range(2 * pairs)]
-    angles = positions[..., axes] * np.concatenate([theta, theta])
-    angles = angles[:, None] if angles.ndim == 3 else angles
-    half = x.shape[-1] // 2
-    turned = np.concatenate([-x[..., half:], x[..., :half]], axis=-1)
-    return x * np.cos(angles) + (-1 if parameters["direction"] == "negative" else 1) * turned * np.sin(angles)
 
 
 def halves_off_text(x: Array, positions: Array, **parameters: Any) -> Array:
@@ -190,13 +180,6 @@ BEGUN_AGAIN = Mistake(
     fix="tell multimodal rope from axial rope, as vision towers have it",
     origin="in the style of axial rope in the same model's vision tower",
 )
-SPLIT_AS_ONE = Mistake(
-    "halves-split-as-one",
-    does="splits tables for both halves of the head by sections twice as wide: members of a pair follow different axes",
-    should="let both members of a pair follow one axis",
-    fix="repeat the list of sections, once for each half, instead of doubling its entries",
-    origin="in the style of transformers 5.23, hunyuan_vl's xdrope sections",
-)
 
 
 HALVES_OFF_TEXT = Mistake(
@@ -215,5 +198,4 @@ def mutants() -> Iterator[Mutant]:
     for mistake, rotary in MISTAKES:
         yield mistake.at(ROTATE, rotary.of(ROTATE))
     yield BEGUN_AGAIN.at(ROTATE, begun_again)
-    yield SPLIT_AS_ONE.at(ROTATE, split_as_one)
     yield HALVES_OFF_TEXT.at(ROTATE, halves_off_text)

@@ -13,22 +13,24 @@ UNSTRETCHED = ("https://github.com/turboderp-org/exllamav2/issues/704", "https:/
 DYNAMIC = ("https://github.com/vllm-project/vllm/issues/5093",)
 
 
-def slowed(head_dim: int, base: float, factor: float, fastest: str = "kept") -> Array:
+def slowed(head_dim: int, base: float, factor: float, fastest: str = "kept", power: float = 1.0) -> Array:
     """Return the right frequencies, also for a factor below 1."""
-    return right(SCHEME)(head_dim=head_dim, base=base, factor=factor, fastest=fastest)
+    return right(SCHEME)(head_dim=head_dim, base=base, factor=factor, fastest=fastest, power=power)
 
 
 def where(convention: str, wrong: Callable[[int, float, float], Array]) -> Ladder:
     """Return what goes wrong in one convention, and nothing in the other."""
 
-    def frequencies(head_dim: int, base: float, factor: float, fastest: str = "kept") -> Array:
-        return wrong(head_dim, base, factor) if fastest == convention else slowed(head_dim, base, factor, fastest)
+    def frequencies(head_dim: int, base: float, factor: float, fastest: str = "kept", power: float = 1.0) -> Array:
+        return wrong(head_dim, base, factor) if fastest == convention and power == 1 else slowed(head_dim, base, factor, fastest, power)
 
     return frequencies
 
 
-def of_pairs(head_dim: int, base: float, factor: float, fastest: str = "kept") -> Array:
+def of_pairs(head_dim: int, base: float, factor: float, fastest: str = "kept", power: float = 1.0) -> Array:
     """Return the frequencies with the number of pairs in the exponent of the factor."""
+    if power != 1:
+        return slowed(head_dim, base, factor, fastest, power)
     if fastest == "slowed":
         return spectrum(head_dim, base * factor) / factor ** (4 / head_dim)
     return spectrum(head_dim, base * factor ** (head_dim / max(1, head_dim - 4)))
@@ -78,6 +80,13 @@ LADDERS: tuple[tuple[Mistake, Ladder], ...] = (
         threads=DYNAMIC,
     ).made_by(lambda head_dim, base, factor, **convention: slowed(head_dim, base, factor**2 - factor + 1, **convention)),
 )
+POWER: tuple[Mistake, Ladder] = Mistake(
+    "power-ignored",
+    does="slows all pairs by equal steps, whatever the power is",
+    should="raise each pair's share of the factor's logarithm to the power",
+    fix="read mixed_b",
+    origin="in the style of code that knows 'NTK-RoPE-fixed' only",
+).made_by(lambda head_dim, base, factor, fastest, power: slowed(head_dim, base, factor, fastest))  # noqa: ARG005  whatever it is
 #: What goes wrong where the fastest pair is slowed too.
 ALL_SLOWED: tuple[tuple[Mistake, Ladder], ...] = (
     Mistake(
@@ -106,6 +115,6 @@ ALL_SLOWED: tuple[tuple[Mistake, Ladder], ...] = (
 
 def mutants() -> Iterator[Mutant]:
     """Return all mutants of NTK-aware scaling."""
-    for mistake, ladder in (*LADDERS, *ALL_SLOWED):
+    for mistake, ladder in (*LADDERS, *ALL_SLOWED, POWER):
         yield from of_ladder(SCHEME, mistake, ladder)
     yield from inherited(SCHEME, {"not-stretched": UNSTRETCHED})

@@ -209,18 +209,11 @@ VALUES_TURNED = Mistake(
     "values-turned",
     does="rotates the values too",
     should="leave the values alone",
-    fix="rotate queries and keys only",
+    fix='rotate queries and keys only; weights that were trained with it need partial_rope.attend_turned with outputs="kept"',
     threads=("https://github.com/labmlai/annotated_deep_learning_paper_implementations/issues/251",),
 )
 BACK = "turn outputs back by the positions of their queries"
 VALUE_MISTAKES: tuple[tuple[Mistake, Callable[[Array, Array], Pair]], ...] = (
-    Mistake(
-        "outputs-not-turned-back",
-        does="turns values, and leaves the outputs as they are",
-        should=BACK,
-        fix="turn the outputs by minus the query's angle",
-        origin="in the style of RoFormer's rotary_value, where weights were trained so",
-    ).made_by(lambda m, n: (0 * m, n)),
     Mistake(
         "outputs-turned-on",
         does="turns the outputs by the query's position once more, in the same direction",

@@ -60,6 +60,12 @@ def unturned(_: "Rotary", values: Array, *__: Array, **___: Any) -> Array:
     return values
 
 
+def members(one: Array, other: Array, layout: str) -> Array:
+    """Return the first members of the pairs of one result, and the second ones of the other."""
+    written = "interleaved" if layout == "interleaved" else "half"
+    return rotary.join_pairs(rotary.split_pairs(one, written)[0], rotary.split_pairs(other, written)[1], written)
+
+
 @dataclass(frozen=True)
 class Rotary:
     """The pieces of a rotary scheme; every method is the operation of that name, made of them.
@@ -122,7 +128,9 @@ class Rotary:
     def tables(self, positions: Array, *given: Array, **rule: Any) -> rope.Tables:
         """Return cosine and sine, times the factor."""
         theta, own = self.ladder(*given, **rule), rule.get("ladder")
-        circle = self.circle(self.standing(self.move(positions, rule), rule), theta if own is None else theta[list(own)])
+        standing = self.standing(self.move(positions, rule), rule)
+        theta = theta if own is None else theta[list(own)]
+        circle = self.circle(standing, np.tile(theta, standing.shape[-1] // len(theta)) if isinstance(self.form, Sectioned) else theta)
         if self.form.factor is None:
             return circle
         size = (self.size or self.form.factor)(**those_of(self.form.factor, {**rule, "positions": positions}))
@@ -139,7 +147,11 @@ class Rotary:
             heads = [self.turn(x[:, i : i + 1], *own, layout=layout, direction=direction) for i, own in enumerate(tables)]
             return np.concatenate(heads, axis=1)
         if not isinstance(self.form, Parted):
-            return self.turn(x, *self.tables(positions, *given, **rule), layout=layout, direction=direction)
+            cos, sin = self.tables(positions, *given, **rule)
+            apart = isinstance(self.form, Sectioned) and cos.shape[-1] == x.shape[-1]
+            sides = np.split(cos, 2 if apart else 1, axis=-1), np.split(sin, 2 if apart else 1, axis=-1)
+            turned = [self.turn(x, *tables, layout=layout, direction=direction) for tables in zip(*sides, strict=True)]
+            return members(turned[0], turned[1], layout) if apart else turned[0]
         slot, result, asked = self.parts or self.form.parts, x.copy(), {**rule, "layout": layout}
         for part in slot(positions, **{**those_of(self.form.parts, asked), **those_of(slot, asked)}):
             channels, own = list(part.channels), {"whole": rule["head_dim"], "slot": part.frequencies, **ladder_of(part, rule["head_dim"])}
@@ -200,11 +212,13 @@ class Rotary:
 
     def attend_turned(
         self, q: Array, k: Array, v: Array, query_positions: Array, key_positions: Array, *given: Array,
-        causal: bool, layout: str, direction: str, **rule: Any,
+        causal: bool, layout: str, direction: str, outputs: str, **rule: Any,
     ) -> Array:  # fmt: skip
-        """Return the output of attention whose values turn and whose outputs turn back, by positions that ``values`` makes of theirs."""
+        """Return attention whose values turn and whose outputs may turn back, by positions that ``values`` makes of theirs."""
         weights = self.weights(q, k, query_positions, key_positions, *given, causal=causal, layout=layout, direction=direction, **rule)
         m, n = self.values(*self.place(query_positions, key_positions))
+        if outputs == "kept":
+            return attention.average(weights, self.of_keys.rotate(v, n, *given, layout=layout, direction=direction, **rule))
         rule["layout"] = "interleaved" if layout == "interleaved_to_half" else layout
         means = attention.average(weights, self.of_keys.rotate(v, n, *given, direction=direction, **rule))
         return self.rotate(means, m, *given, direction="positive" if direction == "negative" else "negative", **rule)

@@ -135,6 +135,13 @@ ROWS: Mapping[str, Row] = {
         argument="the constant and the operation, one rounding each",
         needs="ggml 0.13.1: freq_scale = 1 / s, then a product",
     ),
+    "mixed logarithm": Row(
+        Stage.FREQUENCY,
+        9,
+        covers="ln s (j + 1)^p / (d / 2)^p, as a product with ln s / (d / 2)^p or a power of the quotient",
+        argument="two powers, 3 each, a logarithm, a quotient and a product, one rounding each",
+        needs="vllm 0.10, NTKScalingRotaryEmbedding: log, arange ** mixed_b and a product in float32",
+    ),
     "learned exponent": Row(
         Stage.FREQUENCY,
         5,

@@ -11,35 +11,47 @@ from conformance.oracle import rope
 from conformance.oracle.arithmetic import Exact
 from conformance.oracle.axial_rope import on_axis
 from conformance.oracle.rotary import Turn, turn, turn_all
-from conformance.oracle.tensor import Inputs, Number, Results, over
+from conformance.oracle.rotary import places as ends
+from conformance.oracle.tensor import Inputs, Lazy, Number, Result, Results, over
 
 
-def axis_of(pair: int, sections: Sequence[int], order: str) -> int:
-    """Return the axis that a pair follows."""
+def axis_of(pair: int, sections: Sequence[int], order: str, member: int = 0) -> int:
+    """Return the axis that a pair, or a member of it, follows."""
+    if order == "doubled":
+        return axis_of(pair + member * sum(sections), [2 * pairs for pairs in sections], "contiguous")
     if order == "interleaved":
         turned, axis = divmod(pair, len(sections))
         return axis if turned < sections[axis] else 0
     if order == "first_last":
         turns = sorted((turned, axis) for axis in range(1, len(sections)) for turned in range(sections[axis]))
         return turns[pair][1] if pair < len(turns) else 0
-    ends = [sum(sections[: axis + 1]) for axis in range(len(sections))]
-    return next(axis for axis, end in enumerate(ends) if pair < end)
+    until = [sum(sections[: axis + 1]) for axis in range(len(sections))]
+    return next(axis for axis, end in enumerate(until) if pair < end)
 
 
 def rotate(
     a: Exact, inputs: Inputs, *, head_dim: int, base: float, sections: Sequence[int], order: str, layout: str, direction: str
 ) -> Results:
-    """Return every vector with each pair turned by its frequency times the position on its axis."""
+    """Return every vector with each pair turned by its frequency times the position on its axis.
+
+    Where members of a pair follow axes of their own, each is what it would be if the pair followed its axis.
+    """
     theta = rope.thetas(a, head_dim=head_dim, base=base)
-    axes = [axis_of(pair, sections, order) for pair in range(head_dim // 2)]
     places = [on_axis(inputs["positions"], axis) for axis in range(len(sections))]
 
     @cache
     def at(position: Number, pair: int) -> Turn:
         return turn(a, theta[pair], position)
 
-    turned = turn_all(a, inputs["x"], lambda batch, _, token, pair: at(places[axes[pair]](batch, token), pair), layout, direction)
-    return {"result": turned}
+    def turned(member: int) -> Result:
+        axes = [axis_of(pair, sections, order, member) for pair in range(head_dim // 2)]
+        return turn_all(a, inputs["x"], lambda batch, _, token, pair: at(places[axes[pair]](batch, token), pair), layout, direction)
+
+    if order != "doubled":
+        return {"result": turned(0)}
+    (shape, first), (_, second) = turned(0), turned(1)
+    seconds = {other for _, other in ends(layout, head_dim)[1]}
+    return {"result": (shape, Lazy(len(first), lambda index: (second if index % head_dim in seconds else first)[index]))}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flint import fmpq
+from flint import arb, fmpq
 
 from conformance.oracle.arithmetic import Ball, Exact, size
 from conformance.oracle.rotary import Rotary
@@ -29,8 +29,23 @@ def all_slowed(a: Exact, head_dim: int, base: float, stretch: Ball) -> Sequence[
     return Lazy(len(ladder), lambda j: a.product(ladder[j], first, "interpolation"))
 
 
-def thetas(a: Exact, *, head_dim: int, base: float, factor: float, fastest: str, **_: Any) -> Sequence[Ball]:
+def mixed(a: Exact, head_dim: int, base: float, stretch: Ball, power: float) -> Sequence[Ball]:
+    """Return ``b^(-2 j / d) exp(-a (j + 1)^p)`` with ``a = ln s / (d / 2)^p`` (kexue.fm 9706)."""
+    pairs, whole, exponent = head_dim // 2, stretch.log(), a.parameter(power)
+    ladder = a.powers("frequency", a.parameter(base), [fmpq(-2 * j, head_dim) for j in range(pairs)])
+
+    def theta(j: int) -> Ball:
+        logarithm = a.step("mixed logarithm", whole * (exponent * arb(fmpq(j + 1, pairs)).log()).exp())
+        ratio = a.step("frequency", (-logarithm).exp(), logarithm=size(logarithm), base_logarithm=size(whole), pair=j)
+        return a.product(ladder[j], ratio, "interpolation")
+
+    return Lazy(pairs, theta)
+
+
+def thetas(a: Exact, *, head_dim: int, base: float, factor: float, fastest: str, power: float, **_: Any) -> Sequence[Ball]:
     """Return the frequencies of one factor for all lengths."""
+    if power != 1:
+        return mixed(a, head_dim, base, a.parameter(factor), power)
     return (all_slowed if fastest == "slowed" else slowed)(a, head_dim, base, a.parameter(factor))
 
 

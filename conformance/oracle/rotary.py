@@ -105,9 +105,10 @@ def all_channels(positions: Tensor, *, head_dim: int, **_: Any) -> Sequence[Part
 
 @dataclass(frozen=True)
 class Pair:
-    """Two channels that turn together, their frequency, and where queries and keys stand on the axis that turns them."""
+    """Two channels that turn together, where they are written, their frequency, and where queries and keys stand on their axis."""
 
     channels: tuple[int, int]
+    written: tuple[int, int]
     theta: Ball
     query: Place
     key: Place
@@ -163,12 +164,13 @@ class Rotary:
         return {"result": self.turned(a, inputs, inputs["cotangent"], back=True, **parameters)}
 
     def pairs(self, a: Exact, inputs: Inputs, *, layout: str, **parameters: Any) -> Sequence[Pair]:
-        """Return the pairs of all parts; where they are written shows in no product."""
+        """Return the pairs of all parts."""
         sides = (self.parts(inputs[name], layout=layout, **parameters) for name in ("query_positions", "key_positions"))
         every = []
         for part, other in zip(*sides, strict=True):
-            theta, channels, (sources, _) = self.ladder(a, inputs, part, **parameters), part.channels, places(layout, len(part.channels))
-            every += [Pair((channels[i], channels[j]), theta[pair], part.place, other.place) for pair, (i, j) in enumerate(sources)]
+            theta = self.ladder(a, inputs, part, **parameters)
+            sources, targets = ([(part.channels[i], part.channels[j]) for i, j in ends] for ends in places(layout, len(part.channels)))
+            every += [Pair(*ends, theta[pair], part.place, other.place) for pair, ends in enumerate(zip(sources, targets, strict=True))]
         return every
 
     def logits(self, a: Exact, inputs: Inputs, *, direction: str, **parameters: Any) -> attention.Logit:
@@ -211,12 +213,20 @@ class Rotary:
 
         return logit
 
-    def attend_turned(self, a: Exact, inputs: Inputs, *, direction: str, causal: bool = False, **parameters: Any) -> Results:
-        """Return ``sum_n w_mn R_(n - m) v_n``: every pair of a value turned by the angle from its query to its key."""
+    def attend_turned(
+        self, a: Exact, inputs: Inputs, *, direction: str, outputs: str, causal: bool = False, **parameters: Any
+    ) -> Results:
+        """Return ``sum_n w_mn R_(n - m) v_n``: every pair of a value turned by the angle from its query to its key.
+
+        Outputs that don't turn back are those of queries at 0, whose weights are those of the queries' own positions.
+        """
         q, v, sign = inputs["q"], inputs["v"], 1 if direction == "positive" else -1
         pairs = self.pairs(a, inputs, **parameters)
         row = attention.rows(a, inputs, self.logits(a, inputs, direction=direction, **parameters), causal=causal)
-        ends = {channel: (index, end) for index, pair in enumerate(pairs) for end, channel in enumerate(pair.channels)}
+        kept = outputs == "kept"
+        ends = {
+            channel: (index, end) for index, pair in enumerate(pairs) for end, channel in enumerate(pair.written if kept else pair.channels)
+        }
 
         @cache
         def between(index: int, query: Number, key: Number) -> Turn:
@@ -233,7 +243,8 @@ class Rotary:
             shares, group = row(batch, head, query), head * v.shape[1] // q.shape[1]
             if channel not in ends:
                 return shares.average(v.column(batch, group, channel).__getitem__)
-            (index, end), place = ends[channel], pairs[ends[channel][0]].query(batch, query)
+            index, end = ends[channel]
+            place = 0 if kept else pairs[index].query(batch, query)
             values = [(side(batch, group, key, index), between(index, place, pairs[index].key(batch, key))) for key in shares.moved]
             return shares.average_turned(values, end, int(place))
 

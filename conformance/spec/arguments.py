@@ -49,6 +49,11 @@ def is_position(name: str) -> bool:
     return name.endswith("positions") or name == "offsets"
 
 
+def members_apart(parameters: Parameters) -> bool:
+    """Whether the two members of a pair turn by angles of their own, so that nothing rotates and no turn undoes another."""
+    return parameters.get("order") == "doubled"
+
+
 def result_shape(operation: Operation, arguments: Arguments, name: str) -> tuple[int, ...]:
     """Return the shape that a result must have, from its axes."""
     axes = operation.results[name]

@@ -40,6 +40,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "num_heads": (1, 2, 3, 4, 6, 8, 12, 20),
     "offset": (0, 2, 1, 3),
     "original_length": (4096, 2048, 8192, 32_768),
+    "power": (1.0, 0.625, 2.0, 0.5),
     "qk_head_dim": (192, 64, 1, 96, 256),
     "rotary_dim": (None, 2, 4, 6, 8),
     "scale": (1.0, 0.5, 2.0),
@@ -104,13 +105,18 @@ def agree(drawn: Mapping[str, object]) -> bool:
     """Whether parameters that depend on each other agree (a range beyond its exact part, ends in order, a band, parts in the head)."""
     taken = not (drawn.get("odd") == "error" and _number(drawn, "dim") % 2)
     lying = (_band_lies_in_head, _part_lies_in_head, _parts_fill_head, _sections_have_turns, _grids_have_all_sides, _axes_have_sides)
-    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _rises_in_image, *lying))
+    return taken and all(rule(drawn) for rule in (_buckets_agree, _in_order, _rises_in_image, _power_where_all_are_slowed, *lying))
 
 
 #: The lower and the upper end of a band.
 ENDS = (("beta_slow", "beta_fast"), ("alpha", "beta"), ("low_freq_factor", "high_freq_factor"))
 #: What is below what.
 ORDERED = (*ENDS, ("local_size", "chunk_size"))
+
+
+def _power_where_all_are_slowed(drawn: Mapping[str, object]) -> bool:
+    """Whether a power other than 1 stands beside a fastest pair that is slowed too."""
+    return drawn.get("fastest") != "kept" or drawn.get("power", 1.0) == 1.0
 
 
 def _in_order(drawn: Mapping[str, object]) -> bool:

@@ -43,7 +43,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     verify_bases(section, notes)
     tell_chunks(section, notes)
     if (values := section.get("rotary_value")) is True:
-        notes.decide(section.name("rotary_value"), values, "values turn as queries and keys do, which posenc doesn't judge")
+        says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
+        notes.decide(section.name("rotary_value"), values, says)
     if own.values_turn:
         notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
     for key, values in section.given(("index_head_dim",)):

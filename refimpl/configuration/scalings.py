@@ -69,6 +69,7 @@ RULES = {
         "ntk_aware", {"alpha": "factor"}, frozenset({"alpha"}), attention=frozenset({"factor"}), fixed={"fastest": "kept"}
     ),
     "ntk": Rule("ntk_aware", {"factor": "factor"}, frozenset({"factor"}), fixed={"fastest": "slowed"}),
+    "ntk-mixed": Rule("ntk_aware", {"factor": "factor", "mixed_b": "power"}, frozenset({"factor", "mixed_b"}), fixed={"fastest": "slowed"}),
 }
 #: Rules that are no rope types: other keys say them.
 UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mixed", "ntk_alpha", "sam3", "vjepa2"})
@@ -77,7 +78,6 @@ UNNAMED = frozenset({"dense", "doublings", "grown-doublings", "lerope", "ntk-mix
 WITHOUT = {
     "grown-doublings": "raises the base with every doubling of the sequence, and multiplies cosine and sine by a logarithm of its length",
     "axial": "turns a part of the head for each axis of an image, in a way of its own",
-    "ntk-mixed": "slows every pair by a power of its number (mixed_b)",
     "yarn_log": "blends frequencies geometrically",
     "dense": "turns in layers of full attention whose feed-forward part is dense, and in no others of full attention",
     "lerope": "multiplies frequencies by numbers that the weights hold (LeRoPE), and queries by a learned logarithm of the position",

@@ -18,6 +18,7 @@ from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, 
 
 Layout = Literal["interleaved", "half", "interleaved_to_half"]
 Direction = Literal["positive", "negative"]
+Outputs = Literal["turned_back", "kept"]
 Features = Annotated[Array, "batch head token head_dim"]
 Queries = Annotated[Array, "batch query_head query head_dim"]
 Keys = Annotated[Array, "batch key_head key head_dim"]
@@ -216,15 +217,19 @@ def attend_turned(
     layout: Layout = "interleaved",
     direction: Direction = "positive",
     causal: bool = False,
+    outputs: Outputs = "turned_back",
     **rule: Any,
 ) -> Queries:
-    """Return ``R_(-m) sum_n w_mn R_n v_n``: attention whose values turn like keys, and whose outputs turn back, in the dtype of ``v``."""
+    """Return ``R_(-m) sum_n w_mn R_n v_n``: attention whose values turn like keys, in the dtype of ``v``.
+
+    Where outputs are kept as they are, this is ``sum_n w_mn R_n v_n``.
+    """
     rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
     seen = attention.visible(query_positions, key_positions, causal=causal)
     shares = attention.softmax(logits(form, exact_float64(q), k, query_positions, key_positions, *given, **rotation), seen)
     means = attention.average(shares, rotate(form, exact_float64(v), key_positions, *given, **rotation))
     turning = partial(turned_back, layout=layout, direction=direction)
-    return cast_like(form.turned(turning, means, query_positions, given, rotation), v)
+    return cast_like(means if outputs == "kept" else form.turned(turning, means, query_positions, given, rotation), v)
 
 
 def no_arrays(head_dim: int, like: Array) -> tuple[Array, ...]:
@@ -260,7 +265,7 @@ ATTENTION_LAWS = {
     "attend": (Law.CONSTANT_VALUES, Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS),
 }
 #: The same where values turn too.
-TURNED_LAWS = {"attend_turned": (Law.TRANSLATION, Law.CAUSAL, Law.STEPWISE, Law.HEADS)}
+TURNED_LAWS = {"attend_turned": (Law.MOVES_ALONG, Law.CAUSAL, Law.STEPWISE, Law.HEADS)}
 
 #: What the arrays and parameters of every rotary scheme mean.
 MEANINGS = {

@@ -1,20 +1,32 @@
 """The form of rotations whose pairs follow different axes of the positions, with the frequencies of one head."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from refimpl.arrays import Array, exact_float64
+from refimpl.arrays import Array, array_namespace, exact_float64
 from refimpl.forms.joining import those_of
-from refimpl.forms.rotary import Rotary
+from refimpl.forms.rotary import Rotary, Turning, join_pairs, split_pairs, tables
 
 
 @dataclass(frozen=True)
 class Sectioned(Rotary):
-    """The slots of a rotation, and ``places(positions, ...)``: for every token the position of each pair."""
+    """The slots of a rotation, and ``places(positions, ...)``: for every token the position of each pair, or of each member of a pair.
+
+    In the latter case first members come first. Each is written as if its pair turned by its own angle, which is no rotation.
+    """
 
     places: Callable[..., Array] = field(kw_only=True)
 
     def angles(self, positions: Array, theta: Array, rule: Mapping[str, Any]) -> Array:
-        """Return the angle of every pair, by its own axis."""
-        return exact_float64(self.places(positions, **those_of(self.places, rule))) * theta
+        """Return the angle of every pair, or of each member, by its own axis."""
+        places = exact_float64(self.places(positions, **those_of(self.places, rule)))
+        return places * array_namespace(theta).concat([theta] * (places.shape[-1] // theta.shape[-1]))
+
+    def turned(self, turning: Turning, x: Array, positions: Array, given: Sequence[Array], rule: Mapping[str, Any]) -> Array:
+        """Return ``x`` turned by the angles of pairs, or with either member as the angle of its own turns the pair."""
+        cos, sin = tables(self, positions, *given, **rule)
+        pairs, written = x.shape[-1] // 2, "interleaved" if rule["layout"] == "interleaved" else "half"
+        sides = [slice(at, at + pairs) for at in range(0, cos.shape[-1], pairs)]
+        turned = [split_pairs(turning(x, cos[..., side], sin[..., side]), written) for side in sides]
+        return join_pairs(turned[0][0], turned[-1][1], written)

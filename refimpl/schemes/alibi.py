@@ -93,8 +93,8 @@ NOTES = (
     ),
     (
         "The bias is not multiplied by 1 / sqrt(head_dim): it is added to the scaled dot product (section 3). Falcon in transformers "
-        "5.23.0 adds it before that scale, and its published weights were trained so; a port of Falcon must repeat it, and no other "
-        "model may."
+        "5.23.0 adds it before that scale, in bfloat16, and its published weights were trained so; a port of Falcon must repeat it, and "
+        "no other model may. A file of known deviations accepts such a port (docs/deviations.md)."
     ),
     (
         "Forms that drop the query's position are equal to the row form after a causal softmax only, and up to rounding: in half "

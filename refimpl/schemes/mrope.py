@@ -25,14 +25,17 @@ from refimpl.spec import (
     operation,
 )
 
-Order = Literal["contiguous", "interleaved", "first_last"]
+Order = Literal["contiguous", "interleaved", "first_last", "doubled"]
 Sides = Annotated[tuple[int, ...], Number(minimum=1)]
 
 
 def places(
     positions: AxisPositions, *, head_dim: EvenCount, sections: Sections, order: Order = "contiguous"
 ) -> Annotated[Array, "[batch] token pair"]:
-    """Return the position of every pair: that of the token on the axis that the pair follows."""
+    """Return the position of every pair: that of the token on the axis that the pair follows.
+
+    Doubled sections give both members of every pair a position of their own: those of all first members, then of all second ones.
+    """
     if 2 * sum(sections) != head_dim:
         message = f"sections must add up to half of head_dim ({head_dim // 2}), got {sections!r}"
         raise SpecificationError(message)
@@ -40,9 +43,12 @@ def places(
 
 
 def axes_of_pairs(sections: tuple[int, ...], order: str) -> list[int]:
-    """Return the axis that every pair follows: one section after the other, or all axes in turns, or all but the first in turns."""
-    if order == "contiguous":
-        return [axis for axis, pairs in enumerate(sections) for _ in range(pairs)]
+    """Return the axis that every pair follows: one section after the other, or all axes in turns, or all but the first in turns.
+
+    Doubled sections follow one another over all first and then over all second members.
+    """
+    if order in ("contiguous", "doubled"):
+        return [axis for axis, pairs in enumerate(sections) for _ in range(2 * pairs if order == "doubled" else pairs)]
     if order == "first_last":
         return [*in_turns({axis: pairs for axis, pairs in enumerate(sections) if axis}), *[0] * sections[0]]
     count = len(sections)
@@ -146,6 +152,8 @@ SCHEME = Scheme(
         "order=contiguous": "the pairs of one axis, then those of the next: Qwen2-VL, Qwen2.5-VL, GLM-4.1V",
         "order=interleaved": "time, height and width in turns; pairs that are left follow the first axis: Qwen3-VL, Qwen3.5, Qwen3-Omni",
         "order=first_last": "height and width in turns, then the pairs of time: Ernie 4.5 VL, whose mrope_section lists time last",
+        "order=doubled": "sections twice as wide, over the first members of all pairs and then the second ones: HunYuan-VL in transformers "
+        "5.23; no rotation off text",
         "layout=interleaved": "pairs (2j, 2j + 1): GLM-4.1V, Ernie 4.5 VL",
         "layout=half": "pairs (j, j + head_dim / 2): Qwen2-VL to Qwen3.5",
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves: no released model with axes is known",
@@ -163,7 +171,9 @@ SCHEME = Scheme(
         ),
         (
             "Qwen2-VL's code splits tables for a whole head by the list of sections, repeated for the second half. With every entry "
-            "doubled instead, the two members of a pair follow different axes: that is no rotation, and text doesn't show it."
+            "doubled instead (`order=doubled`), the two members of a pair follow different axes: `(a cos s - b sin s, a sin t + b cos t)`. "
+            "Off text that is no rotation: lengths change, and scores depend on where an image stands. It is for weights that were "
+            "trained with such code; the authors of HunYuan-VL, vLLM and MLX repeat the list."
         ),
         (
             "Qwen2.5-VL measures time: with tokens_per_second 2, two steps that are one second apart stand 2 positions apart, and the "

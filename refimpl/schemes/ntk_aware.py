@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from refimpl.arrays import Array
+from refimpl.arrays import Array, arange
 from refimpl.cases.ntk_aware import CASES
+from refimpl.errors import SpecificationError
 from refimpl.forms import rotary
 from refimpl.forms.rotary import Rotary, Stretch
 from refimpl.schemes import rope
@@ -20,15 +21,19 @@ def raised(base: float, factor: float, head_dim: int) -> float:
 
 @operation
 def frequencies(
-    *, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, fastest: Fastest = "kept", like: Array
+    *, head_dim: Width, base: Positive = 10_000.0, factor: Stretch, fastest: Fastest = "kept", power: Positive = 1.0, like: Array
 ) -> Annotated[Array, "pair"]:
     """Return ``b'^(-2 j / head_dim)``, with the raised base ``b'``: the radians per position of every pair (def. 1).
 
-    A single pair has no slow end, so that ``head_dim`` is at least 4. Where the fastest pair is slowed too, these are
-    ``(b factor)^(-2 j / head_dim) / factor^(2 / head_dim)``: pair ``j`` is slowed by ``factor^(2 (j + 1) / head_dim)`` (kexue.fm 9706).
+    A single pair has no slow end, so that ``head_dim`` is at least 4. Where the fastest pair is slowed too, pair ``j`` is slowed by
+    ``factor^s_j^power`` with ``s_j = 2 (j + 1) / head_dim`` (kexue.fm 9706). Raises where the fastest pair is kept and the power isn't 1.
     """
     if fastest == "slowed":
-        return rope.frequencies(head_dim=head_dim, base=base * factor, like=like) / factor ** (2 / head_dim)
+        shares = (1 + arange(head_dim // 2, like=like)) / (head_dim // 2)
+        return rope.frequencies(head_dim=head_dim, base=base, like=like) / factor ** (shares**power)
+    if power != 1:
+        message = f"power must be 1 where the fastest pair is kept, got {power!r}"
+        raise SpecificationError(message)
     return rope.frequencies(head_dim=head_dim, base=raised(base, factor, head_dim), like=like)
 
 
@@ -50,6 +55,7 @@ SCHEME = Scheme(
         "head_dim": "the channels of one head that turn, at least 4, since the exponent divides by head_dim - 2",
         "factor": "by how much the slowest pair is slowed, a pure number, at least 1: HunYuan's alpha",
         "fastest": "whether the fastest pair keeps its frequency, or is slowed like the others: by a first step of equal ratios",
+        "power": "the exponent of every pair's share 2 (j + 1) / head_dim, where all pairs are slowed; 1 slows in equal steps: vLLM's mixed_b",
     },
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): exllama's alpha_value, before weights are permuted",
@@ -58,7 +64,8 @@ SCHEME = Scheme(
         "direction=positive": "counter-clockwise, (a cos - b sin, a sin + b cos): nearly all code",
         "direction=negative": "clockwise: nanochat's helper, which transformers keeps in its port",
         "fastest=kept": "the raised base and nothing else: the definition, HunYuan, exllama",
-        "fastest=slowed": "base times factor, and all pairs slowed by factor^(2 / head_dim): 'NTK-RoPE-fixed', vLLM's rope_type 'ntk'",
+        "fastest=slowed": "base times factor, and all pairs slowed by factor^(2 / head_dim): 'NTK-RoPE-fixed', vLLM's rope_type 'ntk'; "
+        "with a power 'NTK-RoPE-mixed', vLLM's mixed_b",
     },
     notes=(
         (
@@ -71,8 +78,9 @@ SCHEME = Scheme(
         ),
         (
             "'NTK-RoPE-fixed' (https://kexue.fm/archives/9706) slows pair j by factor^(2 (j + 1) / head_dim): the slowest by the whole "
-            "factor here too, and the fastest by a first step. vLLM has it as NTKScalingRotaryEmbedding, which with mixed_b slows by "
-            "another power of j + 1; this operation doesn't."
+            "factor here too, and the fastest by a first step. vLLM has it as NTKScalingRotaryEmbedding. With mixed_b it is "
+            "'NTK-RoPE-mixed': pair j is slowed by factor^((2 (j + 1) / head_dim)^power). A power below 1 slows fast pairs more; the "
+            "slowest is slowed by the whole factor whatever the power is. The author has 0.625."
         ),
         "If only a part of the head turns, the exponent has the width of that part, not of the head.",
     ),

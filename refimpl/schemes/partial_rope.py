@@ -28,7 +28,7 @@ rotate = FORM.operation(rotary.rotate, "Turn the first or last ``rotary_dim`` ch
 weights, attend = FORM.weights(), FORM.attend()
 attend_turned = FORM.operation(
     rotary.attend_turned,
-    "Return ``R_(-m) sum_n w_mn R_n v_n``: attention in which the same channels of values turn, and those of outputs turn back.",
+    "Return ``R_(-m) sum_n w_mn R_n v_n``: attention in which the same channels of values turn, and those of outputs turn back or don't.",
 )
 
 
@@ -52,11 +52,15 @@ SCHEME = Scheme(
         "rotary_dim": "the channels of one head that turn: head_dim times the partial_rotary_factor of a configuration, cut to an integer",
         "base": "the ratio by which frequencies fall over the channels that turn (rope_theta), a pure number",
         "placement": "which end of a head turns",
+        "outputs": "whether outputs turn back by the positions of their queries, where values turned by those of their keys",
     },
     conventions={
         "placement=first": "GPT-NeoX, GPT-J, Phi, StableLM, Persimmon, Nemotron, GLM, Qwen3-Next, MiniMax; ggml's `n_dims`, ONNX's "
         "`rotary_embedding_dim`",
         "placement=last": "heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with latent attention",
+        "outputs=turned_back": "a sum of `R_(n - m) v_n`, in which only distances count: DeepSeek-V4",
+        "outputs=kept": "a sum of `R_n v_n`, which turns along with all positions: RoFormer with `rotary_value=True` (the whole head) and "
+        "CLVP in transformers",
         "layout=interleaved": "pairs (2j, 2j + 1) of the part: GPT-J, GLM, DeepSeek V2 and V4",
         "layout=half": "pairs (j, j + rotary_dim / 2) of the part: GPT-NeoX, Phi, StableLM, Qwen3-Next",
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves of the part: DeepSeek-V3 in transformers",
@@ -76,7 +80,8 @@ SCHEME = Scheme(
         (
             "DeepSeek-V4 has one vector for key and value, of which the last 64 of 512 channels turn, so that values turn as keys do, and "
             "turns outputs back by the query's position: `attend_turned`. An output is then a sum of `R_(n - m) v_n`, which a common shift "
-            "of all positions leaves as it is; without the turn back it would turn along."
+            "of all positions leaves as it is. RoFormer with `rotary_value=True` and CLVP turn nothing back: weights that were trained so "
+            "need `outputs=kept`, and their outputs depend on where a sequence begins."
         ),
         "Channels that don't turn keep every bit: a cast to a narrower dtype and back shows there first.",
     ),
