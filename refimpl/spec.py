@@ -117,7 +117,7 @@ class Law(Enum):
     ADDITIVE = "the logits of two queries with their biases add up"
     GLOBAL_QUERY = "the global terms are the content terms of a query that equals the biases"
     SHIFT_IS_GATHER = "every meaningful element of the shift is the score of its distance"
-    STEPWISE = "computed token by token or in chunks, the rows are those of one call, with or without the keys that a mask hides"
+    STEPWISE = "token by token, in chunks or after a rejected draft, rows are those of one call, with or without the keys that a mask hides"
     HEADS = "each head gives the same alone as among other heads"
     NESTED = "a head twice as wide, or twice as many heads, have all frequencies or slopes of the original"
     REACH = "frequencies reach 1 / base one step past the last pair; the last slope of a series is 2^(-max_bias)"

@@ -92,6 +92,16 @@ def test_layers_with_bases_of_their_own_are_kinds_and_a_base_of_zero_turns_nothi
     ]
 
 
+def test_a_type_that_reads_of_such_a_list_only_where_it_has_a_zero_has_one_base_and_counts_from_the_last_layer() -> None:
+    muse = {"model_type": "muse_spark_text", "head_dim": 64, "rope_parameters": {"rope_type": "default", "rope_theta": 5e5}}
+    listed = {**muse, "num_hidden_layers": 4, "layer_rope_theta": [1e4, 5e5, 1e4, 0]}
+
+    for whole, resting in ((listed, (3,)), ({**muse, "num_hidden_layers": 6}, (1, 5))):
+        turning = tuple(layer for layer in range(whole["num_hidden_layers"]) if layer not in resting)
+        kinds = [(kind.layers, kind.rotation and kind.rotation.parameters["base"]) for kind in config.read(whole).kinds]
+        assert sorted(kinds) == sorted([(turning, 5e5), (resting, None)])
+
+
 @pytest.mark.parametrize("spelled", [{"type": "su"}, {"rope_type": "longrope"}, {"type": "yarn"}])
 @pytest.mark.parametrize("length", [4096, 4097])
 def test_longrope_is_chosen_by_the_length_under_each_of_its_names(spelled: dict[str, str], length: int) -> None:

@@ -16,7 +16,10 @@ from tools.released import RELEASED
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 #: Model types that came with their own code, or whose rotation isn't a class of its own.
-WITHOUT = {"qwen", "kimi_k2", "mimo", "exaone4_5_text", "inkling", "kimi_linear", "nemotron_h", "jamba", "higgs_audio_v2", "qwen2_5_vl"}
+WITHOUT = {
+    *("qwen", "kimi_k2", "mimo", "exaone4_5_text", "inkling", "inkling2_text", "glm5_next_text", "kimi_linear", "nemotron_h", "jamba"),
+    *("higgs_audio_v2", "qwen2_5_vl", "telechat3"),
+}
 #: Their frequencies are float32: ln(base), up to 18, multiplies what rounds in the exponent (1.1e-6), and rules round a few times more.
 FLOAT32 = 3e-6
 
@@ -53,7 +56,12 @@ def theirs(module: Any, kind: Kind) -> tuple[Any, float] | None:
     """Return the frequencies and the factor that a module has for a kind of layers."""
     buffers = dict(module.named_buffers())
     name = next((name for name in (f"{kind.name}_inv_freq", "inv_freq") if name in buffers), None)
-    return name and (buffers[name].double().numpy(), float(getattr(module, name.replace("inv_freq", "attention_scaling"))))
+    if name is None:
+        return None
+    held = buffers[name]
+    if module.config.model_type == "ernie4_5_vl_moe_text":  # it holds those of the height first
+        held = module.recomposition_frequencies(held.expand(3, -1))[::2]
+    return held.double().numpy(), float(getattr(module, name.replace("inv_freq", "attention_scaling")))
 
 
 @pytest.mark.parametrize("entry", HAVE, ids=lambda entry: entry["id"])

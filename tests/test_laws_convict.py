@@ -3,11 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import law_implementations as rounding
 import numpy as np
 import pytest
-from law_subjects import DTYPES, altered, changed, convicting, findings
+from law_subjects import DTYPES, altered, changed, convicting, findings, subject
 
 from conformance.calls.outcomes import Reason
+from conformance.calls.takes import Takes
+from conformance.laws import stepwise
 from conformance.spec.arguments import Arguments, is_position
 from refimpl.schemes import SCHEMES
 
@@ -359,3 +362,36 @@ def test_a_counterexample_that_is_told_as_it_was_met_has_every_call_of_its_law()
     found = findings(added, shrink=False)
 
     assert len(found["linear"].calls) > 1
+
+
+class Decoder:
+    """Attention that takes from its cache what keys it has of a sequence, known by its beginning, and drops what lies further on."""
+
+    def __init__(self, *, to_the_first_query: bool) -> None:
+        self.to_the_first_query = to_the_first_query
+        self.sequences: dict[bytes, dict[int, np.ndarray]] = {}
+
+    def __call__(self, q: Any, k: Any, v: Any, query_positions: Any, key_positions: Any, **said: Any) -> Any:
+        begins = b"".join(array.tobytes() for array in (k[..., :1, :], v[..., :1, :], key_positions[..., :1]))
+        places = key_positions.reshape(-1, key_positions.shape[-1])[0].tolist()
+        end = int(query_positions.min()) if self.to_the_first_query else places[-1] + 1
+        kept = {place: key for place, key in self.sequences.get(begins, {}).items() if place < end}
+        for index, place in enumerate(places):
+            kept.setdefault(place, k[..., index, :].copy())
+        self.sequences[begins] = kept
+        keys = np.stack([kept[place] for place in places], axis=-2)
+        return rounding.attend(q, keys, v, query_positions, key_positions, **said)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_cache_that_keeps_a_rejected_draft_of_the_same_length_is_convicted_by_going_back_alone(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decoding(*, right: bool) -> set[str]:
+        return convicting(subject("rope.attend", Decoder(to_the_first_query=right), dtype, takes=Takes("consecutive", "at_end")))
+
+    assert decoding(right=False) == {"stepwise"}
+    assert decoding(right=True) == set()
+
+    monkeypatch.setattr(stepwise, "_after_a_draft", lambda *_: ())
+    assert decoding(right=False) == set()

@@ -215,10 +215,12 @@ def products_of_patches(case: Vector) -> list[float]:
 
 
 def followed(p: Mapping[str, Any]) -> list[int]:
-    """Return the axis of every pair, as Qwen2-VL, HunYuan-VL and Qwen3-VL have them."""
+    """Return the axis of every pair, as Qwen2-VL, HunYuan-VL, ERNIE 4.5 VL and Qwen3-VL have them."""
     if p["order"] == "contiguous":
         return [axis for axis, pairs in enumerate(p["sections"]) for _ in range(pairs)]
     t, h, w = p["sections"]
+    if p["order"] == "first_last":
+        return [1, 2] * h + [0] * t
     axes = [0] * (t + h + w)
     axes[1 : 3 * h : 3], axes[2 : 3 * w : 3] = [1] * h, [2] * w
     return axes

@@ -61,5 +61,27 @@ def test_the_page_counts_its_rows() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_published_page_has_a_row_for_every_configuration(page: Path) -> None:
-    rows = re.findall(r"^\| ([^|]+) \| .* \|$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert rows[1:] == [entry["id"] for entry in released.RELEASED]
+    assert models(page.read_text(encoding="utf-8").partition("\n## ")[0]) == [entry["id"] for entry in released.RELEASED]
+
+
+def models(table: str) -> list[str]:
+    """Return what the rows of a table begin with."""
+    return re.findall(r"^\| ([^|]+) \| .* \|$", table, flags=re.MULTILINE)[1:]
+
+
+def test_a_model_that_was_asked_about_has_an_entry_or_a_reason_and_never_both() -> None:
+    asked, named, absent = (released.ASKED[key] for key in ("asked", "named", "not_here"))
+    here = {entry["id"] for entry in released.RELEASED}
+    told = [model for model in asked if named.get(model, model) in here]
+
+    assert len(asked) == len(set(asked)) == 125
+    assert sorted([*told, *absent]) == sorted(asked)
+    assert {*named} <= {*told}
+    assert all(absent.values())
+
+
+def test_the_page_says_of_every_absent_model_why() -> None:
+    table = PAGES[0].read_text(encoding="utf-8").partition("\n## Not here, and why\n")[2]
+
+    assert models(table) == [*released.ASKED["not_here"]]
+    assert all(f"| {model} | {why} |" in table for model, why in released.ASKED["not_here"].items())

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from conformance import run
 from conformance.calls.outcomes import Report, Unsupported
 from conformance.calls.status import Status
@@ -15,10 +17,11 @@ from conformance.isolate.session import Session
 from conformance.isolate.targets import CONFIGURATION, TargetError
 from conformance.version import __version__
 from tools import documents
-from tools.generate.models import facts, published
+from tools.generate.models import FACTS, facts, published
 
 ROOT = Path(__file__).parents[1]
 RELEASED = facts()
+ASKED: dict[str, Any] = yaml.safe_load(FACTS.with_name("asked.yaml").read_text(encoding="utf-8"))
 TRANSFORMERS = "transformers"
 LEVEL, SEED = "smoke", 0
 #: What kinds are called that aren't all of a model's layers, though its configuration names none.
@@ -75,6 +78,9 @@ def lines(rows: Sequence[tuple[str, str, str]], target: str, versions: str) -> I
     yield f"Of {len(rows)} configurations `{target}` conforms to {conform}, {unjudged} are not judged, {differ} differ."
     yield ""
     yield from ("| model | judged as | verdict |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows))
+    if target == TRANSFORMERS:
+        yield from ("", "## Not here, and why", "", "A configuration of these was asked for, but its facts are not sure.", "")
+        yield from ("| model | why |", "|---|---|", *(f"| {model} | {why} |" for model, why in ASKED["not_here"].items()))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

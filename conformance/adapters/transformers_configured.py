@@ -23,6 +23,8 @@ from refimpl.configuration.sections import language
 TURNING = ("apply_rotary", "apply_multimodal_rotary")
 #: What makes coordinates of the patches of a whole image, in models that turn by these.
 CENTRES = "get_patches_center_coordinates"
+#: The type whose module holds the frequencies of the height before those of the width, which take turns only in its tables.
+HEIGHT_FIRST = "ernie4_5_vl_moe_text"
 
 
 class Layers:
@@ -80,9 +82,13 @@ class Layers:
             return torch.cat((_applied(function, x[..., :width], tables), x[..., width:]), dim=-1)
 
     def rests(self, layer: int) -> bool:
-        """Whether a layer's attention leaves queries and keys alone: without numbers it runs to its end and asks for no rotation."""
+        """Whether a layer's attention leaves queries and keys alone: without numbers it runs to its end and asks for no rotation.
+
+        To layers whose base is listed as 0 a model hands no tables.
+        """
+        bases = getattr(self.configuration, "layer_rope_theta", None)
         if layer not in self.resting:
-            self.resting[layer] = self._ends_unturned(layer)
+            self.resting[layer] = (bases is not None and not bases[layer]) or self._ends_unturned(layer)
         return self.resting[layer]
 
     def _ends_unturned(self, layer: int) -> bool:
@@ -199,7 +205,10 @@ def frequencies(*, configuration: Mapping[str, Any], layer: int, length: int | N
     found = layers(configuration)
     if length is not None:
         found.tables(torch.zeros(1), torch.tensor([[length - 1]]), layer)
-    return torch.as_tensor(found.buffer(layer, "inv_freq")).clone()
+    held: torch.Tensor = torch.as_tensor(found.buffer(layer, "inv_freq"))
+    if found.configuration.model_type == HEIGHT_FIRST:
+        return found.module.recomposition_frequencies(held.expand(3, -1))[::2]
+    return held.clone()
 
 
 @adapter.implements("config.attention_factor", dtypes=("float32",))

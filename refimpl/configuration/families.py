@@ -43,6 +43,8 @@ class Family:
     """Whether the first layer of a pattern is the full one, not the last."""
     without_every: int | None = None
     """Every so many layers one doesn't turn."""
+    resting: int | None = None
+    """Every so many layers, counted from the last, one doesn't turn, unless a list says which; of its bases only a 0 is read."""
     turns: bool = True
     grid: Grid | None = None
     """How a head is shared among the axes, where positions are places in an image."""
@@ -83,6 +85,7 @@ LLAMA4 = Family("interleaved", base=5e5, without_every=4, temperature=True)
 WITHOUT = Family(turns=False)
 GLM4V = Family("interleaved", axes_order="contiguous")
 MULTIMODAL = Family(base=1e6, axes_order="contiguous")
+MUSE = Family(base=5e5, resting=4)
 HUNYUAN_VL = Family(axes=("position", "width", "height", "image"), axes_order="contiguous")
 OF_OMNI = {"position_id_per_seconds": 25}
 DEEPSEEK_V4 = {"sliding_attention": "main", "compressed_sparse_attention": "compress", "heavily_compressed_attention": "compress"}
@@ -198,6 +201,7 @@ FAMILIES = {
     "glm4_moe_lite": LATENT,
     "glm4v": GLM4V,
     "glm4v_moe": Family(fraction=0.5, axes_order="contiguous"),
+    "glm5_next": WITHOUT,
     "glm_moe_dsa": LATENT,
     "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25),
@@ -225,6 +229,7 @@ FAMILIES = {
     "llama4_vision": Family("interleaved", grid=Grid("block", first="width")),
     "minimax": Family(base=1e6),
     "minimax_m2": Family(base=5e6),
+    "minimax_m3_vl": Family(base=5e6),
     "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
     "mistral4": LATENT,
     "mistral_large4": Family("interleaved_to_half", without_every=4, variant="lerope"),
@@ -235,6 +240,8 @@ FAMILIES = {
     "modernbert_decoder": MODERNBERT,
     "molmo2": WIDE,
     "moonshine": Family("interleaved", fraction=0.9),
+    "muse_glimmer": MUSE,
+    "muse_spark": MUSE,
     "nanochat": Family(direction="negative"),
     "nemotron": Family(fraction=0.5),
     "nemotron_h": WITHOUT,
@@ -256,6 +263,7 @@ FAMILIES = {
     "qwen3_omni_moe": Family(base=1e6, axes_order="interleaved", image_keys=OF_OMNI),
     "qwen3_vl": Family(base=5e5, axes_order="interleaved"),
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
+    "qwen4_exp": Family(axes_order="interleaved"),
     "recurrent_gemma": Family(fraction=0.5),
     "roformer": INTERLEAVED,
     "sam3_vit": Family("interleaved", grid=Grid(), variant="sam3"),
@@ -266,6 +274,7 @@ FAMILIES = {
     "t5gemma2": GEMMA3,
     "vaultgemma": Family(head_dim=256),
     "youtu": LATENT,
+    "zaya": Family(base=5e6, fraction=0.5),
     "vjepa2": Family("interleaved", grid=Grid(), variant="vjepa2"),
 }
 

@@ -145,6 +145,8 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
     turns = turning(section, layers, family, notes)
     bases = {key: each(section, key, layers, notes) for key in ("layer_rope_theta", "rope_theta")}
     fractions = each(section, "partial_rotary_factors", layers, notes)
+    if family.resting is not None:
+        turns, bases = _resting(section, layers, family.resting, bases["layer_rope_theta"], notes), {}
     found: dict[Layer, list[int]] = {}
     for index in range(layers):
         kind = types[index] if types else "every layer"
@@ -153,6 +155,20 @@ def listed(section: Section, layers: int | None, family: Family, notes: Notes) -
         turned = family.turns and kind not in family.unturned and (turns is None or turns[index]) and (base is None or base[1] != 0)
         found.setdefault(Layer(kind, turned, base, fraction), []).append(index)
     return {layer: tuple(indices) for layer, indices in found.items()}
+
+
+def _resting(section: Section, layers: int, interval: int, bases: Sequence[Any] | None, notes: Notes) -> list[bool]:
+    """Return which layers turn in a type whose code reads of a list of bases only where it has a 0."""
+    if bases is None:
+        says = f"every {interval} layers, counted from the last, one doesn't turn, as in this model type"
+        notes.assume("layer_rope_theta", interval, says)
+        return [(layers - 1 - index) % interval != 0 for index in range(layers)]
+    notes.decide(section.name("layer_rope_theta"), bases, "layers with 0 don't turn")
+    one = (section.below("rope_parameters") or section).get("rope_theta")
+    if others := [base for base in bases if base not in (0, one)]:
+        rule = f"be 0, or the base of all layers ({one}): code of this model type turns every other layer by that one"
+        notes.find("warning", "unread-base", section.name("layer_rope_theta"), others[0], rule)
+    return [base != 0 for base in bases]
 
 
 def named(section: Section, family: Family) -> tuple[str, ...]:

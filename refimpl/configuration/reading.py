@@ -15,6 +15,11 @@ from refimpl.errors import SpecificationError
 from refimpl.schemes import mrope
 
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
+#: Keys of what posenc doesn't judge, and what they say.
+UNJUDGED = {
+    "index_head_dim": "an indexer turns heads of its own, in a layout of its own, to pick keys; posenc doesn't judge it",
+    "qk_scale_factor": "queries of every layer are multiplied by it before they turn; posenc doesn't judge it",
+}
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 TEXT_ALONE = "read as rope, which it is on text alone"
 AXES = "each pair turns by one of several axes of the position, which is rope on text alone"
@@ -42,13 +47,7 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
     tell_chunks(section, notes)
-    if (values := section.get("rotary_value")) is True:
-        says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
-        notes.decide(section.name("rotary_value"), values, says)
-    if own.values_turn:
-        notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
-    for key, values in section.given(("index_head_dim",)):
-        notes.decide(key, values, "an indexer turns heads of its own, in a layout of its own, to pick keys; posenc doesn't judge it")
+    tell_unjudged(section, own, notes)
     section, rope = read_by(section, rope, model_type, own, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
@@ -60,6 +59,19 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     if wrong := tuple(each for each in notes.findings if each.level == "error"):  # of the whole, so of every layer that turns
         kinds = tuple(replace(each, rotation=None, findings=(*wrong, *each.findings)) if each.rotation else each for each in kinds)
     return Reading(model_type, kinds, tuple(notes.findings), longest)
+
+
+def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
+    """Tell what code does besides turning queries and keys."""
+    if (values := section.get("rotary_value")) is True:
+        says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
+        notes.decide(section.name("rotary_value"), values, says)
+    if (values := section.get("rotary_value")) is True:
+        notes.decide(section.name("rotary_value"), values, "values turn as queries and keys do, which posenc doesn't judge")
+    if own.values_turn:
+        notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
+    for key, value in section.given(UNJUDGED):
+        notes.decide(key, value, UNJUDGED[key.rpartition(".")[2]])
 
 
 #: Numbers of axes in words.
