@@ -163,13 +163,12 @@ class _Call:
         if not names:
             return {}
         room, takes = self._room(names[0])
+        empty = np.empty(self._shape(names[0], batched=self.batched[0]), dtype=np.int64)
+        if names[0] in self.operation.numbers and not self.takes.whole and self.number % REAL_EVERY == REAL_EVERY - 1:
+            return {names[0]: self._real(empty.shape, room)}
         pattern = self.hands.pattern(places.patterns(room, takes, alone=len(names) == 1))
         if len(names) > 1:
             return self._two(names, room, pattern, takes)
-        real = names[0] in self.operation.numbers and not self.takes.whole and self.number % REAL_EVERY == REAL_EVERY - 1
-        empty = np.empty(self._shape(names[0], batched=self.batched[0]), dtype=np.int64)
-        if real:
-            return {names[0]: self._real(empty.shape, room)}
         return {names[0]: on_every_axis(self.operation.arrays[names[0]], empty, lambda a: self._rows(a.shape, room, pattern, takes))}
 
     def _rows(self, shape: tuple[int, ...], room: Room, pattern: Pattern, takes: Takes) -> np.ndarray:

@@ -183,8 +183,8 @@ def _axes_have_sides(drawn: Mapping[str, object]) -> bool:
     return not (isinstance(axes, tuple) and isinstance(sides, tuple)) or len(sides) in (0, len(axes))
 
 
-#: Ladders whose frequencies rise from 1 to the base, in an image of given sides; and the highest end: a turn of it is 2 pi 20000 radians
-#: per side, of which float32 leaves something. LTX-Video has 10000, and pixel frequencies half of an image's pixels.
+#: Ladders whose frequencies rise from 1 to the base, in an image of given sides; and how often a pair may turn: of 2 pi 20000
+#: radians float32 leaves something. LTX-Video has 10000, and pixel frequencies half of an image's pixels.
 RISING, HIGHEST_END = ("linear", "exponential"), 20_000.0
 
 

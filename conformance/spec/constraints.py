@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from conformance.spec.arguments import Parameters
-from conformance.spec.choices import RISING
+from conformance.spec.choices import HIGHEST_END, RISING
 from conformance.spec.declarations import operations
 
 Arrays = Mapping[str, np.ndarray]
@@ -131,11 +131,12 @@ def _faint(positions: np.ndarray, centre: int, reach: int, scale_base: float) ->
 
 
 def inside_of_the_image(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
-    """Move positions that lie beyond the sides of an image into it where frequencies rise with the pair."""
+    """Move positions into an image where frequencies rise with the pair, if the fastest turns too often before it is there."""
     if parameters.get("ladder") not in RISING:
         return arrays
     positions, sides = arrays["positions"], np.array(parameters["sides"])
-    return {**arrays, "positions": np.where(np.abs(positions) > sides, np.fmod(positions, sides), positions)}
+    far = np.abs(positions) * float(parameters["base"]) > HIGHEST_END * sides
+    return {**arrays, "positions": np.where(far, np.fmod(positions, sides), positions)}
 
 
 RULES: tuple[Rule, ...] = (
