@@ -104,7 +104,7 @@ def test_values_of_longrope_whose_lists_or_length_cant_be_handed_on_have_no_adap
     [
         ("kerple_log", 'queries="at_end"'),
         ("slowed", "called as f(dim, base, factor)"),
-        ("slowed", 'call="f(head_dim, base, factor)"'),
+        ("slowed", "return slowed(head_dim, base, factor)"),
         ("by_sections", "sections=lambda sections: len(sections) == 3"),
         ("sections_first", 'axes="axis batch token"'),
         ("sections_first", "positions (axis, batch, token)"),

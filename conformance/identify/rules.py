@@ -22,7 +22,7 @@ Values = Mapping[str, Any]
 #: What an operation gives for parameters, less what was seen, over what is allowed.
 Compared = Callable[[Operation, Values], np.ndarray]
 #: Numbers of which models have a few: any other would fit whatever a factor is that is given.
-CHOSEN = {"slope": VALUES["slope"]}
+CHOSEN = {"slope": VALUES["slope"], "power": (1.0, 0.625)}
 UPPER = {high: low for low, high in ENDS}
 ENDING = {*UPPER, *UPPER.values()}
 #: Whole numbers are looked for from powers of two on, and numbers without a slope in small steps within two octaves.

@@ -55,7 +55,7 @@ SCHEME = Scheme(
         "head_dim": "the channels of one head that turn, at least 4, since the exponent divides by head_dim - 2",
         "factor": "by how much the slowest pair is slowed, a pure number, at least 1: HunYuan's alpha",
         "fastest": "whether the fastest pair keeps its frequency, or is slowed like the others: by a first step of equal ratios",
-        "power": "the exponent of every pair's share 2 (j + 1) / head_dim, where all pairs are slowed; 1 slows in equal steps: vLLM's mixed_b",
+        "power": "the exponent of every pair's share 2 (j + 1) / head_dim, where all are slowed; 1 slows in equal steps: vLLM's mixed_b",
     },
     conventions={
         "layout=interleaved": "pairs (2j, 2j + 1): exllama's alpha_value, before weights are permuted",
