@@ -66,8 +66,6 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
     if (values := section.get("rotary_value")) is True:
         says = "values turn as queries and keys do, and outputs stay (partial_rope.attend_turned, outputs=kept)"
         notes.decide(section.name("rotary_value"), values, says)
-    if (values := section.get("rotary_value")) is True:
-        notes.decide(section.name("rotary_value"), values, "values turn as queries and keys do, which posenc doesn't judge")
     if own.values_turn:
         notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
     for key, value in section.given(UNJUDGED):
