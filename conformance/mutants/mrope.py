@@ -136,7 +136,7 @@ MISTAKES: tuple[tuple[Mistake, Rotary], ...] = (
         should="give each axis the pairs that are asked for",
         fix="bring sections and positions into one order of axes",
         origin="in the style of Ernie 4.5 VL, whose list of sections has the time last",
-    ).made_by(followed(lambda sections, _: [axis for axis, pairs in enumerate(sections[::-1]) for _ in range(pairs)])),
+    ).made_by(followed(lambda sections, order: right(sections[::-1], order))),
     Mistake(
         "equal-sections",
         does="gives every axis as many pairs",

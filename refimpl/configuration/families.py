@@ -52,6 +52,8 @@ class Family:
     """Whether the last channels of a head turn, not the first."""
     values_turn: bool = False
     """Whether values turn as keys do, and outputs turn back."""
+    values_asked: bool = False
+    """Whether values turn where `rotary_value` says so, and outputs stay."""
     attention_factor: float | None = None
     longrope_by_yarn: bool = False
     """Whether an old file says `yarn` and means `longrope`."""
@@ -78,6 +80,7 @@ LATENT = Family("interleaved_to_half")
 WIDE = Family(head_dim=128)
 GEMMA3 = Family(base=1e6, plain_base=1e4, plain=SLIDING, head_dim=256, pattern=6)
 EXAONE4 = Family(pattern=4, unturned=FULL)
+ERNIE_VL = Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2})
 MODERNBERT = Family(base=160_000.0, plain_base=1e4, pattern=3, full_first=True)
 IMAGE = Family(grid=Grid("joined"))
 OTHER_IMAGE = Family(grid=Grid())
@@ -184,7 +187,8 @@ FAMILIES = {
     "eomt_dinov3": Family(base=100.0, grid=Grid("joined", measured=(640, 16))),
     "ernie4_5": Family("interleaved", base=5e5),
     "ernie4_5_moe": Family("interleaved", base=5e5),
-    "ernie4_5_vl_moe": Family("interleaved", base=5e5, axes_order="first_last", image_keys={"temporal_merge_size": 2}),
+    "ernie4_5_moe_vl": ERNIE_VL,
+    "ernie4_5_vl_moe": ERNIE_VL,
     "exaone4": EXAONE4,
     "exaone4_5": EXAONE4,
     "exaone_moe": EXAONE4,
@@ -265,7 +269,7 @@ FAMILIES = {
     "qwen3_vl_moe": Family(base=5e5, axes_order="interleaved"),
     "qwen4_exp": Family(axes_order="interleaved"),
     "recurrent_gemma": Family(fraction=0.5),
-    "roformer": INTERLEAVED,
+    "roformer": Family("interleaved", values_asked=True),
     "sam3_vit": Family("interleaved", grid=Grid(), variant="sam3"),
     "smollm3": Family(base=2e6, without_every=4),
     "solar_open": Family(base=1e6),

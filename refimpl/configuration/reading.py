@@ -47,8 +47,8 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     verify_sections(rope, model_type, own, notes)
     verify_bases(section, notes)
     tell_chunks(section, notes)
-    tell_unjudged(section, own, notes)
     section, rope = read_by(section, rope, model_type, own, notes)
+    tell_unjudged(section, own, notes)
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
@@ -137,6 +137,8 @@ def _unread(rope: Section | None, model_type: str, own: Family) -> Iterator[tupl
         yield UNREAD_PART, spellings.PART, (1,), "transformers reads it for types that turn a part of a head"
     if not own.temperature:
         yield "unread-key", (temperatures.SWITCH,), (False,), "transformers reads it for llama4"
+    if not own.values_asked:
+        yield "unread-key", ("rotary_value",), (False, None), "transformers reads it for roformer"
     if not own.doubles:
         yield "ignored-key", (temperatures.LOGARITHM,), (False,), "code of Qwen's first models reads it"
 
@@ -150,7 +152,8 @@ def verify_read(section: Section, rope: Section | None, kinds: tuple[Kind, ...],
     """Warn of bases that no kind of layers takes, of keys of a scaling outside of it, and of a length that is less than the original."""
     named = {decision.key for kind in kinds for decision in kind.decisions if not decision.assumed}
     bases = [key for keys in spellings.BASE_OF_KIND.values() for key in keys]
-    for key, value in section.given((*bases, "rope_ratio")):
+    listed_bases = spellings.BASE if section.given(("layer_rope_theta",)) else ()
+    for key, value in section.given((*bases, "rope_ratio", *listed_bases)):
         if key not in named:
             notes.find("warning", "unread-base", key, value, "be left out: no layer has this base")
     for key, value in section.given(spellings.WITHIN):
