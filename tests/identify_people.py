@@ -70,6 +70,24 @@ def slowed(rotary_dim, base, scaling_factor):
     return frequencies(rotary_dim, base * scaling_factor ** (rotary_dim / (rotary_dim - 2)))
 
 
+def slowed_throughout(dim, base, factor):
+    return frequencies(dim, base * factor) / factor ** (2 / dim)
+
+
+def mixed(dim):
+    return mixed_by(dim, 10_000.0, 8.0, 0.625)
+
+
+def mixed_by(dim, base, factor, mixed_b):
+    """Return the frequencies of 'NTK-RoPE-mixed', as vLLM writes them."""
+    pairs = dim // 2
+    return frequencies(dim, base) * np.exp(-np.log(factor) / pairs**mixed_b * np.arange(1, pairs + 1) ** mixed_b)
+
+
+def mixed_by_half(dim):
+    return mixed_by(dim, 500_000.0, 6.0, 0.5)
+
+
 def tables_of_heads(positions, head_size, rope_theta=10_000.0):
     angles = positions[:, None] * frequencies(head_size, rope_theta)
     return np.cos(angles), np.sin(angles)

@@ -303,7 +303,7 @@ def test_ntk_that_slows_the_fastest_pair_too_is_named_as_what_gives_the_same() -
     identity = found("all_slowed").identity
 
     assert identity is not None
-    assert any("ntk_aware.rotate: with base 10000, factor 8, fastest slowed it gives the same" in line for line in identity.unseen)
+    assert any("ntk_aware.rotate: with base 10000, factor 8, fastest slowed, power 1 it gives the same" in line for line in identity.unseen)
 
 
 def test_telechats_slope_of_the_attention_factor_is_told() -> None:

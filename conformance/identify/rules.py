@@ -22,7 +22,9 @@ Values = Mapping[str, Any]
 #: What an operation gives for parameters, less what was seen, over what is allowed.
 Compared = Callable[[Operation, Values], np.ndarray]
 #: Numbers of which models have a few: any other would fit whatever a factor is that is given.
-CHOSEN = {"slope": VALUES["slope"], "power": (1.0, 0.625)}
+CHOSEN = {"slope": VALUES["slope"]}
+#: Numbers of which these are tried before any other.
+USUAL: Mapping[str, tuple[float, ...]] = {"power": (1.0, 0.625)}
 UPPER = {high: low for low, high in ENDS}
 ENDING = {*UPPER, *UPPER.values()}
 #: Whole numbers are looked for from powers of two on, and numbers without a slope in small steps within two octaves.
@@ -50,6 +52,13 @@ class Rule:
     def free(self) -> Mapping[str, Parameter]:
         """The parameters that aren't known."""
         return {name: parameter for name, parameter in self.operation.parameters.items() if name not in self.known}
+
+    @functools.cached_property
+    def choices(self) -> Mapping[str, Sequence[Any]]:
+        """The values of parameters that have a few: choices, and numbers of which some are usual."""
+        few: Mapping[str, Sequence[Any]] = {**CHOSEN, **USUAL}
+        kinds = {name: (True, False) if one.kind is bool else one.choices or few.get(name) for name, one in self.free.items()}
+        return {name: values for name, values in kinds.items() if values}
 
     def off(self, values: Values) -> np.ndarray | None:
         """Return how far the operation is from what was seen, or nothing where it refuses."""
@@ -133,8 +142,8 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
     """
     every = sorted(rules, key=lambda rule: len(rule.free))
     for rule in sorted(every, key=lambda rule: len(rule.free), reverse=True):
-        values = {name: asked.get(SPELLED.get(name, name), one.default if one.choices else ...) for name, one in rule.free.items()}
-        if ... not in values.values() and rule.fits(values):
+        values = next(filter(rule.fits, _as_asked(rule, asked)), None)
+        if values is not None:
             sure = {name: Confidence.CERTAIN if rule.shows(name, values) else Confidence.LIKELY for name in values}
             return Fit(rule.operation, {name: Seen(value, confidence=sure[name]) for name, value in values.items()})
     for stage in (_usual, _other_ends, _given):
@@ -146,15 +155,22 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
     return None
 
 
+def _as_asked(rule: Rule, asked: Values) -> Iterator[Values]:
+    """Yield the values that were asked for, under every choice that wasn't."""
+    said = {name: asked[SPELLED.get(name, name)] for name in rule.free if SPELLED.get(name, name) in asked}
+    choices = {name: values for name, values in rule.choices.items() if name not in said}
+    if {*said, *choices} == {*rule.free}:
+        for chosen in itertools.product(*choices.values()):
+            yield {**said, **dict(zip(choices, chosen, strict=True))}
+
+
 def _usual(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
     """Yield the numbers to look for under every choice, with what is optional left out, the ends of bands and lists as usual."""
-    kinds = {name: (True, False) if one.kind is bool else one.choices or CHOSEN.get(name) for name, one in rule.free.items()}
-    choices = {name: values for name, values in kinds.items() if values}
-    rest = {name: one for name, one in rule.free.items() if name not in choices}
+    rest = {name: one for name, one in rule.free.items() if name not in rule.choices}
     given = {name for name, one in rest.items() if name in ENDING or (one.kind is tuple and not one.required)}
     usual = {name: asked.get(name, one.default) if name in given else None for name, one in rest.items() if name in given or one.optional}
-    for chosen in itertools.product(*choices.values()):
-        yield [name for name in rest if name not in usual], {**usual, **dict(zip(choices, chosen, strict=True))}
+    for chosen in itertools.product(*rule.choices.values()):
+        yield [name for name in rest if name not in usual], {**usual, **dict(zip(rule.choices, chosen, strict=True))}
 
 
 def _other_ends(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
@@ -166,9 +182,10 @@ def _other_ends(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]
 
 
 def _given(rule: Rule, asked: Values) -> Iterator[tuple[list[str], Values]]:
-    """Yield the same with a number that may be left out."""
+    """Yield the same with a number that may be left out, or is none of the usual ones."""
     for names, fixed in _usual(rule, asked):
-        for name in (name for name, value in fixed.items() if value is None and rule.free[name].kind is float):
+        left = (name for name, value in fixed.items() if value in (None, *USUAL.get(name, ())[:1]))
+        for name in (name for name in left if rule.free[name].kind is float):
             yield [*names, name], {other: value for other, value in fixed.items() if other != name}
 
 

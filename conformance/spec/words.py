@@ -52,6 +52,7 @@ NUMBERS: Mapping[str, str] = {
     "length": "length seq_len current_length",
     "num_heads": "num_heads n_heads heads nheads nhead h n_head head_count num_attention_heads attn_heads n H",
     "max_bias": "max_bias alibi_bias_max",
+    "power": "power mixed_b",
     "num_buckets": "num_buckets n_buckets buckets",
     "max_distance": "max_distance max_dist max_relative_position max_relative_positions",
     "bits": "bits num_bits n_bits",
