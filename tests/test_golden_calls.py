@@ -138,6 +138,15 @@ def test_real_positions_are_drawn_unless_whole_ones_are_declared() -> None:
     assert not any(whole)
 
 
+@pytest.mark.parametrize("name", ["sinusoidal.encode", "sincos_2d.encode", "axial_rope.rotate"])
+def test_positions_with_a_fraction_lie_on_both_sides_of_0_unless_that_is_the_lowest(name: str) -> None:
+    def fractions(takes: Takes) -> np.ndarray:
+        return np.concatenate([array[array % 1 != 0] for call in calls(name, takes=takes) for array in placed(call).values()])
+
+    assert fractions(Takes()).min() < 0 < fractions(Takes()).max()
+    assert fractions(Takes(lowest=0)).min() > 0
+
+
 @pytest.mark.parametrize("name", ["learned.encode", "rope.rotate"])
 def test_a_table_reaches_beyond_the_lowest_position(name: str) -> None:
     for call in calls(name, {"outside": "raise", "offset": 2}, Takes(lowest=3)):

@@ -216,7 +216,9 @@ class _Call:
         """Draw positions that aren't all whole, exact in the dtype: a half first, and the last far away where dtypes have fractions."""
         exponents = self.rng.integers(0, FARTHEST_REAL, shape)
         exponents[..., -1] = FARTHEST_REAL
-        values = np.abs(features.full(self.rng, shape, self.dtype)) * np.exp2(exponents)
+        values = features.full(self.rng, shape, self.dtype) * np.exp2(exponents)
+        if room.lowest >= 0:
+            values = np.abs(values)
         if self.rng.random() < 0.5 or shape[-1] > 1:
             values[..., 0] = 0.5
         return np.asarray(np.clip(values, room.lowest, room.highest))

@@ -257,6 +257,8 @@ def kind(
         notes.assume(layer.kind, None, "these layers have no attention")
     elif not own.turns or layer.kind in own.unturned:
         notes.assume("model_type", None, "these layers don't turn in this model type")
+    elif layer.base is not None:
+        notes.decide(*layer.base, "these layers don't turn")
     if not attending:
         return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
     own_width, temperature = heads(section, layer, own, Notes()), temperatures.of_layer(section, rope, own, notes, rests=True)
