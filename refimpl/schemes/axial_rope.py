@@ -129,7 +129,7 @@ SCHEME = Scheme(
             "how many positions make one whole turn of a pair with frequency 1, on every axis: angles are 2 pi p / side times the "
             "frequency. Where coordinates of patches' centres run from -1 to 1 and are multiplied by 2 pi, as in DINOv3, it is the number "
             "of patches, and positions count half patches from the middle: the centre of patch i of n stands at 2 i + 1 - n. None where a "
-            "position is a radian"
+            "position is a radian; frequencies that rise need them"
         ),
     },
     conventions={
