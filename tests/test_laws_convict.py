@@ -290,6 +290,7 @@ def test_a_wrong_result_is_convicted(operation: str, law: str, change: Change) -
         ("rope.rotate_query_key", "composition", half_positions),
         ("rope.weights", "translation", doubled_key_positions),
         ("rope.attend", "translation", doubled_key_positions),
+        ("partial_rope.attend_turned", "moves along", doubled_key_positions),
         ("rope.weights", "causal", not_causal),
         ("rope.attend", "causal", not_causal),
         ("sinusoidal.encode", "shift matrix", half_positions),

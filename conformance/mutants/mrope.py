@@ -16,7 +16,6 @@ ROTATE = "mrope.rotate"
 Following = Callable[[Sequence[int], str], Sequence[int]]
 ORDERS = {
     "interleaved": ("https://github.com/Blaizzy/mlx-vlm/pull/576",),
-    "doubled": ("https://github.com/huggingface/transformers/pull/46417",),
     "contiguous": ("https://github.com/alibaba/MNN/pull/4133", "https://github.com/mlx-node/mlx-node/pull/80"),
 }
 
