@@ -31,6 +31,8 @@ ROTATIONS = (
     *slowed.frequencies(frequency_case),
     frequency_case("power-where-kept", "a power that is ignored in silence", power=0.625,
                    error="power must be 1 where the fastest pair is kept, got 0.625"),
+    frequency_case("power-two-where-kept", "a power above 1 that is ignored in silence", power=2.0,
+                   error="power must be 1 where the fastest pair is kept, got 2.0"),
     frequency_case("one-pair", "a division by zero", head_dim=2, error="head_dim must be at least 4, got 2"),
     *slowed.rotations(rotate_case),
     rotate_case("released", "the alpha of HunYuan ignored", head_dim=128, factor=1_000.0, layout="half", sizes={"head": 1},
@@ -40,6 +42,10 @@ ROTATIONS = (
     rotate_case("fastest-slowed-far", "a first step in half precision", fastest="slowed", positions=[65_535]),
     rotate_case("fastest-slowed-six-wide", "the exponent of a first step in single precision", fastest="slowed", head_dim=6, factor=3.3,
                 base=10_000.7, layout="half", positions=[65_535]),
+    rotate_case("power-where-kept", "a power that is ignored in silence", power=0.625, positions=[1],
+                error="power must be 1 where the fastest pair is kept, got 0.625"),
+    rotate_case("power-two-where-kept", "a power above 1 that is ignored in silence", power=2.0, positions=[1],
+                error="power must be 1 where the fastest pair is kept, got 2.0"),
 )
 #: What attention is asked too: what this rotation has of its own.
 OWN = ("fastest-slowed",)

@@ -75,6 +75,8 @@ CASES = (
                 error="rotary_dim must be at most head_dim (12), got 14"),
     turned_case("several-queries", "all outputs turned back by one position", placement="last", sizes=SINGLE, query_positions=[9, 2, 5],
                 key_positions=[0, 4]),
+    turned_case("last-third", "the first channel that turns counted as if at least half of the head turned", placement="last", rotary_dim=4,
+                sizes=SINGLE, query_positions=[9], key_positions=[2, 5]),
     turned_case("kept", "outputs turned back where they are kept", outputs="kept", sizes=SINGLE, query_positions=[9, 2],
                 key_positions=[0, 4]),
     turned_case("kept-half-last", "a part that turns only where outputs turn back", outputs="kept", layout="half", placement="last",
