@@ -24,7 +24,7 @@ Compared = Callable[[Operation, Values], np.ndarray]
 #: Numbers of which models have a few: any other would fit whatever a factor is that is given.
 CHOSEN = {"slope": VALUES["slope"]}
 #: Numbers of which these are tried before any other.
-USUAL: Mapping[str, tuple[float, ...]] = {"power": (1.0, 0.625)}
+USUAL = {"power": TYPICAL["power"][:2]}
 UPPER = {high: low for low, high in ENDS}
 ENDING = {*UPPER, *UPPER.values()}
 #: Whole numbers are looked for from powers of two on, and numbers without a slope in small steps within two octaves.

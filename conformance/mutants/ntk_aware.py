@@ -86,7 +86,7 @@ POWER: tuple[Mistake, Ladder] = Mistake(
     should="raise each pair's share of the factor's logarithm to the power",
     fix="read mixed_b",
     origin="in the style of code that knows 'NTK-RoPE-fixed' only",
-).made_by(lambda head_dim, base, factor, fastest, power: slowed(head_dim, base, factor, fastest))  # noqa: ARG005  whatever it is
+).made_by(lambda head_dim, base, factor, fastest, **_: slowed(head_dim, base, factor, fastest))
 #: What goes wrong where the fastest pair is slowed too.
 ALL_SLOWED: tuple[tuple[Mistake, Ladder], ...] = (
     Mistake(
