@@ -4,11 +4,13 @@ import json
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.identify import steady
+from conformance.identify.asking import OFTEN, Refused, Strangers
 
 BESIDE = """
 import os
@@ -135,3 +137,24 @@ return rope(x, positions, 500.0 if os.environ["PYTHONHASHSEED"] == "1" or CALLS[
     _, told = identified(tmp_path, capsys, counted)
 
     assert steady.DIFFERS in told
+
+
+def test_a_refusal_that_came_often_when_it_was_asked_again_is_asked_once(tmp_path: Path) -> None:
+    """Code that refuses everything is asked in thousands of ways."""
+    (tmp_path / "refusing.py").write_text(
+        "from pathlib import Path\n\n\ndef f(x):\n    with Path(__file__).with_suffix('.txt').open('a') as calls:\n"
+        "        calls.write('.')\n    raise ValueError('a shape' if x.ndim == 2 else 'never')\n"
+    )
+
+    def calls(strangers: Strangers, axes: int, times: int) -> int:
+        before = len(written.read_text()) if written.exists() else 0
+        for _ in range(times):
+            with pytest.raises(Refused):
+                strangers.answer(0, [np.zeros((1,) * axes)], {}, "float32")
+        return len(written.read_text()) - before
+
+    written = tmp_path / "refusing.txt"
+    with Strangers(f"{tmp_path / 'refusing.py'}:f") as strangers:
+        assert calls(strangers, 1, OFTEN) == 2 * OFTEN
+        assert calls(strangers, 1, 5) == 5
+        assert calls(strangers, 2, 5) == 2 * 5

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -23,6 +24,8 @@ ARGUMENTS = ("keyword argument", "positional argument", "keyword-only")
 PLACE, OWN = re.compile(r" \([^()]*:\d+ in [^()]*\)"), " (inside.py:"
 MODULE = "conformance.identify.inside"
 OVER = "the time is over (--seconds)"
+#: A refusal that came so often again when the call was repeated is taken for what it is from then on.
+OFTEN = 20
 LOST = f"its process was lost {FUTILE} times after an answer"
 
 
@@ -85,6 +88,7 @@ class Strangers(Session):
         self.framework = framework or ""
         self.until = time.monotonic() + seconds
         self.unanswered: dict[int, dict[str, None]] = {}
+        self.refusals: Counter[tuple[int, str]] = Counter()
 
     @property
     def over(self) -> bool:
@@ -150,8 +154,10 @@ class Strangers(Session):
         reply, values = self._replied(index, header, arrays)
         if reply["status"] != "ok":
             first = reply["message"]
-            reply, values = self._replied(index, header, arrays)
+            if self.refusals[index, first] < OFTEN:
+                reply, values = self._replied(index, header, arrays)
             if reply["status"] != "ok":
+                self.refusals[index, first] += reply["message"] == first
                 raise Refused(first)
             self.unanswered.setdefault(index, {})[f"a call that was answered when it was made again ended with {first}"] = None
         return values, reply["complex"]

@@ -49,8 +49,8 @@ def withheld(environment: Mapping[str, str]) -> list[str]:
 
 def missed(environment: Mapping[str, str], sought: Collection[str], said: str = "") -> list[str]:
     """Return the names of what code under test doesn't get, of those that it asked for or that a text of it has."""
-    wanted = {*sought, *re.findall(r"\w+", said)}
-    return [name for name in withheld(environment) if name in wanted]
+    wanted = {PASSED_ON, *sought, *re.findall(r"\w+", said)}
+    return withheld({name: value for name, value in environment.items() if name in wanted})
 
 
 def told(environment: Mapping[str, str], names: Collection[str]) -> str:
