@@ -7,7 +7,7 @@ DAY ?= $(shell expr $$(date +%s) / 86400)
 RUN := $(VENV)/bin/python
 INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: browser languages check check-third check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
+.PHONY: browser languages check check-sixth check-legacy check-mlx check-vllm check-sglang check-tuning check-keras reliability soak soak-tenth accuracy accuracy-twentieth test test-whole durations test-gpu site style vectors vectors-check vectors-matrix convictions convictions-check pages pages-check mistakes bench seeds released released-mlx mutation mutation-tenth narrow narrow-twentieth peers wheel-check dist clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*##/:/' | column -t -s:
@@ -15,8 +15,8 @@ help: ## list the targets
 check: $(VENV)/.runtime ## judge the NumPy examples and every bundled adapter whose library is installed
 	$(RUN) examples/run.py
 
-check-third: $(VENV)/.runtime ## a third of what the targets with many operations offer, and all of the others
-	$(RUN) examples/run.py --every 3 --sample-seed $(DAY)
+check-sixth: $(VENV)/.runtime ## a sixth of what the targets with many operations offer, and all of the others
+	$(RUN) examples/run.py --every 6 --sample-seed $(DAY)
 
 check-legacy: .venvs/transformers4/.peers ## judge the schemes that only transformers 4.57 has, in an environment of its own
 	.venvs/transformers4/bin/python examples/run.py transformers4

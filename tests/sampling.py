@@ -10,9 +10,9 @@ from zlib import crc32
 import pytest
 
 #: What the tests of one function may take of a run, in seconds.
-SECONDS = 1
+SECONDS = 0.5
 #: So many runs in a row take everything, however long it takes.
-MOST = 24
+MOST = 32
 #: How many seconds all tests of a function take together, where that is more than a second: ``make durations`` writes it.
 DURATIONS = Path(__file__).with_name("durations.tsv")
 

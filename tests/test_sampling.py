@@ -40,9 +40,9 @@ def test_functions_of_one_test_run_on_unlike_days() -> None:
 
 def test_a_function_that_takes_longer_is_taken_less_often(tmp_path: Path) -> None:
     durations = tmp_path / "durations.tsv"
-    durations.write_text("1.0\ta.py::test_quick\n2.1\ta.py::test_slow\n9000\ta.py::test_slowest\n")
+    durations.write_text("0.5\ta.py::test_quick\n2.1\ta.py::test_slow\n9000\ta.py::test_slowest\n")
 
-    assert sampling.parts(durations) == {"a.py::test_slow": 3, "a.py::test_slowest": sampling.MOST}
+    assert sampling.parts(durations) == {"a.py::test_slow": 5, "a.py::test_slowest": sampling.MOST}
 
 
 def test_the_tests_of_a_function_that_runs_reached_stand_for_the_others_and_the_rest_keeps_its_row(
@@ -70,7 +70,7 @@ def test_the_header_says_the_seed_and_how_many_are_sampled() -> None:
     first, second = sampling.header(7, {"tests/test_x.py::test_y": 5})
 
     assert "sampled by seed 7 (--sample-seed 7 takes the same, --whole takes all)" in first
-    assert second == "  1 functions whose tests take longer than 1 s, one test in two to 5 (durations.tsv)"
+    assert second == "  1 functions whose tests take longer than 0.5 s, one test in two to 5 (durations.tsv)"
 
 
 @pytest.mark.parametrize("word", ["an answer", "another"])
