@@ -6,6 +6,7 @@ import numpy as np
 
 #: What Phi-3 multiplies tables by, of 3,000 tokens in training and 131,072 offered.
 GROWTH = np.sqrt(1 + np.log(131_072 / 3_000) / np.log(3_000))
+LEARNED = np.sin(np.arange(32)) / 4
 SHORT, LONG = 1 + np.arange(32) / 64, 1.5 + np.arange(32)
 
 
@@ -291,3 +292,33 @@ def slowed_side_by_side(positions, rotary_dim=64, base=1_000_000.0, factor=4.0, 
     theta = base ** (-np.arange(0, rotary_dim, 2) / rotary_dim) * (1 - slow + slow / factor)
     angles = positions[:, None] * theta
     return np.concatenate((np.cos(angles), np.sin(angles)), axis=-1) * (0.1 * np.log(factor) + 1)
+
+
+def learned_exponents(x, positions, alpha, base=500000.0):
+    """Turn by RoPE's frequencies times e to learned exponents."""
+    return turned(x, positions[:, None] * frequencies(x.shape[-1], base) * np.exp(np.asarray(alpha, dtype=np.float64)))
+
+
+def learned_beside_yarn(x, position_ids, alpha, base=10000.0, factor=8.0, original_max_position_embeddings=512):
+    """Turn by YaRN's frequencies times e to learned exponents, as Mistral Large 4 does."""
+    theta = frequencies(x.shape[-1], base)
+    turns = original_max_position_embeddings * theta / (2 * np.pi)
+    edges = [x.shape[-1] * np.log(original_max_position_embeddings / (n * 2 * np.pi)) / (2 * np.log(base)) for n in (32.0, 1.0)]
+    low, high = max(np.floor(edges[0]), 0), min(np.ceil(edges[1]), turns.size * 2 - 1)
+    ramp = np.clip((np.arange(turns.size) - low) / (high - low), 0, 1)
+    return turned(x, position_ids[..., None] * (theta / factor * ramp + theta * (1 - ramp)) * np.exp(np.asarray(alpha, dtype=np.float64)))
+
+
+def learned_frequencies(dim, exponents):
+    """Return RoPE's frequencies times e to learned exponents."""
+    return frequencies(dim) * np.exp(np.asarray(exponents, dtype=np.float64))
+
+
+def exponents_of_two(x, positions, alpha):
+    """Turn by RoPE's frequencies times 2 to an exponent, which no scheme does."""
+    return turned(x, positions[:, None] * frequencies(x.shape[-1]) * np.exp2(np.asarray(alpha, dtype=np.float64)))
+
+
+def exponents_inside(x, positions):
+    """Turn by RoPE's frequencies times e to exponents that the module has learned."""
+    return turned(x, positions[:, None] * frequencies(64) * np.exp(LEARNED))

@@ -141,6 +141,10 @@ def linear_buckets(relative: np.ndarray, *, bidirectional: bool, num_buckets: in
     return np.where(bidirectional & (relative > 0), wide, 0) + np.minimum(distance * wide // max_distance, wide - 1)
 
 
+def twice_as_far(relative: np.ndarray, *, bidirectional: bool, num_buckets: int, max_distance: int) -> np.ndarray:
+    return buckets(relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=2 * max_distance)
+
+
 def doubled_distance(relative: np.ndarray, *, bidirectional: bool, num_buckets: int, max_distance: int) -> np.ndarray:
     return buckets(relative, bidirectional=bidirectional, num_buckets=num_buckets, max_distance=2 * max_distance + 7)
 
@@ -253,6 +257,7 @@ divided_bias = offering("alibi.attend", with_bias(lambda width: width**-0.5))
 divided_symmetric = offering("alibi.attend", with_bias(lambda width: width**-0.5), form="symmetric")
 right_buckets = offering("t5.bias", t5(buckets), convention="t5", positions="from_zero")
 wrong_buckets = offering("t5.bias", t5(linear_buckets), convention="t5", positions="from_zero")
+doubled = offering("t5.bias", t5(twice_as_far), convention="t5", positions="from_zero")
 doubled_buckets = offering("t5.bias", t5(doubled_distance), convention="t5", positions="from_zero")
 identity_refusing = offering("rope.rotate", only_at_the_origin)
 identity_refusing_narrowly = offering("rope.rotate", only_at_the_origin, layout={"half", "interleaved"})

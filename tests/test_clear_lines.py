@@ -59,6 +59,9 @@ adapter = Adapter("mine")
 ITSELF = "pass the function itself, not what a call of it returns"
 NAMES = "dtypes must be the name of a dtype or several, as 'bfloat16' or ('float32', 'bfloat16'),"
 LONG = "an integer of 1329 bits"
+OF_HEADS = "such as implements('alibi.slopes', call='f(num_heads)'), got self, parameters: pass the method of an object"
+KEYWORDS = "the keywords num_heads, max_bias, slopes (or **_ for the rest)"
+CALLED = SOURCE.partition("    def __call__")[0].count("\n") + 1
 AS_IT_IS = "be called as it is, which call='f(...)' declares"
 
 
@@ -115,7 +118,11 @@ def test_an_adapter_of_other_types_is_told_what_must_be(line: str, complaint: st
         ("offered(num_heads=np.int64(4))", "alibi.slopes: num_heads must be an int, got np.int64(4)"),
         (
             "offered(math.sin)",
-            f"sin must be a function of the keywords num_heads, max_bias, slopes (or **_ for the rest), or {AS_IT_IS}, got x",
+            f"sin must be a function of {KEYWORDS}, or {AS_IT_IS}, got x",
+        ),
+        (
+            "offered(Called.__call__)",
+            f"Called.__call__ (mine.py:{CALLED}) must be a function of {KEYWORDS}, or be called as it is, {OF_HEADS}",
         ),
         ("offered(Called)", "Called must be given as an object that is called, Called(...), got the class"),
     ],
@@ -170,7 +177,7 @@ FAILING = {
     "operator.itemgetter(0)": "TypeError",
     "functools.partial(max, 1)": "TypeError",
     "np.vectorize(slopes)": "SpecificationError: num_heads must be an int, got np.int64(4)",
-    "(lambda **_: (yield 1))": "got generator",
+    "(lambda **_: (yield 1))": "got generator: return the array, don't yield it",
 }
 
 

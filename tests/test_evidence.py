@@ -1,6 +1,8 @@
 """What drawn golden cases are evidence of: which known mistakes they would have convicted, and whether that is enough."""
 
+import ast
 import itertools
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -209,3 +211,55 @@ def test_mistakes_are_asked_of_the_first_dtype_only() -> None:
 
     assert found.excluded == found.not_excluded == ()
     assert found.missing == ()
+
+
+NOT_AGREEING: tuple[tuple[str, dict[str, object], str], ...] = (
+    ("axial_rope.rotate", {"ladder": "linear", "sides": ()}, "sides must be given with the ladder linear, got ()"),
+    ("axial_rope.rotate", {"axes": [[32, 32]], "sides": [3, 4, 5]}, "sides must be as many as axes (2) or none, got (3, 4, 5)"),
+    ("axial_rope.rotate", {"axes": (32, 32), "head_dim": 80}, "axes must add up to head_dim (80), got (32, 32)"),
+    ("t5.bucket", {"num_buckets": 32, "max_distance": 8}, "max_distance must be greater than the 16 exact distances, got 8"),
+    ("t5.bucket", {"convention": "deberta", "bidirectional": False}, "bidirectional must be true where convention is deberta, got False"),
+    ("t5.bias", {"num_buckets": 9, "bidirectional": True}, "num_buckets must be even and at least 4 where bidirectional, got 9"),
+    ("yarn.rotate", {"beta_fast": 1.0, "beta_slow": 32.0}, "beta_fast must be at least beta_slow (32), got 1.0"),
+    ("partial_rope.rotate", {"head_dim": 64, "rotary_dim": 128}, "rotary_dim must be at most head_dim (64), got 128"),
+    ("mrope.rotate", {"sections": (16, 24, 24), "head_dim": 64}, "sections must add up to half of head_dim (32), got (16, 24, 24)"),
+    ("mrope.rotate", {"sections": (1, 16, 1), "order": "interleaved"}, "sections must leave every axis its pairs in turns of 3"),
+    ("mrope.positions", {"text": (1,), "times": (1, 2)}, "text, times, heights and widths must list as many grids, got (1,), (1, 2)"),
+    ("dual_chunk.weights", {"local_size": 8, "chunk_size": 4}, "local_size must be below chunk_size (4), got 8"),
+    ("ntk_aware.rotate", {"power": 0.5, "fastest": "kept"}, "power must be 1 where the fastest pair is kept, got 0.5"),
+    ("sinusoidal.encode", {"odd": "error", "dim": {7, 9}}, "dim must be even, got"),
+    (
+        "llama3.rotate",
+        {"low_freq_factor": 4.0, "high_freq_factor": 1.0},
+        "high_freq_factor must be greater than low_freq_factor (4), got 1.0",
+    ),
+)
+
+
+@pytest.mark.parametrize(("operation", "together", "reason"), NOT_AGREEING, ids=lambda value: value if isinstance(value, str) else "")
+def test_values_that_do_not_agree_are_named_with_the_reason_and_what_would_do(
+    operation: str, together: dict[str, object], reason: str
+) -> None:
+    beside = {name: value for name, value in {"base": 10_000.0, "layout": "half"}.items() if name in operations()[operation].parameters}
+    (said,) = gather(a_task(operation, **beside, **together)).missing
+    first, _, changes = said.partition("; declare ")
+
+    assert re.fullmatch(r"no call could be drawn: {}=.* and {}=.*".format(*together), first.split(" do not agree ")[0])
+    assert f" do not agree ({reason}" in first
+    assert not any(f"{name}=" in said for name in beside)
+    for name, change in zip(together, changes.split(", or "), strict=True):
+        other = ast.literal_eval(change.removeprefix(f"{name}=").split(" or ")[0])
+        assert next(golden_checks.drawn(a_task(operation, **{**beside, **together, name: other}), 7))
+
+
+def test_values_that_the_reference_takes_but_no_call_is_drawn_of_are_not_said_to_contradict_each_other() -> None:
+    (said,) = gather(a_task("axial_rope.rotate", ladder="linear", base=1e6)).missing
+
+    assert said.startswith("no call could be drawn: ladder='linear' and base=1000000.0 are never drawn together; declare ladder='own'")
+
+
+def test_a_value_beyond_those_that_are_tried_is_told_to_be_declared_with_others() -> None:
+    (said,) = gather(a_task("partial_rope.rotate", rotary_dim=1024)).missing
+
+    assert "rotary_dim=1024 agrees with no value that is tried of other parameters (rotary_dim must be at most head_dim" in said
+    assert next(golden_checks.drawn(a_task("partial_rope.rotate", rotary_dim=1024, head_dim=2048), 7))

@@ -140,6 +140,12 @@ def test_all_keywords_of_other_names_are_told_at_once_with_what_they_mean(tmp_pa
     )
 
 
+def test_arrays_at_their_places_are_not_taken_for_misspelt_keywords(tmp_path: Path) -> None:
+    source = "adapter = Adapter('mine')\n@adapter.implements('alibi.bias')\ndef f(m, n, *, slope): pass\n"
+
+    assert refusal(written(tmp_path, source)).endswith("got m, n, slope (did you mean slopes?)")
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import identify_people
+import numpy as np
 import pytest
 from test_identify import Here, pasted, verify
 
@@ -49,6 +50,9 @@ def screen(name: str) -> str:
         ("by_length", {"operation": "longrope.rotate", "original_length": 4_096, "max_length": 1}),
         ("retention", {"operation": "retnet.rotate", "base": 1e4}),
         ("one_list", {"operation": "longrope.rotate_searched", "base": 1e4, "start_tokens": 0}),
+        ("learned_exponents", {"operation": "lerope.rotate", "layout": "half", "base": 5e5, "factor": 1.0}),
+        ("learned_beside_yarn", {"operation": "lerope.rotate", "base": 1e4, "factor": 8.0, "original_length": 512, "truncate": True}),
+        ("learned_frequencies", {"operation": "lerope.frequencies", "base": 1e4, "factor": 1.0}),
         ("kerple_log", {"operation": "kerple.bias", "form": "log"}),
         ("kerple_power", {"operation": "kerple.bias", "form": "power"}),
         ("slowed", {"operation": "ntk_aware.frequencies", "base": 1e4, "factor": 4.0}),
@@ -224,3 +228,22 @@ def test_slowed_cosines_and_sines_side_by_side_are_told_as_those_of_their_scheme
         "layout": "halves_cosine_first", "base": 1_000_000.0, "factor": 4.0,
     }  # fmt: skip
     assert "cosines and sines side by side" in screen("slowed_side_by_side")
+
+
+def test_where_a_factor_of_one_hides_other_parameters_they_are_told_as_unseen_and_not_declared() -> None:
+    assert not {"original_length", "beta_fast", "beta_slow", "truncate"} & identity("learned_exponents").parameters.keys()
+    assert "beta_slow, truncate can't be seen:" in screen("learned_exponents")
+    assert "original_length=" not in screen("learned_exponents")
+
+
+def test_learned_exponents_inside_of_a_function_are_told_as_such_that_any_frequencies_have() -> None:
+    (line,) = [line for line in identity("exponents_inside").seen if line.startswith("as lerope.rotate, as any frequencies are: ")]
+    told_exponents = [float(number) for number in line.rpartition(": ")[2].split(", ")]
+
+    assert identity("exponents_inside").operation is None
+    assert np.allclose(told_exponents, identify_people.LEARNED, atol=1e-5)
+
+
+def test_another_rule_of_given_exponents_is_not_taken_for_the_known_one() -> None:
+    assert identity("exponents_of_two").operation is None
+    assert identity("exponents_of_two").what.endswith("no rule that is known makes them of exponents")

@@ -15,6 +15,13 @@ from conformance.spec.shown import shown
 #: What a frame of the channel holds of 8-byte numbers.
 LARGEST_RESULT = LARGEST_PAYLOAD // 8
 LARGEST_INTEGER = np.iinfo(np.int64).max
+#: What to write where a function returns none of what is judged, by the name of its type.
+INSTEAD = {
+    "coroutine": ": write def, not async def",
+    "generator": ": return the array, don't yield it",
+    "list": ": return it as one array",
+    "dict": ": return the array that it holds",
+}
 #: Bytes of the widest real numbers that are judged.
 WIDEST = 8
 
@@ -42,7 +49,7 @@ def exact(value: object, framework: NumPy) -> tuple[np.ndarray, str]:
         _sendable(value)
         return _wide(np.asarray(value)), value.dtype.name
     library = type(value).__module__.partition(".")[0].removesuffix("lib")
-    hint = f': declare Adapter(..., framework="{library}")' if library in FRAMEWORKS else ""
+    hint = f': declare Adapter(..., framework="{library}")' if library in FRAMEWORKS else INSTEAD.get(type(value).__name__, "")
     message = f"a result must be an array of {framework.module} or a number, got {_kind(value)}{hint}"
     raise MisfitError(message)
 

@@ -79,10 +79,13 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     misplaced = any(_is_another(each, name, others) for name, each in zip(operation.arrays, by_position, strict=False))
     if required or too_few or more or misplaced:
         keywords = f"the keywords {', '.join(operation.parameters)} (or **_ for the rest)" if operation.parameters else "no other keyword"
+        placed = () if too_few or not (required or more) else {each.name for each in by_position[: len(operation.arrays)]}
         names = [each.name for each in arguments]
-        got = ", ".join(name if name in operation.parameters else f"{name}{meant(name, lacking)}" for name in names) or "none"
+        told = {name for name in names if name in operation.parameters or name in placed}
+        got = ", ".join(name if name in told else f"{name}{meant(name, lacking)}" for name in names) or "none"
         arrays = f"{', '.join(operation.arrays)} with " if operation.arrays else ""
-        return f"{place(function)} must be a function of {arrays}{keywords}{_as_it_is(operation, arguments)}, got {got}"
+        unbound = ": pass the method of an object" if names[:1] == ["self"] else ""
+        return f"{place(function)} must be a function of {arrays}{keywords}{_as_it_is(operation, arguments)}, got {got}{unbound}"
     lacked = [] if any_keyword else [name for name in lacking if name not in fixed and not _counted(operation, name)]
     return _untold(operation, function, lacked, [each.name for each in arguments]) if lacked else None
 

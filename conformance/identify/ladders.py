@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.identify.findings import Seen
+from conformance.identify.findings import Confidence, Seen
 from conformance.identify.rules import CHOSEN, Fit, Rule, Values, identified
 from conformance.spec.choices import obeys
 from refimpl.spec import Operation
@@ -126,7 +126,7 @@ def rule(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Value
 def _ruled(ladders: Sequence[Ladder], candidates: Sequence[Operation], told: Values, asked: Values) -> tuple[Fit | None, tuple[str, ...]]:
     simplest = min(candidates, key=lambda operation: len(operation.parameters))
     fast = identified(rules([ladder.only(slice(2)) for ladder in ladders], [simplest], told), asked)
-    near = {} if fast is None else {name: seen.value for name, seen in fast.parameters.items()}
+    near = {} if fast is None else {name: one.value for name, one in fast.parameters.items() if one.confidence is Confidence.CERTAIN}
     found = identified(rules(ladders, candidates, told), asked, near) or _of_whole_wavelengths(ladders, candidates, told, asked)
     if found is not None:
         return found, ()
@@ -158,7 +158,7 @@ def _whole_wavelengths(ladder: Ladder) -> bool:
 
 def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, ...]:
     """Return the parameters to which calls were set, and whose other values would have shown."""
-    values = known(found.operation, {**told, **{name: one.value for name, one in found.parameters.items()}})
+    values = known(found.operation, {**told, **found.values})
 
     def shows(name: str) -> bool:
         others = {ladder.settings[name] for ladder in ladders if name in ladder.settings}
@@ -171,7 +171,7 @@ def followed(found: Fit, ladders: Sequence[Ladder], told: Values) -> tuple[str, 
 
 def grown(found: Fit, seen: Ladder, told: Values, asked: Values, growth: float, noise: float) -> Mapping[str, Seen] | None:
     """Return the parameters that may be left out and on which the growth of the pairs depends, or nothing where it isn't the rule's."""
-    values = {**told, **{name: one.value for name, one in found.parameters.items()}, **seen.settings}
+    values = {**told, **found.values, **seen.settings}
     unset = {name: one for name, one in found.operation.parameters.items() if one.optional or name in CHOSEN}
 
     def compared(operation: Operation, parameters: Values) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.identify import rotary
+from conformance.identify import rotary, turns
 from conformance.identify.asking import Refused
 from conformance.identify.findings import LISTED, WITH_NUMBER, Identity, Seen
 from conformance.identify.ladders import Ladder, followed, rule
@@ -60,8 +60,7 @@ def _with_number(values: Sequence[np.ndarray]) -> bool:
 
 
 def _factors(probe: Probe) -> dict[str, np.ndarray]:
-    ones = np.ones(int(probe.settings.get("width", 64)) // 2)
-    return {name: probe.settings.get(name, ones) for name in probe.plan.probed}
+    return turns.of_pairs(probe, int(probe.settings.get("width", 64)) // 2)
 
 
 def told(identity: Identity, probe: Probe) -> Identity:
@@ -91,11 +90,12 @@ def frequencies(value: np.ndarray, probe: Probe) -> Identity:
 def _ladders(value: np.ndarray, probe: Probe) -> Iterator[Ladder]:
     """Yield the frequencies without factors, and with some on both sides of the length at which others may count."""
     error, arrays = np.full(value.shape, EXACT), _factors(probe)
-    settings = {name: probe.settings[name] for name in rotary.AROUND[0] if arrays or probe.takes(name)}
+    several = len(arrays) == rotary.PAIR
+    settings = {name: probe.settings[name] for name in rotary.AROUND[0] if several or probe.takes(name)}
     yield Ladder(value, error, settings, arrays)
-    lists = dict(zip(arrays, rotary.lists(value.size), strict=False))
-    for around in rotary.AROUND if lists else rotary.LONGER if probe.takes("length") else ():
-        yield Ladder(one(probe.having(**around, **lists)), error, around, lists)
+    lists = turns.lists(arrays, value.size)
+    for around in rotary.AROUND if several else ({},) if lists else rotary.LONGER if probe.takes("length") else ():
+        yield Ladder(one(probe.having(**around, **lists)), error, {**settings, **around}, lists)
 
 
 def slopes(value: np.ndarray, asked: Mapping[str, Any]) -> Identity:

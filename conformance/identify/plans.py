@@ -34,6 +34,7 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("side",): "image",
     ("x", "positions", "short_factors", "long_factors"): "rotary",
     ("x", "positions", "factors"): "rotary",
+    ("x", "positions", "exponents"): "rotary",
     ("like", "positions"): "encode",
     ("like", "tokens"): "encode",
     ("positions",): "encode",
@@ -49,6 +50,7 @@ KINDS: Mapping[tuple[str, ...], str] = {
     ("table", "query_tokens", "key_tokens"): "bias",
     ("table", "tokens"): "bias",
     ("short_factors", "long_factors"): "numbers",
+    ("exponents",): "numbers",
     (): "numbers",
 }
 #: The arrays that counts of tokens stand for.

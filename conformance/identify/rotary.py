@@ -15,12 +15,12 @@ from conformance.identify.findings import Identity, Seen, near
 from conformance.identify.ladders import Ladder, followed, grown, known, rule, turned
 from conformance.identify.maps import TOLERANCE, Rotation
 from conformance.identify.rules import Rule, giving, identified, taking
-from conformance.identify.turns import LONGEST, Turns
+from conformance.identify.turns import LONGEST, Turns, lists
 from conformance.spec.declarations import acts, operations
 from refimpl.spec import Operation
 
 BASE = 10_000.0
-#: A length that lies between two calls, and lists of factors for so many pairs that single precision holds exactly.
+#: A length that lies between two calls.
 SWITCH = 64
 AROUND = ({"original_length": SWITCH, "length": SWITCH}, {"original_length": SWITCH, "length": SWITCH + 1})
 #: Lengths within and beyond those of training, where frequencies may follow them.
@@ -175,7 +175,7 @@ def _rotating(turns: Turns, found: Rotation) -> Identity:
     parameters = _shape(turns, found)
     if measured is None:
         return Identity(None, "a rotation in pairs at position 0", parameters, (), (ONLY_ZERO,))
-    arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    arrays = lists(turns.factors(), found.pairing.width // 2)
     for each in (read, *([reader(turns.having(**arrays), found)] if arrays else [])):
         other = other_calls(measured, each, free=turns.positions == "any")
         if other is not None:
@@ -268,7 +268,7 @@ def ladder(
 
 def _with_factors(turns: Turns, found: Rotation, sign: float, switch: int | None) -> Iterator[Ladder]:
     """Yield what a rotation shows of given factors that are not 1, on both sides of the length at which others may count."""
-    arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    arrays = lists(turns.factors(), found.pairing.width // 2)
     lengths = LONGER if not arrays else AROUND if switch is None else ({"length": switch}, {"length": switch + 1})
     for settings in lengths if _follows(turns) else ({START: 0},) if arrays else ():
         view = turns.having(**settings, **arrays)
@@ -287,7 +287,7 @@ def _switch(turns: Turns, found: Rotation) -> int | None:
     """Return the length beyond which other factors count than up to it, where no call is set to it and lengths show one."""
     if len(turns.factors()) != PAIR or turns.probe.takes("original_length") or not _follows(turns):
         return None
-    factors = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=True))
+    factors = lists(turns.factors(), found.pairing.width // 2)
     return _changing(lambda length: reader(turns.having(length=length, **factors), found)(np.array([1])))
 
 
@@ -329,17 +329,12 @@ def lists_inside(read: Read, dtype: str) -> tuple[str, ...] | None:
     return tuple(f"{words}, {_factors(np.abs(each.theta))}" for words, each in zip(where, ends, strict=True) if each is not None)
 
 
-def lists(pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return two lists of factors that single precision holds exactly."""
-    return 1 + np.arange(pairs) / 8, 2 + np.arange(pairs)[::-1] / 4
-
-
 def _start(turns: Turns, found: Rotation, identity: Identity, sign: float) -> tuple[Mapping[str, Seen], int | None]:
     """Return the token from which factors count, where the operation has one, and 0 where it gives something else below position 0."""
     operation = operations().get(str(identity.operation))
     if operation is None or START not in operation.parameters:
         return {}, None
-    arrays = dict(zip(turns.factors(), lists(found.pairing.width // 2), strict=False))
+    arrays = lists(turns.factors(), found.pairing.width // 2)
     read = reader(replace(turns, probe=turns.probe.having(**arrays)), found)
 
     def compared(positions: np.ndarray) -> Rule:
@@ -399,7 +394,7 @@ def named(
     notes = tuple(note for note in found.notes if note.partition(" ")[0] not in factors)
     whole = replace(found, parameters={**found.parameters, **factors}, notes=notes)
     follows = followed(whole, ladders, told)
-    shown = {*told, *whole.parameters, *(name for ladder in ladders for name in ladder.settings)}
+    shown = {*told, *whole.values, *(name for ladder in ladders for name in ladder.settings)}
     if any(parameter.required and name not in shown for name, parameter in whole.operation.parameters.items()):
         return Identity(None, whole.words, whole.parameters, rounded, notes, values_of=whole.operation.name)
     return Identity(whole.operation.name, whole.words, whole.parameters, rounded, whole.notes, follows=follows)
@@ -416,13 +411,22 @@ def _unruled(ladder: Ladder, seen: tuple[str, ...]) -> Identity:
     """Say that frequencies are on no known ladder, and which they are."""
     listed = f"radians per position: {_listed(ladder.theta)}"
     what = "a norm-preserving rotation of pairs, but its frequencies are on no known ladder"
+    if ladder.arrays:
+        return Identity(None, f"{what}: no rule that is known makes them of {', '.join(ladder.arrays)}", {}, (*seen, listed))
     if np.all(np.diff(ladder.theta) < 0) and np.all(_usual(ladder.theta) > 1 - SMALL):
         return Identity(None, f"{what}: a factor for every pair, as LongRoPE has", {}, (*seen, listed, _factors(ladder.theta)))
-    return Identity(None, f"{what}: learned, or drawn", {}, (*seen, listed))
+    return Identity(None, f"{what}: learned, or drawn", {}, (*seen, listed, *_exponents(ladder.theta)))
 
 
 def _factors(theta: np.ndarray) -> str:
     return f"against base {BASE:g} the pairs have these factors: {_listed(_usual(theta))}"
+
+
+def _exponents(theta: np.ndarray) -> Iterator[str]:
+    """Say with which learned exponents any frequencies above 0 are those of an operation that takes exponents."""
+    for one in taking("x", "positions", "exponents") if np.all(theta > 0) else ():
+        exponents = _listed(-np.log(_usual(theta)))
+        yield f"as {one.name}, as any frequencies are: against base {BASE:g} the pairs have these exponents: {exponents}"
 
 
 def _usual(theta: np.ndarray) -> np.ndarray:

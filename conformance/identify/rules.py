@@ -4,7 +4,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -85,11 +85,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Fit:
-    """The operation that gives what was seen, with its parameters and what couldn't be told of them."""
+    """The operation that gives what was seen, with its parameters and what couldn't be told of them; ``idle`` are values of the others."""
 
     operation: Operation
     parameters: Mapping[str, Seen]
     notes: tuple[str, ...] = ()
+    idle: Values = field(default_factory=dict)
+
+    @property
+    def values(self) -> Values:
+        """The values of all parameters."""
+        return {**self.idle, **{name: seen.value for name, seen in self.parameters.items()}}
 
     @property
     def words(self) -> str:
@@ -151,8 +157,26 @@ def identified(rules: Iterable[Rule], asked: Values, near: Values | None = None)
             ways = ((rule, names, fixed) for rule in alike for names, fixed in stage(rule, asked))
             found = [fit for rule, names, fixed in ways if (fit := _searched(rule, names, fixed, asked, near or {})) is not None]
             if found:
-                return _told(min(found, key=_length), found, every)
+                return _told(_plainest(min(found, key=_length), every), found, every)
     return None
+
+
+def _plainest(fit: Fit, rules: Sequence[Rule]) -> Fit:
+    """Return a fit without the parameters that change nothing where a number is the least that it may be."""
+    rule = next(rule for rule in rules if rule.operation == fit.operation)
+    for name, seen in fit.parameters.items():
+        bound = rule.free[name].rule
+        if bound is not None and seen.value == bound.minimum:
+            idle: dict[str, Any] = {}
+            for other in (other for other in rule.free if other != name):
+                tried = [{**fit.values, **idle, other: value} for value in candidates(rule.free[other])]
+                taken = [values for values in tried if rule.off(values) is not None]
+                idle |= {other: taken[0][other]} if taken and all(map(rule.fits, taken)) else {}
+            if idle:
+                note = f"{', '.join(idle)} can't be seen: with {name} {written(seen.value)} every value gives the same"
+                shown = {other: one for other, one in fit.parameters.items() if other not in idle}
+                return Fit(fit.operation, {**shown, name: Seen(seen.value, confidence=Confidence.LIKELY)}, (note,), idle)
+    return fit
 
 
 def _as_asked(rule: Rule, asked: Values) -> Iterator[Values]:
@@ -345,7 +369,7 @@ def _told(best: Fit, found: Sequence[Fit], rules: Sequence[Rule]) -> Fit:
         notes.append(f"{', '.join(together[:-1])} and {together[-1]} show only as the ends of a band: other values give the same")
     unset = {name: Seen(None, confidence=Confidence.LIKELY) for name, seen in shown.items() if seen.value is None}
     alike = _alike(best, rules) if any(digits(seen.value) >= ODD for seen in shown.values() if isinstance(seen.value, float)) else ()
-    return Fit(best.operation, {**shown, **unset}, (*notes, *alike))
+    return Fit(best.operation, {**shown, **unset}, (*notes, *alike), best.idle)
 
 
 def _other(fit: Fit, name: str, seen: Seen) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from conformance.calls.takes import Positions
 from conformance.identify.asking import Refused
 from conformance.identify.probe import Probe
 from conformance.spec import ranges
+from conformance.spec.declarations import operations
 
 #: Orders of axes; ``row`` is batch and head in one.
 ORDERS = ("batch head token dim", "batch token head dim", "token batch head dim", "row token dim", "token row dim", "token dim")
@@ -47,6 +48,9 @@ COUNTS = (8, 12, 16, 32, 128, 64, 256, 512, 196, 197, 1_024)
 NUMBER = re.compile(r"(?<![\w.:])\d+(?![\w.])")
 GIVEN = {0, 1, 2, 3, 4, 5}
 NAMED = 6
+#: Arrays with a number for every pair; those called factors divide its frequency, others are exponents.
+OF_PAIRS = frozenset(name for known in operations().values() for name, axes in known.arrays.items() if axes == "pair")
+FACTORS = "factors"
 #: So many widths are tried with numbers that no exception names.
 NARROW = 4
 UNEVEN = "its result differs between equal vectors of different sequences or heads, or doesn't follow the tokens"
@@ -156,9 +160,8 @@ class Turns:
         return {**arrays, **self.factors()}
 
     def factors(self) -> dict[str, np.ndarray]:
-        """Return the factors of the pairs that a call is given: those that are set, else without effect."""
-        names = [name for name in self.probe.plan.probed if name.endswith("factors")]
-        return {name: self.probe.settings.get(name, np.ones(self.width // 2)) for name in names}
+        """Return the factors, or exponents, of the pairs that a call is given: those that are set, else without effect."""
+        return of_pairs(self.probe, self.width // 2)
 
     def set_to(self) -> dict[str, int]:
         """Return the lengths that a call with factors is set to; the length itself may count without."""
@@ -170,6 +173,18 @@ class Turns:
         """Return the same with other settings."""
         length = self.length and settings.get("length", self.length)
         return replace(self, probe=self.probe.having(**settings), length=length)
+
+
+def of_pairs(probe: Probe, pairs: int) -> dict[str, np.ndarray]:
+    """Return the number of every pair that a call is given: those that are set, else without effect."""
+    without = {name: np.full(pairs, float(name.endswith(FACTORS))) for name in probe.plan.probed if name in OF_PAIRS}
+    return {name: probe.settings.get(name, numbers) for name, numbers in without.items()}
+
+
+def lists(names: Iterable[str], pairs: int) -> dict[str, np.ndarray]:
+    """Return such numbers that slow every pair, no two lists alike, which single precision holds exactly."""
+    slowing = (1 + np.arange(pairs) / 8, 2 + np.arange(pairs)[::-1] / 4)
+    return {name: each if name.endswith(FACTORS) else -each / 16 for name, each in zip(names, slowing, strict=False)}
 
 
 def table(width: int) -> np.ndarray:

@@ -66,6 +66,14 @@ def only_in(convention: str, mistaken: Bucket) -> Bucket:
     return bucket
 
 
+def linear(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
+    """Space the buckets of a direction evenly up to max_distance."""
+    buckets, _ = t5.half_range(num_buckets, bidirectional=bidirectional)
+    away = np.abs(relative) if bidirectional else np.maximum(-relative, 0)
+    later = buckets * (relative > 0) if bidirectional else 0
+    return (later + np.minimum(away * buckets // max_distance, buckets - 1)).astype(np.int64)
+
+
 def odd_table(relative: Array, *, bidirectional: bool, num_buckets: int, max_distance: int) -> Array:
     """Clamp to as many offsets on either side, so that one row is never read."""
     half = num_buckets // 2
@@ -152,6 +160,20 @@ BUCKET_MISTAKES: tuple[tuple[Mistake, Bucket], ...] = (
         fix="divide max_distance by the exact distances first",
         origin="in the style of formulas copied without a term",
     ).made_by(logarithmic(ratio=lambda a, e, d: np.log(a / e) / np.log(d))),
+    Mistake(
+        "linear",
+        does="spaces the buckets evenly up to max_distance",
+        should="give each near distance a bucket of its own, and space the others by the logarithm",
+        fix="keep distances below half of the buckets as they are, and take the logarithm from there",
+        origin="in the style of simplified buckets",
+    ).made_by(only_in("t5", linear)),
+    Mistake(
+        "max-distance-doubled",
+        does="ends the logarithm at twice max_distance",
+        should="end it at max_distance in either direction",
+        fix="max_distance is how far one direction reaches, not the span of both",
+        origin="in the style of a range that is taken for that of both directions",
+    ).made_by(logarithmic(ratio=lambda a, e, d: np.log(a / e) / np.log(2 * d / e))),
     Mistake(
         "far-not-clipped",
         does="lets far distances run beyond the last bucket",

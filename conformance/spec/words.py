@@ -25,6 +25,7 @@ ARRAYS: Mapping[str, str] = {
     "short_factors": "short_factors short_factor",
     "long_factors": "long_factors long_factor",
     "factors": "factors freq_factors rescale_factors",
+    "exponents": "exponents alpha alphas log_factors",
     "distance_weight": "distance_weight w",
     "saturation": "saturation v",
     "first": "first r1 p a bias_p bias_a",

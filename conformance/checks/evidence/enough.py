@@ -9,7 +9,9 @@ from dataclasses import replace
 
 from conformance.calls.outcomes import Evidence, NotJudged, Unsupported
 from conformance.checks.evidence.bounds import telling, written
+from conformance.checks.evidence.contradicting import contradiction
 from conformance.checks.vector_checks import Checked
+from conformance.judge.journal import Task
 
 #: How many drawn golden cases a verdict needs at an implementation's first dtype, and at each further one.
 GOLDEN = {"smoke": 4, "core": 8, "full": 8}
@@ -26,22 +28,22 @@ BY_VALUES = "declare it by values (head_dim={64, 128})"
 DECLARABLE = "its parameters, positions, queries, rows, lowest or highest"
 
 
-def missing(evidence: Evidence, checked: Sequence[Checked], level: str, *, first: bool, exhausted: bool) -> Evidence:
+def missing(task: Task, evidence: Evidence, checked: Sequence[Checked], level: str, *, exhausted: bool) -> Evidence:
     """Return the evidence with what is missing of it.
 
-    ``first`` says whether mistakes were looked for, ``exhausted`` that the declaration has no other calls: these are enough then.
+    Mistakes were looked for at the first dtype; ``exhausted`` says that the declaration has no other calls: these are enough then.
     """
-    needed = GOLDEN[level] if first else FURTHER
-    found = [*_golden(evidence, checked, min(needed, len(checked)) if exhausted else needed), *_refused(evidence, checked)]
-    return replace(evidence, missing=tuple(found or ([*_unnoticed(evidence, narrow=exhausted)] if first else [])))
+    needed = GOLDEN[level] if task.first else FURTHER
+    found = [*_golden(task, evidence, checked, min(needed, len(checked)) if exhausted else needed), *_refused(evidence, checked)]
+    return replace(evidence, missing=tuple(found or ([*_unnoticed(evidence, narrow=exhausted)] if task.first else [])))
 
 
-def _golden(evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iterator[str]:
+def _golden(task: Task, evidence: Evidence, checked: Sequence[Checked], needed: int) -> Iterator[str]:
     """Say which cases came to nothing, where too few were judged."""
     if evidence.golden >= max(needed, 1):
         return
     if not checked:
-        yield f"no call could be drawn: no values that are tried lie inside the declaration and agree with each other; {BY_VALUES}"
+        yield f"no call could be drawn: {contradiction(task) or f'no values that are tried lie inside the declaration; {BY_VALUES}'}"
         return
     if evidence.golden == 0 and evidence.refused == len(checked) > 0:
         yield f"all {len(checked)} drawn calls were refused: {_reasons(checked)}; declare what the code takes ({DECLARABLE}), or take more"

@@ -96,7 +96,7 @@ class Gathered:
         )
         if self.ended:  # nothing was looked for that shows the others
             return replace(evidence, missing=(self.ended,), alike=())
-        return missing(evidence, self.checked, self.level, first=self.task.first, exhausted=self.exhausted)
+        return missing(self.task, evidence, self.checked, self.level, exhausted=self.exhausted)
 
     def _exclude(self) -> None:
         """Ask of every mistake that is left whether a golden case convicts it: of small cases first, which convict most."""
