@@ -38,13 +38,18 @@ class Loader:
         @functools.wraps(plain)
         def init(module: Any, *given: Any, **named: Any) -> None:
             begun = self.making or type(module).__init__ is not init or "_parameters" in vars(module)
-            if begun or any(isinstance(each, self.torch.Tensor) for each in (*given, *named.values())):
+            if begun or self._has_memory(given, named):
                 with self._apart():
                     plain(module, *given, **named)
             else:
                 self._make(module, plain, given, named)
 
         kind.__init__ = init
+
+    def _has_memory(self, *arguments: Any) -> bool:
+        """Whether a module is given what was made before: so no loader builds one."""
+        made = (self.torch.Tensor, self.torch.nn.Module, Iterator)
+        return any(isinstance(each, made) for each in self.torch.utils._pytree.tree_leaves(arguments))  # noqa: SLF001  torch's own way
 
     def _make(self, module: Any, plain: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
         """Build a module without memory, give it some, initialise it again; load what a checkpoint of one that was built plainly holds."""
