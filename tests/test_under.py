@@ -337,6 +337,7 @@ def test_modules_of_transformers_are_filled_by_their_own_models() -> None:
     report = run.check("transformers", under="meta", cases=CASES)
 
     assert convicted(report) == set()
+    assert {result.check for result in report.results if isinstance(result.outcome, Passed)} == set(CASES)
 
 
 @pytest.mark.parametrize("circumstance", ["autocast", "meta"])
