@@ -204,7 +204,13 @@ LOST = {*REPORTED.values(), "OnTheHost", "NoBuffer", "early"}
 KEPT = {"NoBufferOnTheHost", "Saved", "Learned", "Computed", "Numbers", "Filled", "FilledInside", "BuiltAgain"}
 KEPT |= {"loaded", "materialised", "copied", "given", "in_a_row"}
 CASE = ("rope.rotate/byte-boundary-half",)
-CASES = (*CASE, "axial_rope.rotate/joined", "longrope.rotate/after-the-switch", "mrope.rotate/image", "sinusoidal.add/shared-positions")
+CASES = (
+    *CASE,
+    "axial_rope.rotate/joined",
+    "mrope.rotate/image",
+    "relative_bias.bias/wide-window",
+    "sinusoidal.add/shared-positions",
+)
 
 
 @pytest.fixture(scope="module")
