@@ -143,4 +143,4 @@ def test_expected_values_are_never_sent(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(channel, "send", tap)
         session.request(descriptor, "float32", *ARGUMENTS)
 
-    assert [set(header) for header in sent] == [{"index", "dtype", "parameters", "under", "call"}, {"leave"}]
+    assert [set(header) for header in sent] == [{"index", "dtype", "parameters", "call"}, {"leave"}]

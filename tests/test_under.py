@@ -1,4 +1,4 @@
-"""A circumstance of the framework is around every call: autocast lowers products, a cast lowers buffers, and right code withstands both."""
+"""Circumstances: autocast lowers products, a cast lowers buffers, the meta device loses them; right code withstands all."""
 
 from pathlib import Path
 
@@ -7,8 +7,9 @@ import pytest
 
 from conformance import run
 from conformance.adapt.selection import SelectionError
-from conformance.calls.outcomes import Report, Unsupported
+from conformance.calls.outcomes import Passed, Report, Unsupported
 from conformance.isolate.session import Session
+from conformance.mutants.catalogue import load
 
 ADAPTER = """
 import torch
@@ -55,6 +56,163 @@ def buffer(x, positions, *, head_dim, base, layout, direction):
 """
 
 
+#: Modules by what becomes of frequencies that `__init__` computes where a loader of large models builds them.
+MODULES = """
+import copy
+import functools
+import typing
+
+
+class Turning(torch.nn.Module):
+    def __init__(self, head_dim, base):
+        super().__init__()
+        self.of = head_dim, base
+
+    def forward(self, x, positions):
+        return turned(x, positions[..., None].float() * self.frequencies)
+
+
+class Unfilled(Turning):  # as in transformers#45902
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        self.register_buffer("frequencies", ladder(head_dim, base), persistent=False)
+        self.register_buffer("original", self.frequencies.clone(), persistent=False)
+
+
+class Scaled(Unfilled):  # as in unsloth#4112: it must be told what to fill it with
+    def reset_parameters(self, frequencies):
+        self.frequencies.copy_(frequencies)
+
+
+class Within(Turning):  # as in Bacformer#36
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        self.projection, self.rotary = torch.nn.Linear(2, 2), Unfilled(head_dim, base)
+
+    def forward(self, x, positions):
+        return self.rotary(x, positions)
+
+
+class OnTheHost(Turning):
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        with torch.device("cpu"):
+            self.register_buffer("frequencies", ladder(head_dim, base), persistent=False)
+
+
+class NoBuffer(Turning):
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        self.frequencies = ladder(head_dim, base)
+
+
+class NoBufferOnTheHost(Turning):
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        with torch.device("cpu"):
+            self.frequencies = ladder(head_dim, base)
+
+
+class Saved(Turning):
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        self.register_buffer("frequencies", ladder(head_dim, base))
+
+
+class Learned(Turning):
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        self.frequencies = torch.nn.Parameter(ladder(head_dim, base), requires_grad=False)
+
+
+class Computed(Turning):
+    @property
+    def frequencies(self):
+        return ladder(*self.of)
+
+
+class Numbers(Turning):
+    def __init__(self, head_dim, base):
+        super().__init__(head_dim, base)
+        self.numbers = [base ** (-2 * pair / head_dim) for pair in range(head_dim // 2)]
+
+    @property
+    def frequencies(self):
+        return torch.tensor(self.numbers)
+
+
+class Filled(Unfilled):
+    def reset_parameters(self):
+        self.frequencies.copy_(ladder(*self.of))
+
+
+class FilledInside(Within):
+    def rope_init(self):
+        self.rotary.frequencies.copy_(ladder(*self.of))
+
+
+class BuiltAgain(Unfilled):
+    def init_weights(self, device=None):
+        self.__init__(*self.of)
+
+
+class Given(Turning, typing.Generic[typing.TypeVar("T")]):
+    def __init__(self, frequencies):
+        super().__init__(None, None)
+        self.register_buffer("frequencies", frequencies, persistent=False)
+
+
+def loaded(head_dim, base):
+    module = Unfilled(head_dim, base)
+    module.frequencies = ladder(head_dim, base)
+    return module
+
+
+def materialised(head_dim, base):
+    with torch.device("meta"):
+        module = Unfilled(head_dim, base)
+    module.to_empty(device="cpu").frequencies.copy_(ladder(head_dim, base))
+    return module
+
+
+WRONG = {each.__name__: each for each in (Unfilled, Scaled, Within, OnTheHost, NoBuffer)}
+RIGHT = {each.__name__: each for each in (NoBufferOnTheHost, Saved, Learned, Computed, Numbers, Filled, FilledInside, BuiltAgain)}
+RIGHT |= {"loaded": loaded, "materialised": materialised, "copied": lambda *of: copy.deepcopy(Filled(*of))}
+RIGHT |= {"given": lambda *of: Given(ladder(*of)), "in_a_row": lambda *of: torch.nn.Sequential(Saved(*of))[0]}
+
+
+def implement(name, build):
+    built = functools.lru_cache(build)
+
+    @adapter.implements("rope.rotate", label=name, **SAYS)
+    def rotate(x, positions, *, head_dim, base, **_):
+        return built(head_dim, base)(x, positions)
+
+
+for name, build in (WRONG | RIGHT).items():
+    implement(name, build)
+early = Unfilled(4, 10_000.0)
+adapter.implements("rope.rotate", early, label="early", call="f(x, positions)", head_dim=4, base=10_000.0, **SAYS)
+"""
+#: The reports whose mistake a module repeats, each with the module.
+REPORTED = {
+    "https://github.com/huggingface/transformers/issues/45902": "Unfilled",
+    "https://github.com/unslothai/unsloth/pull/4112": "Scaled",
+    "https://github.com/macwiatrak/Bacformer/pull/36": "Within",
+}
+LOST = {*REPORTED.values(), "OnTheHost", "NoBuffer", "early"}
+KEPT = {"NoBufferOnTheHost", "Saved", "Learned", "Computed", "Numbers", "Filled", "FilledInside", "BuiltAgain"}
+KEPT |= {"loaded", "materialised", "copied", "given", "in_a_row"}
+CASE = ("rope.rotate/byte-boundary-half",)
+CASES = (
+    *CASE,
+    "axial_rope.rotate/joined",
+    "mrope.rotate/image",
+    "relative_bias.bias/wide-window",
+    "sinusoidal.add/shared-positions",
+)
+
+
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> str:
     pytest.importorskip("torch", reason="torch is not installed")
@@ -66,9 +224,20 @@ def at_smoke(target: str) -> Report:
     return run.check(target, under="autocast", level="smoke")
 
 
-def written(folder: Path, dtypes: tuple[str, ...]) -> str:
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> str:
+    pytest.importorskip("torch", reason="torch is not installed")
+    return written(tmp_path_factory.mktemp("meta"), ("float32",), MODULES)
+
+
+@pytest.fixture(scope="module")
+def without_memory(modules: str) -> Report:
+    return run.check(modules, under="meta", cases=CASE)
+
+
+def written(folder: Path, dtypes: tuple[str, ...], more: str = "") -> str:
     path = folder / "under.py"
-    path.write_text(ADAPTER.replace("DTYPES", repr(dtypes)), encoding="utf-8")
+    path.write_text(ADAPTER.replace("DTYPES", repr(dtypes)) + more, encoding="utf-8")
     return str(path)
 
 
@@ -137,6 +306,47 @@ def test_a_module_that_lives_on_is_cast_anew_for_every_dtype(target: str) -> Non
         assert session.starts == 3
 
 
-def test_a_framework_without_it_is_refused_before_anything_runs() -> None:
-    with pytest.raises(SelectionError, match=r"under must be one that its framework has \(none\), got 'autocast' for numpy"):
-        run.check("numpy", under="autocast")
+def test_modules_are_right_where_nothing_is_around(modules: str) -> None:
+    report = run.check(modules, cases=CASE)
+
+    assert {result.implementation for result in report.results if isinstance(result.outcome, Passed)} > LOST | KEPT
+    assert convicted(report) == set()
+
+
+def test_a_module_that_loses_its_frequencies_on_the_meta_device_is_convicted_and_no_other(without_memory: Report) -> None:
+    assert convicted(without_memory) == LOST
+    assert {result.implementation for result in without_memory.results if isinstance(result.outcome, Passed)} > KEPT
+
+
+def test_every_dtype_is_judged_there(target: str) -> None:
+    report = run.check(target, under="meta", cases=CASE)
+
+    assert convicted(report) == set()
+    assert {result.dtype for result in report.results} == {"float32", "bfloat16"}
+
+
+def test_the_report_says_that_modules_were_built_without_memory(without_memory: Report) -> None:
+    scripts = [result.reproduction for result in without_memory.results if result.reproduction is not None]
+
+    assert without_memory.header["under"] == "meta"
+    assert all("under='meta') as" in " ".join(script.split()) for script in scripts)
+    said = [str(result.outcome) for result in without_memory.results if result.implementation == "NoBuffer"]
+    assert all("Tensor on device meta" in each for each in said)
+
+
+def test_every_report_that_needs_the_meta_device_is_repeated_by_a_module() -> None:
+    assert {entry.url: entry.under for entry in load() if entry.under} == dict.fromkeys(REPORTED, "meta")
+
+
+def test_modules_of_transformers_are_filled_by_their_own_models() -> None:
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    report = run.check("transformers", under="meta", cases=CASES)
+
+    assert convicted(report) == set()
+    assert {result.check for result in report.results if isinstance(result.outcome, Passed)} == set(CASES)
+
+
+@pytest.mark.parametrize("circumstance", ["autocast", "meta"])
+def test_a_framework_without_it_is_refused_before_anything_runs(circumstance: str) -> None:
+    with pytest.raises(SelectionError, match=rf"under must be one that its framework has \(none\), got '{circumstance}' for numpy"):
+        run.check("numpy", under=circumstance)

@@ -11,7 +11,7 @@ from conformance.adapt.adapter import Unsupported
 from conformance.adapt.arrays import NumPy, narrowed, repeating
 from conformance.adapt.wording import attribute
 from conformance.calls.manner import MODES, NO_GRAD, swappable
-from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES
+from conformance.spec.profiles import CAST, CIRCUMSTANCES, HALVES, META
 
 #: What to install where a framework is absent, and what holds its version: the distribution, where it has another name.
 DISTRIBUTIONS = {"paddle": "paddlepaddle", "array_api_strict": "array-api-strict"}
@@ -50,7 +50,12 @@ class Torch(Tensors):
     circumstances = CIRCUMSTANCES
 
     def under(self, circumstance: str, dtype: str) -> AbstractContextManager[object]:
-        """Return autocast, or the cast of every module that is called, to the half precision of the call, else to bfloat16."""
+        """Return autocast, or the cast of every module that is called, to the half precision of the call, else to bfloat16.
+
+        Nothing is around a call of modules that were built without memory.
+        """
+        if circumstance == META:
+            return nullcontext()
         half = self.dtype(dtype if dtype in HALVES else "bfloat16")
         if circumstance == CAST:
             return self._casting(half)

@@ -17,7 +17,7 @@ from transformers.models.pixtral.configuration_pixtral import PixtralVisionConfi
 from transformers.models.qwen2_vl import modeling_qwen2_vl as qwen2_vl
 from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLVisionConfig
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 
 #: So many patches has each side of the images that Llama 4's code makes tables for.
 SIDE = 64
@@ -31,20 +31,22 @@ def _square(parameters: Mapping[str, Any]) -> bool:
 @functools.lru_cache(maxsize=64)
 def _qwen2_vl(head_dim: int, base: float) -> Any:
     rope = {"rope_type": "axial", "rope_theta": base}
-    return qwen2_vl.Qwen2VLVisionRotaryEmbedding(Qwen2VLVisionConfig(embed_dim=head_dim, num_heads=1, rope_parameters=rope))
+    config = Qwen2VLVisionConfig(embed_dim=head_dim, num_heads=1, rope_parameters=rope)
+    return initialised(qwen2_vl.Qwen2VLVisionRotaryEmbedding(config))
 
 
 @functools.lru_cache(maxsize=64)
 def _gemma4(head_dim: int, base: float) -> Any:
     rope = {"rope_type": "axial", "rope_theta": base}
     config = Gemma4VisionConfig(hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, rope_parameters=rope)
-    return gemma4.Gemma4VisionRotaryEmbedding(config)
+    return initialised(gemma4.Gemma4VisionRotaryEmbedding(config))
 
 
 @functools.lru_cache(maxsize=64)
 def _pixtral(head_dim: int, base: float) -> Any:
     rope = {"rope_type": "axial", "rope_theta": base}
-    return pixtral.PixtralVisionRotaryEmbedding(PixtralVisionConfig(hidden_size=head_dim, num_attention_heads=1, rope_parameters=rope))
+    config = PixtralVisionConfig(hidden_size=head_dim, num_attention_heads=1, rope_parameters=rope)
+    return initialised(pixtral.PixtralVisionRotaryEmbedding(config))
 
 
 @functools.lru_cache(maxsize=16)
@@ -52,7 +54,8 @@ def _llama4(head_dim: int, base: float) -> torch.Tensor:
     """Return the waves of all patches, row by row, and of the class token."""
     rope = {"rope_type": "default", "rope_theta": base}
     size = {"hidden_size": head_dim, "num_attention_heads": 1, "image_size": SIDE, "patch_size": 1}
-    waves: torch.Tensor = llama4.Llama4VisionRotaryEmbedding(Llama4VisionConfig(**size, rope_parameters=rope)).freqs_ci
+    module = llama4.Llama4VisionRotaryEmbedding(Llama4VisionConfig(**size, rope_parameters=rope))
+    waves: torch.Tensor = initialised(module).freqs_ci
     return waves
 
 
@@ -62,7 +65,8 @@ def _sided(parameters: Mapping[str, Any]) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _dinov3(head_dim: int, base: float) -> Any:
-    return dinov3.DINOv3ViTRopePositionEmbedding(DINOv3ViTConfig(hidden_size=head_dim, num_attention_heads=1, rope_theta=base))
+    config = DINOv3ViTConfig(hidden_size=head_dim, num_attention_heads=1, rope_theta=base)
+    return initialised(dinov3.DINOv3ViTRopePositionEmbedding(config))
 
 
 def _one_after_the_other(x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

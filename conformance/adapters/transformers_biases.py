@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from transformers import T5Config
+from transformers import SwinConfig, T5Config
 from transformers.models.bloom import modeling_bloom as bloom
 from transformers.models.deberta_v2.modeling_deberta_v2 import make_log_bucket_position
 from transformers.models.falcon import modeling_falcon as falcon
@@ -17,7 +17,7 @@ from transformers.models.swin.modeling_swin import SwinRelativePositionBias
 from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.models.wavlm.modeling_wavlm import WavLMAttention
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 
 #: How far the code is asked for a key of its own, for a row per query, and for a whole matrix.
 FARTHEST, FARTHEST_ROW, FARTHEST_SQUARE = 1 << 20, 131_071, 2047
@@ -114,7 +114,7 @@ def swin_bias(
     table: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor, *, max_distance: int, **_: object
 ) -> torch.Tensor:
     """Return Swin's bias of a window that is one row high."""
-    layer = SwinRelativePositionBias(table.shape[1], (1, max_distance + 1))
+    layer = initialised(SwinRelativePositionBias(table.shape[1], (1, max_distance + 1)), SwinConfig())
     layer.relative_position_bias_table = torch.nn.Parameter(table, requires_grad=False)
     return layer()[0][:, query_positions][:, :, key_positions]
 

@@ -13,7 +13,7 @@ import torch
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from conformance.adapt.adapter import Unsupported
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 from conformance.adapters.transformers_rotary import batched, within
 from refimpl.configuration.families import family
 from refimpl.configuration.findings import Notes
@@ -35,7 +35,7 @@ class Layers:
         whole = _made(section)
         self.configuration = whole.get_text_config()
         self.modeling = _modeling(whole)
-        self.module = self._rotary()(config=self.configuration)
+        self.module = initialised(self._rotary()(config=self.configuration))
         self.resting: dict[int, bool] = {}
 
     def _rotary(self) -> Any:
@@ -119,7 +119,8 @@ class Images:
         whole = _made(section)
         self.modeling = _modeling(whole)
         every = [each for name, each in vars(self.modeling).items() if name.endswith(("RotaryEmbedding", "RopePositionEmbedding"))]
-        self.module = next(each for each in every if len(every) == 1 or "Vision" in _words(each.__name__))(config=whole).eval()
+        kind = next(each for each in every if len(every) == 1 or "Vision" in _words(each.__name__))
+        self.module = initialised(kind(config=whole)).eval()
         self.sides = _sides(whole) if hasattr(self.modeling, CENTRES) else None
         if self.sides is None and len(inspect.signature(self.module.forward).parameters) < 2:
             message = f"{type(self.module).__name__} takes no positions, but has tables of a whole image"

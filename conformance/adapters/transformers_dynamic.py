@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 from conformance.adapters.transformers_rotary import Model, initial, offer, turned, within
 
 
@@ -44,7 +44,7 @@ def rotate(
     **_: object,
 ) -> torch.Tensor:
     """Turn ``x`` by the tables of a new module, since one that has seen a longer sequence keeps its base."""
-    module = model.module(model.configure(head_dim, original_length, dynamic(base, factor)))
+    module = initialised(model.module(model.configure(head_dim, original_length, dynamic(base, factor))))
     return model.turn(x, x, *within(length, lambda rows: module(x, rows), positions))[0]
 
 

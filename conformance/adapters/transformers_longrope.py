@@ -7,7 +7,7 @@ import torch
 from transformers import Phi3Config
 from transformers.models.phi3 import modeling_phi3 as phi3
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 from conformance.adapters.transformers_rotary import MAX_POSITIONS, MODELS, Model, initial, offer, turned, within
 
 Factors = tuple[float, ...]
@@ -50,7 +50,7 @@ def interpolate(
 @functools.lru_cache(maxsize=64)
 def module(model: Model, head_dim: int, max_length: int, base: float, original_length: int, short: Factors, long: Factors) -> Any:
     """Return a model's rotary module with LongRoPE, built once per configuration as a model builds it; it remembers its last length."""
-    return model.module(model.configure(head_dim, max_length, longrope(base, original_length, short, long)))
+    return initialised(model.module(model.configure(head_dim, max_length, longrope(base, original_length, short, long))))
 
 
 @adapter.implements("longrope.frequencies", label="longrope", dtypes=("float32",))

@@ -16,7 +16,7 @@ from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLTextConfi
 from transformers.models.qwen3_vl import modeling_qwen3_vl as qwen3_vl
 from transformers.models.qwen3_vl.configuration_qwen3_vl import Qwen3VLTextConfig
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 
 #: By model: its code, its configuration, and the class of its rotary module.
 MODELS: Mapping[str, tuple[Any, Any, str]] = {
@@ -40,7 +40,8 @@ def _three_in_pairs(parameters: Mapping[str, Any]) -> bool:
 def _module(model: str, head_dim: int, base: float, sections: tuple[int, ...]) -> Any:
     code, config, name = MODELS[model]
     rope = {"rope_type": "default", "rope_theta": base, "mrope_section": list(sections)}
-    return getattr(code, name)(config(hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, rope_parameters=rope))
+    module = getattr(code, name)(config(hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, rope_parameters=rope))
+    return initialised(module)
 
 
 def _turned(model: str, x: torch.Tensor, positions: torch.Tensor, head_dim: int, base: float, sections: tuple[int, ...]) -> torch.Tensor:

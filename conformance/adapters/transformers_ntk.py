@@ -7,7 +7,7 @@ import torch
 from transformers import HunYuanDenseV1Config
 from transformers.models.hunyuan_v1_dense import modeling_hunyuan_v1_dense as hunyuan
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 from conformance.adapters.transformers_rotary import MAX_POSITIONS, batched
 
 
@@ -18,7 +18,7 @@ def embedding(head_dim: int, base: float, factor: float) -> Any:
     config = HunYuanDenseV1Config(
         hidden_size=head_dim, num_attention_heads=1, head_dim=head_dim, max_position_embeddings=MAX_POSITIONS, rope_parameters=rope
     )
-    return hunyuan.HunYuanDenseV1RotaryEmbedding(config)
+    return initialised(hunyuan.HunYuanDenseV1RotaryEmbedding(config))
 
 
 @adapter.implements("ntk_aware.frequencies", label="hunyuan", dtypes=("float32",), fastest="kept")

@@ -15,7 +15,7 @@ from transformers.models.llama import modeling_llama as llama
 from transformers.models.nanochat import modeling_nanochat as nanochat
 
 from conformance.adapt.adapter import Unsupported
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 
 Tables = tuple[torch.Tensor, torch.Tensor]
 MAX_POSITIONS = 1 << 20
@@ -67,7 +67,7 @@ MODELS = (
 @functools.lru_cache(maxsize=64)
 def embedding(model: Model, head_dim: int, length: int, *rope: tuple[str, Any]) -> Any:
     """Return the model's rotary module, built once per configuration as a model builds it."""
-    return model.module(model.configure(head_dim, length, dict(rope)))
+    return initialised(model.module(model.configure(head_dim, length, dict(rope))))
 
 
 def initial(rope: Mapping[str, Any], head_dim: int, length: int = MAX_POSITIONS, model: Model = MODELS[0], **given: int) -> Any:

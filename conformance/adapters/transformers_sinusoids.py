@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
+from transformers import SpeechT5Config
 from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 from transformers.models.musicgen.modeling_musicgen import MusicgenSinusoidalPositionalEmbedding
 from transformers.models.speecht5.modeling_speecht5 import SpeechT5ScaledPositionalEncoding
 from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 
 Build = Callable[[int, int], torch.Tensor]
 #: Marian and XLM fill their tables in a Python loop, the others by tensor operations.
@@ -82,4 +83,5 @@ def speecht5(x: torch.Tensor, positions: torch.Tensor, *, scale: float, **_: obj
 
 @functools.lru_cache(maxsize=32)
 def _speecht5(dim: int, length: int) -> torch.nn.Module:
-    return SpeechT5ScaledPositionalEncoding(0.0, dim, length).requires_grad_(requires_grad=False)
+    module = SpeechT5ScaledPositionalEncoding(0.0, dim, length).requires_grad_(requires_grad=False)
+    return initialised(module, SpeechT5Config())

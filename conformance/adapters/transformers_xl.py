@@ -10,7 +10,7 @@ from transformers import Wav2Vec2ConformerConfig, XLNetConfig
 from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
 from transformers.models.xlnet.modeling_xlnet import XLNetModel, XLNetRelativeAttention
 
-from conformance.adapters.transformers_adapter import adapter
+from conformance.adapters.transformers_adapter import adapter, initialised
 
 HIDDEN = 1.0
 
@@ -72,7 +72,8 @@ def wav2vec2_conformer(weight: torch.Tensor, u: torch.Tensor, v: torch.Tensor, *
 
     def attend_to(asked: Tokens) -> tuple[torch.Tensor, torch.Tensor]:
         settings = Wav2Vec2ConformerConfig(hidden_size=dim, max_source_positions=asked.length)
-        table = conformer.Wav2Vec2ConformerRelPositionalEmbedding(settings)(torch.zeros(1, asked.length, dim, dtype=weight.dtype))
+        distances = initialised(conformer.Wav2Vec2ConformerRelPositionalEmbedding(settings), settings)
+        table = distances(torch.zeros(1, asked.length, dim, dtype=weight.dtype))
         q, bias = conformer._apply_relative_position_encoding(layer, asked.q, asked.k, table)  # noqa: SLF001  the model's own function
         mask = torch.zeros_like(asked.hidden, dtype=weight.dtype).masked_fill(asked.hidden > 0, torch.finfo(weight.dtype).min)
         output, weights = conformer.eager_attention_forward(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How much to run.")
 @click.option("--seed", type=click.IntRange(min=0), help="What is drawn; without it every run draws anew, and prints its seed.")
-@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Make every call under autocast, or with modules cast to half precision.")
+@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Call under autocast, or modules that are cast, or built on meta.")
 @click.option("--shard", metavar="K/N", help="Only part K of N; the parts together are the whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge side by side.")
 @click.option("--baseline", type=Place(dir_okay=False), metavar="FILE", help="Known deviations (docs/deviations.md).")

@@ -28,7 +28,7 @@ import importlib, sys
 sys.path[:0] = sys.argv[1:2]
 importlib.import_module("conformance.isolate.keeper").keep(int(sys.argv[2]), int(sys.argv[5]), lasting=bool(sys.argv[6]))
 importlib.import_module("conformance.isolate.kernel").look_into_nobody()
-importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3])
+importlib.import_module(sys.argv[4]).main(int(sys.argv[2]), sys.argv[3], *sys.argv[7:])
 """
 WORKER = "conformance.isolate.worker"
 HERE = Path(__file__).resolve().parents[2]
@@ -40,13 +40,13 @@ LEAVING = 1.0
 class Process:
     """A worker that runs until it is ended, or ends itself."""
 
-    def __init__(self, target: str, limits: Limits, module: str = WORKER, *, hash_seed: int = 0) -> None:
+    def __init__(self, target: str, limits: Limits, module: str = WORKER, *, hash_seed: int = 0, under: str | None = None) -> None:
         """Start it without waiting for it; ``module`` has the ``main`` that answers, and strings are hashed from the seed."""
         ours, theirs = socket.socketpair()
         tree = Tree(kept=KEEPS)
         memory.close()
         try:
-            words = target, module, str(os.getpid()), _lasting()
+            words = target, module, str(os.getpid()), _lasting(), *([under] if under else [])
             self.popen = _started(theirs, words, {**tree.environment(), "PYTHONHASHSEED": str(hash_seed)})
         except BaseException:
             ours.close()
@@ -117,7 +117,7 @@ class Process:
         return [line.strip()[-300:] for line in lines if line.strip()]
 
 
-def _started(theirs: socket.socket, words: tuple[str, ...], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _started(theirs: socket.socket, words: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """Start our own interpreter on our own module, which inherits one end of the channel."""
     with theirs:
         return subprocess.Popen(  # noqa: S603  our own interpreter on our own module

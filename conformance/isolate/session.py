@@ -172,7 +172,7 @@ class Session:
         """Make one call in the worker, unless the implementation has ended it too often after its answers."""
         if self._ended[descriptor.index, dtype] >= FUTILE:
             raise CallNotMadeError
-        said = {"dtype": dtype, "parameters": dict(parameters), "under": self.under, **manner.as_header()}
+        said = {"dtype": dtype, "parameters": dict(parameters), **manner.as_header()}
         names = list(operations()[descriptor.operation].results)[: 1 if manner.cotangents else None]
         call, given = words(descriptor.operation, arrays, parameters), [*arrays, *manner.beside]
         return conversation.received(*self._answered(descriptor.index, dtype, said, given, replies.CALLED, names, call=call))
@@ -364,7 +364,7 @@ class Session:
 
     def _started(self) -> Process:
         """Return a worker that has just been started."""
-        return Process(self.target, self.limits, hash_seed=self.hash_seed)
+        return Process(self.target, self.limits, hash_seed=self.hash_seed, under=self.under)
 
     def close(self) -> None:
         """End the worker, whatever it is doing; one that does nothing ends by itself, unless one took too long for that."""

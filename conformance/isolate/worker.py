@@ -1,9 +1,10 @@
 """What an adapter answers in its worker process: what it declares, and the reply to each call."""
 
 import functools
+import importlib
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic, process_time
 from typing import Any
@@ -15,6 +16,7 @@ from conformance.adapt.adapter import Adapter, Implementation, Unsupported
 from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.calling import Calling
 from conformance.adapt.frameworks import version
+from conformance.adapt.meta import Loader
 from conformance.adapt.results import exact
 from conformance.adapt.wording import attribute, told, told_with_place, words
 from conformance.calls.manner import Manner
@@ -22,6 +24,7 @@ from conformance.isolate import audit, serving, targets, traces
 from conformance.isolate.serving import Answer
 from conformance.protocol.errors import ProgramEndedError
 from conformance.spec.declarations import features, operations
+from conformance.spec.profiles import META
 from refimpl.spec import Operation
 
 #: How many times as long as their CPU repeated calls may take, on a busy machine or where they wait.
@@ -36,6 +39,7 @@ class Runner:
     operation: Operation
     framework: NumPy
     takes_dtype: bool
+    under: str | None = None
     foreign: AbstractContextManager[object] = field(default_factory=nullcontext)
     calling: Calling = field(init=False)
     kept: traces.Kept = field(init=False)
@@ -46,14 +50,12 @@ class Runner:
         object.__setattr__(self, "calling", Calling(self.operation, one, self.framework, self.foreign))
         object.__setattr__(self, "kept", traces.Kept(self.framework))
 
-    def run(
-        self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner
-    ) -> Answer:
-        """Return the reply's header and its arrays; ``under`` names a circumstance of the framework."""
+    def run(self, arrays: Mapping[str, np.ndarray], parameters: Mapping[str, object], dtype: str, manner: Manner) -> Answer:
+        """Return the reply's header and its arrays."""
         refusal = self.refusal(parameters)
         if refusal is not None:
             return {"status": "unsupported", "reason": refusal, "declared": True}, []
-        call = _Call(self, parameters, dtype, under, manner)
+        call = _Call(self, parameters, dtype, manner)
         values, repeats, unlike = _repeatedly(functools.partial(self._values, call, arrays), manner)
         header = {
             "status": "ok",
@@ -83,11 +85,10 @@ class Runner:
 class _Call:
     """One call, or several for embedded positions: what it was given, what it returned, what it changed."""
 
-    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str, under: str | None, manner: Manner) -> None:
+    def __init__(self, runner: Runner, parameters: Mapping[str, object], dtype: str, manner: Manner) -> None:
         self.runner = runner
         self.manner = manner
         self.dtype = dtype
-        self.under = under
         self.keywords = dict(parameters)
         if runner.takes_dtype:
             self.keywords["dtype"] = runner.framework.dtype(dtype)
@@ -169,8 +170,8 @@ class _Call:
 
     def _parts(self, named: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> list[Any]:
         """Call the function; return its results as it gave them."""
-        framework, calling = self.runner.framework, self.runner.calling
-        circumstance = framework.under(self.under, self.dtype) if self.under else nullcontext()
+        framework, calling, under = self.runner.framework, self.runner.calling, self.runner.under
+        circumstance = framework.under(under, self.dtype) if under else nullcontext()
         with framework.mode(self.manner.views, self.runner.implementation.function), circumstance:
             return calling({**given, **calling.counts(named)}, self.keywords)
 
@@ -225,12 +226,12 @@ def _unlike(first: Mapping[str, np.ndarray], make: Callable[[], Mapping[str, np.
 class Worker:
     """Answer requests over a channel."""
 
-    def __init__(self, adapter: Adapter, framework: NumPy) -> None:
-        """Make every implementation of the adapter ready."""
+    def __init__(self, adapter: Adapter, framework: NumPy, under: str | None = None) -> None:
+        """Make every implementation of the adapter ready; ``under`` names a circumstance of the framework, in which all are called."""
         self.adapter = adapter
         self.waits = adapter.waits
         self.framework = framework
-        self.runners = [_runner(implementation, framework) for implementation in adapter.implementations]
+        self.runners = [_runner(implementation, framework, under) for implementation in adapter.implementations]
 
     def call_within(self, foreign: AbstractContextManager[object]) -> None:
         """Call what is foreign inside of a context from now on."""
@@ -259,7 +260,7 @@ class Worker:
         named = dict(zip(runner.operation.arrays, arrays, strict=False))
         manner = Manner.of(request, arrays[len(named) :])
         try:
-            return runner.run(named, parameters, request["dtype"], request.get("under"), manner)
+            return runner.run(named, parameters, request["dtype"], manner)
         except ProgramEndedError:
             raise
         except Unsupported as refusal:
@@ -273,16 +274,19 @@ class Worker:
             return {"status": "error", "message": told_with_place(error)}, []
 
 
-def declared(target: str) -> Worker:
+def declared(target: str, under: str | None = None) -> Worker:
     """Return what answers for a target that declares what it implements."""
+    if under == META:
+        with suppress(ModuleNotFoundError):  # a target that needs torch says so
+            Loader(importlib.import_module("torch")).watch()
     adapter = targets.load(target)
-    return Worker(adapter, targets.framework(adapter))
+    return Worker(adapter, targets.framework(adapter), under)
 
 
-def _runner(implementation: Implementation, framework: NumPy) -> Runner:
+def _runner(implementation: Implementation, framework: NumPy, under: str | None) -> Runner:
     operation = operations()[implementation.operation]
     takes = any(each.name == "dtype" for each in signatures.parameters(implementation.function) or ())
-    return Runner(implementation, operation, framework, takes and features(operation) is None)
+    return Runner(implementation, operation, framework, takes and features(operation) is None, under)
 
 
 def _layers(function: object) -> list[int]:
@@ -325,8 +329,8 @@ def _place(adapter: Adapter, framework: NumPy) -> str:
         raise targets.TargetError(message) from error
 
 
-def main(descriptor: int, target: str) -> None:
-    """Serve on an inherited socket."""
+def main(descriptor: int, target: str, under: str | None = None) -> None:
+    """Serve on an inherited socket, under a circumstance of the target's framework."""
     if targets.configured(target)[1] not in targets.BUNDLED:
         audit.watch()
-    serving.main(descriptor, target, declared)
+    serving.main(descriptor, target, functools.partial(declared, under=under))

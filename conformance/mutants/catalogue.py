@@ -24,8 +24,8 @@ class Entry:
 
     ``mutants`` are patterns of names (``*/layout=half``); ``about`` is the scheme whose code was at fault, where those of others match too.
     What can't be repeated yet names the scheme that it ``waits_for`` and the reason (``because``); what no scheme will repeat says why it
-    lies ``outside``. A ``configured`` one is about a configuration, and a broken one of its kind is told by name where it is read. A false
-    alarm took right code for wrong.
+    lies ``outside``. A ``configured`` one is about a configuration, and a broken one of its kind is told by name where it is read. What no
+    function repeats, but a module ``under`` a circumstance of its framework, names that. A false alarm took right code for wrong.
     """
 
     id: str
@@ -38,6 +38,7 @@ class Entry:
     waits_for: str = ""
     because: str = ""
     outside: str = ""
+    under: str = ""
     configured: bool = False
 
 

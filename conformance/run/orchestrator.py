@@ -23,7 +23,7 @@ from conformance.run import between_calls, by_values, history, sharding
 from conformance.run.history import Case
 from conformance.run.sharding import Shard
 from conformance.spec.declarations import features, operations
-from conformance.spec.profiles import CAST, HALVES
+from conformance.spec.profiles import CAST, HALVES, LOWERING
 from conformance.spec.vectors import MANIFEST, Vector, load, of_models, vectors_directory
 from conformance.version import __version__
 
@@ -68,7 +68,7 @@ class Selection:
 
     def left_out(self, implementations: Sequence[Descriptor]) -> list[Descriptor]:
         """Return the implementations that are wanted and can't be judged under the circumstance: they have no half precision."""
-        if self.under is None or (self.shard is not None and self.shard.number > 1):
+        if self.under not in LOWERING or (self.shard is not None and self.shard.number > 1):
             return []
         return [each for each in implementations if self._wants(each.operation) and not list(_tasks(each, self.profile, under=self.under))]
 
@@ -354,10 +354,10 @@ def _verify(session: Session) -> None:
 
 
 def _tasks(descriptor: Descriptor, profile: str | None, *, under: str | None) -> Iterator[Task]:
-    """Yield one task per dtype that makes a difference to the operation; of features under a circumstance, the half ones."""
+    """Yield one task per dtype that makes a difference to the operation; of features whose arithmetic is lowered, the half ones."""
     real = features(operations()[descriptor.operation]) is not None
     for dtype in descriptor.dtypes if real or descriptor.takes_dtype else descriptor.dtypes[:1]:
-        if under is None or not real or dtype in HALVES:
+        if under not in LOWERING or not real or dtype in HALVES:
             yield Task(descriptor, dtype, profile or descriptor.profile[dtype])
 
 

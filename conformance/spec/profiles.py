@@ -20,9 +20,11 @@ FORMATS = {"float64": (53, -1022), "float32": (24, -126), "float16": (11, -14), 
 #: The formats that training and inference lower to.
 HALVES = ("float16", "bfloat16")
 
-#: What a framework may have around a call or do to a module: it lowers arithmetic itself; modules are cast to half precision.
-CAST = "cast"
-CIRCUMSTANCES = ("autocast", CAST)
+#: What a framework may have around a call or do to a module: it lowers arithmetic itself; modules are cast to half precision; they are
+#: built on the meta device, without memory.
+CAST, META = "cast", "meta"
+LOWERING = ("autocast", CAST)
+CIRCUMSTANCES = (*LOWERING, META)
 
 #: The largest finite number of every floating dtype; results that reach it are not judged.
 LARGEST = {dtype: math.ldexp(2.0 - 2.0 ** (1 - bits), 1 - smallest) for dtype, (bits, smallest) in FORMATS.items()}

@@ -23,8 +23,8 @@ REPORTS = "The public reports behind these pages, and those that wait for a sche
 LINKED = 3
 REPORTS_OPENING = """These are public reports of mistakes and of differing conventions, in our words. If an operation can show the mistake,
 a mutant repeats it: a program that makes this mistake. If it is about a configuration, `posenc explain` names what is wrong in
-a configuration of its kind. If it took right code for wrong, a test has such code pass. The other reports wait for a scheme, or concern
-what no operation computes."""
+a configuration of its kind. If it took right code for wrong, a test has such code pass. If code is wrong only where its framework
+does something around it, a module of a test is. The other reports wait for a scheme, or concern what no operation computes."""
 
 
 def index(reports: str = f"{FOLDER}/reports.md") -> str:
@@ -124,6 +124,7 @@ def reports() -> str:
         ],
         "False alarms: right code, which passes": [entry for entry in entries if entry.nature == "false alarm"],
         "Waiting for a scheme": [entry for entry in entries if entry.waits_for and not entry.mutants],
+        "Shown by a module under a circumstance": [entry for entry in entries if entry.under],
         "Outside of any operation": [entry for entry in entries if entry.outside],
     }
     sections = (section(title, "\n".join(_report(entry, known) for entry in held)) for title, held in parts.items())
@@ -146,7 +147,8 @@ def _related(name: str) -> str:
 def _answer(entry: Entry, known: Sequence[Mistake]) -> str:
     names = ", ".join(_repeaters(entry, known))
     wants = f"Waits for `{entry.waits_for}`: {escaped(entry.because)}." if entry.waits_for else ""
-    return " ".join(part for part in (f"Repeated by {names}." if names else "", wants, escaped(entry.outside)) if part)
+    under = f"Shown with `--under {entry.under}`." if entry.under else ""
+    return " ".join(part for part in (f"Repeated by {names}." if names else "", wants, under, escaped(entry.outside)) if part)
 
 
 def _repeaters(entry: Entry, known: Sequence[Mistake]) -> Iterator[str]:
