@@ -30,6 +30,10 @@ attend_turned = FORM.operation(
     rotary.attend_turned,
     "Return ``R_(-m) sum_n w_mn R_n v_n``: attention in which the same channels of values turn, and those of outputs turn back or don't.",
 )
+index_scores = FORM.operation(
+    rotary.index_scores,
+    "Return ``sum_h w_hm max(0, <R_m q_h, R_n k>)``, by which a sparse attention selects keys: the same channels of ``q`` and ``k`` turn.",
+)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
@@ -39,9 +43,9 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="partial_rope",
-    operations=(rotate, weights, attend, attend_turned),
+    operations=(rotate, weights, attend, attend_turned, index_scores),
     source=Source("Black et al. 2022, GPT-NeoX-20B", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
-    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS, **rotary.TURNED_LAWS},
+    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS, **rotary.TURNED_LAWS, **rotary.INDEX_LAWS},
     cases=CASES,
     summary="RoPE on the first (or last) channels of every head; the other channels carry no position.",
     meanings={
@@ -52,6 +56,8 @@ SCHEME = Scheme(
         "rotary_dim": "the channels of one head that turn: head_dim times the partial_rotary_factor of a configuration, cut to an integer",
         "base": "the ratio by which frequencies fall over the channels that turn (rope_theta), a pure number",
         "placement": "which end of a head turns",
+        "head_weights": "how much the heads of a query count, which its token decides",
+        "divisor": "what scores are divided by: the roots of head_dim and of the number of heads, or one",
         "outputs": "whether outputs turn back by the positions of their queries, where values turned by those of their keys",
     },
     conventions={
@@ -59,6 +65,8 @@ SCHEME = Scheme(
         "`rotary_embedding_dim`",
         "placement=last": "heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with latent attention",
         "outputs=turned_back": "a sum of `R_(n - m) v_n`, in which only distances count: DeepSeek-V4",
+        "divisor=roots": "code of DeepSeek-V3.2, GLM-5 and DeepSeek-V4; the order of the scores is the same either way",
+        "divisor=one": "DeepSeek-V3.2's paper (eq. 1), and kernels that are handed weights with the roots in them",
         "outputs=kept": "a sum of `R_n v_n`, which turns along with all positions: RoFormer with `rotary_value=True` (the whole head) and "
         "CLVP in transformers",
         "layout=interleaved": "pairs (2j, 2j + 1) of the part: GPT-J, GLM, DeepSeek V2 and V4",
