@@ -65,7 +65,7 @@ OWN = ("last", "last-half")
 USUAL: dict[str, Any] = {"head_dim": 12, "rotary_dim": 8}
 
 #: A pair whose products are near 1, and one of opposite sign, so that a ReLU shows.
-OPPOSED: dict[str, Any] = {"head_dim": 2, "rotary_dim": 2, "q": [[[[1.0, 0.5]], [[-1.0, -0.5]]]], "k": [[[1.0, 0.25], [-0.5, 1.0]]]}
+OPPOSED: dict[str, Any] = {"head_dim": 2, "rotary_dim": 2, "q": [[[[1.0, 0.5]], [[-1.0, -0.5]]]], "k": [[[1.0, 0.25], [-1.0, -0.25]]]}
 INDICES = (
     index_case("first-positions", "the indexer not turned at all", query_positions=[2, 3], key_positions=[0, 1, 2]),
     index_case("half-layout", "the layout of the main attention used for the indexer", layout="half", query_positions=[9],
@@ -98,7 +98,8 @@ INDICES = (
                 query_positions=[3, 4], key_positions=[0, 1, 2]),
     index_case("small-base", "a base that is ignored", base=100.0, query_positions=[9], key_positions=[2, 0]),
     index_case("inexact-base", "the base rounded to an integer", base=10_000.7, layout="half", query_positions=[4_097], key_positions=[9, 0]),
-    index_case("whole-head", "a remainder of nothing that is everything", rotary_dim=12, query_positions=[9], key_positions=[2, 0]),
+    index_case("whole-head", "a remainder of nothing that is everything", rotary_dim=12, sizes={"head": 4}, query_positions=[9],
+               key_positions=[2, 0]),
     index_case("released", "the indexer of DeepSeek-V3.2 laid out as its attention is", head_dim=128, rotary_dim=64, layout="half",
                sizes={"head": 1}, query_positions=[4_097], key_positions=[4_094]),
     index_case("released-interleaved", "the indexer of GLM-5 laid out as DeepSeek's is", head_dim=128, rotary_dim=64, base=1_000_000.0,
