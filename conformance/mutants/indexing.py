@@ -28,6 +28,13 @@ STEP = Mistake(
     fix="index the tables by the token of the step too",
     threads=("https://github.com/hw-native-sys/pypto-lib/issues/462",),
 )
+UNTURNED = Mistake(
+    "not-turned",
+    does="scores queries and keys as they are",
+    should="turn both, by their own positions",
+    fix="rotate the part of the indexer's queries and keys that turns before they meet",
+    threads=("https://github.com/d9d-project/d9d/pull/38",),
+)
 
 SCORES: tuple[tuple[Mistake, Callable[[Array, Array], Array]], ...] = (
     Mistake(
@@ -161,6 +168,7 @@ def mutants() -> Iterator[Mutant]:
     for layout, threads in LAYOUTS.items():
         yield convention(OPERATION, "layout", layout, threads)
     yield STEP.at(OPERATION, Rotary(place=lambda m, n: (frozen(m), n)).of(OPERATION))
+    yield UNTURNED.at(OPERATION, Rotary(place=lambda m, n: (0 * m, 0 * n)).of(OPERATION))
     for mistake, score in SCORES:
         yield mistake.at(OPERATION, Rotary(score=score).of(OPERATION))
     for mistake, power in SCALES:
