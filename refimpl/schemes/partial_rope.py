@@ -91,6 +91,19 @@ SCHEME = Scheme(
             "of all positions leaves as it is. RoFormer with `rotary_value=True` and CLVP turn nothing back: weights that were trained so "
             "need `outputs=kept`, and their outputs depend on where a sequence begins."
         ),
+        (
+            "The indexer of DeepSeek-V3.2 (DeepSeek-AI 2025, eq. 1, https://arxiv.org/abs/2512.02556) scores every key for every query, "
+            "and attention then sees the index_topk keys that score highest: `index_scores`. It has heads, a layout and a part that turns "
+            "of its own: DeepSeek-V3.2 turns the first 64 of 128 channels in halves, beside an attention that turns neighbours; GLM-5 the "
+            "first ones as neighbours; DeepSeek-V4 the last ones as neighbours. DeepSeek's first code of V3.2 had the layout wrong. No "
+            "sequence of up to index_topk tokens shows such a mistake, since attention sees all of its keys: judge the scores, or ask for "
+            "few keys."
+        ),
+        (
+            "Where scores are computed in 8 bits, queries and keys of an indexer are multiplied by one Hadamard matrix first. It is "
+            "orthogonal, so scores stay as they are. What divides all scores changes no choice of keys either, but it belongs to what "
+            "kernels hand to one another."
+        ),
         "Channels that don't turn keep every bit: a cast to a narrower dtype and back shows there first.",
     ),
     layer=layer,
