@@ -29,7 +29,7 @@ STEP = Mistake(
     threads=("https://github.com/hw-native-sys/pypto-lib/issues/462",),
 )
 UNTURNED = Mistake(
-    "not-turned",
+    "neither-turned",
     does="scores queries and keys as they are",
     should="turn both, by their own positions",
     fix="rotate the part of the indexer's queries and keys that turns before they meet",
