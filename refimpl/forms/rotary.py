@@ -257,7 +257,7 @@ def index_scores(
     keys = exact_float64(k)[:, None, :, :]
     turned = rotate_query_key(form, exact_float64(q), keys, query_positions, key_positions, *given, **rotation)
     xp = array_namespace(q, k, head_weights)
-    clipped = xp.clip(attention.products(*turned), min=0.0)
+    clipped = xp.clip(xp.matmul(turned.query, xp.matrix_transpose(turned.key)), min=0.0)
     scores = xp.sum(exact_float64(head_weights)[..., None] * clipped, axis=1)
     return cast_like(scores / (math.sqrt(head_dim * q.shape[1]) if divisor == "roots" else 1.0), q)
 
