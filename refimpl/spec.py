@@ -81,6 +81,7 @@ class Law(Enum):
     ZERO_AT_ORIGIN = "distance 0 has bucket 0, or bias 0"
     SATURATION = "beyond the largest distance nothing changes any more"
     MIRROR = "a later key lands num_buckets / 2 above the earlier key at the same distance"
+    WEIGHED = "scores with head weights a u + b w are a times those with u and b times those with w"
     LOOKUP = "every number is an entry of the table, and a constant added to the table is added to the result"
     WEIGHTS_SUM_TO_ONE = "every row of attention weights is non-negative and sums to 1"
     CONSTANT_VALUES = "attention over equal values returns that value"

@@ -25,7 +25,7 @@ OFFERED = {
         "dynamic_ntk.rotate", "learned.add", "learned.encode", "llama3.frequencies", "llama3.rotate",
         "lerope.rotate", "longrope.attention_factor",
         "longrope.frequencies", "longrope.rotate", "mrope.positions", "mrope.rotate", "ntk_aware.frequencies", "ntk_aware.rotate",
-        "partial_rope.attend_turned", "partial_rope.rotate",
+        "partial_rope.attend_turned", "partial_rope.index_scores", "partial_rope.rotate",
         "position_interpolation.frequencies", "position_interpolation.rotate", "proportional_rope.frequencies",
         "proportional_rope.rotate", "relative_bias.bias", "rope.apply", "rope.attend",
         "rope.frequencies", "rope.gradient", "rope.permute", "rope.rotate", "rope.rotate_query_key", "rope.tables",

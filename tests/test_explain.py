@@ -126,6 +126,31 @@ def test_the_scale_of_the_softmax_is_computed_where_deepseek_s_attention_has_it(
         assert json.loads(capsys.readouterr().out)["kinds"][0]["rotation"]["softmax_scale"] == pytest.approx(scale)
 
 
+@pytest.mark.parametrize(
+    ("model_type", "keys", "said"),
+    [
+        ("deepseek_v32", {"index_topk": 2048}, "(partial_rope.index_scores, layout=half, placement=first)"),
+        ("glm_moe_dsa", {"index_topk": 2048}, "(partial_rope.index_scores, layout=interleaved, placement=first)"),
+        ("glm_moe_dsa", {"index_topk": 9, "indexer_rope_interleave": False}, "(partial_rope.index_scores, layout=half, placement=first)"),
+        ("deepseek_v4", {"index_topk": 512}, "(partial_rope.index_scores, layout=interleaved, placement=last)"),
+    ],
+)
+def test_an_indexer_is_told_with_its_own_layout_and_how_many_keys_it_picks(
+    model_type: str, keys: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cli.main(["explain", written(tmp_path, {"model_type": model_type, "num_hidden_layers": 2, "qk_rope_head_dim": 64, **keys})])
+    told = " ".join(capsys.readouterr().out.split())
+
+    assert said in told
+    assert "index_topk: attention sees no more keys than that" in told
+
+
+def test_a_model_without_an_indexer_is_told_of_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["explain", model(tmp_path, "deepseek-ai/DeepSeek-V3")])
+
+    assert "indexer" not in capsys.readouterr().out
+
+
 def test_what_depends_on_the_length_is_told_for_short_and_long_sequences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scaling = {"type": "su", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8}
     phi = {"model_type": "phi3", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "rope_theta": 10000.0}

@@ -1,4 +1,4 @@
-"""Attention over turned queries and keys by a second route: complex numbers at 60 digits, both sides turned, frequencies from formulas."""
+"""Attention over turned queries and keys, and scores of an indexer, by a second route: complex numbers at 60 digits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -115,3 +115,22 @@ def test_averages_of_turned_values_are_sums_of_weighed_complex_numbers_over_that
         for each, pairs in zip(expected, (over, means), strict=True):
             each += [part for pair in pairs for part in (pair.real, pair.imag)]
     assert (back, kept) == tuple(map(rounded, expected))
+
+
+@pytest.mark.parametrize(("divisor", "root"), [("roots", sqrt(mpf(8))), ("one", mpf(1))])
+def test_scores_of_an_indexer_are_weighed_sums_of_products_that_are_clipped_at_0(divisor: str, root: mpf) -> None:
+    way = next(way for way in WAYS if way.operations[1] == "partial_rope.attend")
+    head_weights = (mpf(1.5), mpf(-0.25))
+    given = inputs(way, causal=False) | {
+        "q": real(*X, shape=(1, 2, 1, 4)), "k": real(*Y, shape=(1, 2, 4)), "head_weights": real(*head_weights, shape=(1, 2, 1)),
+    }  # fmt: skip
+    products = [
+        [sum((a * conj(b)).real for a, b in zip(turned(way, q, AT), turned(way, k, n), strict=True)) for q in QUERIES]
+        for k, n in zip(KEYS, PLACES, strict=True)
+    ]
+    rule = {name: value for name, value in parameters(way, causal=False).items() if name != "causal"}
+
+    assert {product > 0 for row in products for product in row} == {True, False}
+    assert golden("partial_rope.index_scores", given, **rule, divisor=divisor) == rounded(
+        [fdot(head_weights, [max(product, mpf(0)) for product in row]) / root for row in products]
+    )

@@ -9,6 +9,7 @@ from conformance.adapters import (  # noqa: F401  each fills the adapter
     transformers_dynamic,
     transformers_gptj,
     transformers_grids,
+    transformers_indexers,
     transformers_learned,
     transformers_longrope,
     transformers_mrope,

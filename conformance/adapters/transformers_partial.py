@@ -42,11 +42,12 @@ PARTS = {
 def rotate(
     model: Model, x: torch.Tensor, positions: torch.Tensor, *, head_dim: int, rotary_dim: int, base: float, **_: object
 ) -> torch.Tensor:
-    """Turn the part of ``x`` that a fraction of the head says; half a channel more, since models cut the product."""
-    return turned(model, x, positions, _settings(head_dim, rotary_dim, base), head_dim)
+    """Turn the part of ``x`` that a fraction of the head says."""
+    return turned(model, x, positions, settings(head_dim, rotary_dim, base), head_dim)
 
 
-def _settings(head_dim: int, rotary_dim: int, base: float) -> dict[str, Any]:
+def settings(head_dim: int, rotary_dim: int, base: float) -> dict[str, Any]:
+    """Return ``rope_parameters`` with the fraction of a head that turns; half a channel more, since models cut the product."""
     share = min(1.0, (rotary_dim + 0.5) / head_dim)
     return {"rope_type": "default", "rope_theta": base, "partial_rotary_factor": share}
 
@@ -67,7 +68,7 @@ def attend_turned(
     *, head_dim: int, rotary_dim: int, base: float, causal: bool, **_: object,
 ) -> torch.Tensor:  # fmt: skip
     """Turn queries, keys and values, and outputs back, as the attention of DeepSeek-V4, whose sinks take nothing here."""
-    tables = embedding(PARTS["last"][0], head_dim, MAX_POSITIONS, *_settings(head_dim, rotary_dim, base).items())
+    tables = embedding(PARTS["last"][0], head_dim, MAX_POSITIONS, *settings(head_dim, rotary_dim, base).items())
     m, n = (tables(q, batched(positions)) for positions in (query_positions, key_positions))
     q, k, v = (deepseek_v4.apply_rotary_pos_emb(x, *own) for x, own in ((q, m), (k, n), (v, n)))
     sinks = torch.full((q.shape[1],), -torch.inf, dtype=q.dtype)

@@ -259,7 +259,7 @@ class _Call:
         passed_on = name in PASSED_ON or (linear and axes in self.operation.results.values())
         if manner in ("huge", "tiny") and passed_on:
             return plain * 2.0 ** (features.HUGE if manner == "huge" else features.TINY)[self.dtype]
-        if manner == "loud" and not linear and "query" in axes.split():
+        if manner == "loud" and not linear and {"query", "head_dim"} <= {*axes.split()}:
             loud = self.rng.random((*plain.shape[:-1], 1)) < 1 / 2
             loud[..., 0, :] = True
             return np.where(loud, features.LOUD[self.dtype] * plain, plain)

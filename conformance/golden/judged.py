@@ -45,17 +45,34 @@ def _cost(operation: Operation, call: Arguments) -> int:
     if apart(operation) or "q" not in call.arrays:
         return 1
     channels = LIVE * (call.arrays["q"].shape[-1] if projected(operation) else 1)
+    if _over_heads(operation):
+        return channels * int(call.arrays["q"].shape[1])
     return channels * call.arrays["k"].shape[2] if weighs(operation) else channels
+
+
+def _over_heads(operation: Operation) -> bool:
+    """Whether an element takes all heads of a query."""
+    return not any({"head", "query_head"} & {*axes.split()} for axes in operation.results.values())
+
+
+def _queries(operation: Operation, call: Arguments, name: str, flat: np.ndarray) -> list[np.ndarray]:
+    """Return where the queries of elements of a result lie, by batch, head and query: all heads where an element takes all."""
+    places = np.unravel_index(flat, result_shape(operation, call, name))
+    if not _over_heads(operation):
+        return list(places[:3])
+    batch, query = (np.repeat(place, call.arrays["q"].shape[1]) for place in places[:2])
+    return [batch, np.tile(np.arange(call.arrays["q"].shape[1]), len(flat)), query]
 
 
 def thinned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray], rng: Generator) -> Arguments:
     """Leave few channels in judged queries, and few weights: what is zero costs the oracle nothing, and is nothing special to code."""
     if "q" not in call.arrays or apart(operation):
         return call
-    weights = {name: _few(a, rng) for name, a in call.arrays.items() if "head" in operation.arrays[name].split()[:2] and a.ndim < FULL}
+    axes = {name: operation.arrays[name].split() for name, a in call.arrays.items() if a.ndim < FULL}
+    weights = {name: _few(call.arrays[name], rng) for name, own in axes.items() if "head" in own[:2] and "query" not in own}
     q = call.arrays["q"].copy()
     for name, flat in at.items():
-        judged = np.unique(np.stack(np.unravel_index(flat, result_shape(operation, call, name))[:3]), axis=1)
+        judged = np.unique(np.stack(_queries(operation, call, name, flat)), axis=1)
         for batch, head, query in judged.T:
             q[batch, head, query, np.arange(q.shape[-1]) != _live(q.shape[-1], rng)] = 0.0
     if not weighs(operation):
@@ -73,7 +90,7 @@ def tuned(operation: Operation, call: Arguments, at: Mapping[str, np.ndarray]) -
     fast = _fast(operation, call)
     loud = 2.0 ** (math.log2(q.shape[-1]) // 2)  # logits of 1 to 3, of which half precision keeps enough
     for name, flat in at.items():
-        rows = np.unravel_index(flat, result_shape(operation, call, name))[:3]
+        rows = tuple(_queries(operation, call, name, flat))
         q[rows] = np.where(np.arange(q.shape[-1]) == fast, np.copysign(loud, q[rows]), 0.0)
     changed = {"q": q, "k": np.broadcast_to(_significand(k[..., :1, :]), k.shape)}
     if "v" in call.arrays:

@@ -106,7 +106,15 @@ def _one_segment(trial: Trial) -> Arguments:
     return call.with_arrays(q=repeated, query_positions=positions, key_positions=positions)
 
 
+def weighed(trial: Trial) -> Iterator[Sides]:
+    """Scores with a sum of multiples of head weights are that sum of multiples of scores."""
+    (a, b), one, weights = trial.example.scalars, trial.arguments, trial.example.others["head_weights"]
+    both = one.with_arrays(head_weights=a * one.arrays["head_weights"] + b * weights)
+    yield same(trial.answer(both), a * trial.answer(one) + b * trial.answer(one.with_arrays(head_weights=weights)))
+
+
 LAWS: Mapping[Law, Checker] = {
+    Law.WEIGHED: weighed,
     Law.WEIGHTS_SUM_TO_ONE: weights_sum_to_one,
     Law.CONSTANT_VALUES: constant_values,
     Law.CAUSAL: causal,

@@ -17,7 +17,7 @@ Parameters = dict[str, Any]
 Function = Callable[..., Any]
 Piece = TypeVar("Piece")
 OPERATIONS = operations()
-CONVENTIONS = ("layout", "direction", "placement", "order", "form", "spacing", "growth", "ladder", "rates", "fastest", "outputs")
+CONVENTIONS = ("layout", "direction", "placement", "order", "form", "spacing", "growth", "ladder", "rates", "fastest", "outputs", "divisor")
 
 
 @dataclass(frozen=True)

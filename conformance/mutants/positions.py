@@ -91,7 +91,6 @@ MISTAKES: dict[str, tuple[Mistake, Change]] = {
             threads=(
                 "https://github.com/DiffPoseTalk/DiffPoseTalk/issues/20",
                 "https://github.com/alibaba/rtp-llm/pull/1337",
-                "https://github.com/hw-native-sys/pypto-lib/issues/462",
             ),
         ).made_by(frozen),
         Mistake(

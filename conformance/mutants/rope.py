@@ -19,8 +19,6 @@ CONVENTION_THREADS = {
         "https://github.com/Dao-AILab/flash-attention/issues/288",
         "https://github.com/TransformerLensOrg/TransformerLens/issues/364",
         "https://github.com/karpathy/nanochat/issues/264",
-        "https://github.com/ikawrakow/ik_llama.cpp/pull/2099",
-        "https://github.com/1bit-MONSTER/1bit-MONSTER/pull/2421",
         "https://github.com/microsoft/onnxruntime/pull/29261",
         "https://github.com/hw-native-sys/pypto-lib/pull/244",
         "https://github.com/local-inference-lab/rtx6kpro/issues/90",
@@ -29,7 +27,6 @@ CONVENTION_THREADS = {
     "interleaved": (
         "https://github.com/NeuraLegion/shainet/pull/111",
         "https://github.com/PaddlePaddle/Paddle/pull/56401",
-        "https://github.com/sgl-project/sglang/pull/13495",
         "https://github.com/ooples/AiDotNet/pull/2074",
         "https://github.com/huggingface/candle/pull/3949",
     ),

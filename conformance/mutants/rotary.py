@@ -1,5 +1,6 @@
 """The form of rotary schemes taken apart, so that a mistake can replace one piece and leave the others right."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -60,6 +61,11 @@ def unturned(_: "Rotary", values: Array, *__: Array, **___: Any) -> Array:
     return values
 
 
+def weighed(products: Array, head_weights: Array) -> Array:
+    """Return the sum of what isn't negative over the heads, each times its weight."""
+    return np.sum(head_weights[..., None] * np.maximum(products, 0.0), axis=1)
+
+
 def members(one: Array, other: Array, layout: str) -> Array:
     """Return the first members of the pairs of one result, and the second ones of the other."""
     written = "interleaved" if layout == "interleaved" else "half"
@@ -97,6 +103,7 @@ class Rotary:
     far: Callable[..., tuple[Array, Array]] | None = None
     carry: Callable[..., Array] = unturned
     values: Callable[[Array, Array], tuple[Array, Array]] = both
+    score: Callable[[Array, Array], Array] = weighed
 
     def circle(self, positions: Array, theta: Array) -> rope.Tables:
         """Return cosine and sine of the position of every pair, or of all pairs, times its frequency, or of what mixes these."""
@@ -222,6 +229,15 @@ class Rotary:
         rule["layout"] = "interleaved" if layout == "interleaved_to_half" else layout
         means = attention.average(weights, self.of_keys.rotate(v, n, *given, direction=direction, **rule))
         return self.rotate(means, m, *given, direction="positive" if direction == "negative" else "negative", **rule)
+
+    def index_scores(
+        self, q: Array, k: Array, head_weights: Array, query_positions: Array, key_positions: Array, *given: Array,
+        divisor: str, **parameters: Any,
+    ) -> Array:  # fmt: skip
+        """Return the scores of an indexer, made of turned products and weights by ``score``."""
+        turned = self.rotate_query_key(q, k[:, None], query_positions, key_positions, *given, **parameters)
+        root = math.sqrt(q.shape[1] * q.shape[-1]) if divisor == "roots" else 1.0
+        return self.score(attention.products(*turned), head_weights) / root
 
     def of(self, operation: str) -> Callable[..., Any]:
         """Return the method that stands for an operation of a rotary scheme."""

@@ -68,21 +68,29 @@ def turn(angle: Ball, sign: int) -> tuple[Ball, Ball]:
     return (arb.nan(), arb.nan()) if too_wide(angle) else (angle.cos(), sign * angle.sin())
 
 
-def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], rest: Sequence[Ball], root: Ball) -> Ball:
+def clipped(x: Ball) -> Ball:
+    """Return ``max(0, x)``; exactly 0 where a number is certainly not above it."""
+    if x.upper() <= 0:
+        return arb(0)
+    return x if x.lower() >= 0 else arb(0).union(x.upper())
+
+
+def logit(a: Exact, live: Sequence[tuple[Side, Side, tuple[Ball, Ball]]], rest: Sequence[Ball], root: Ball | None) -> Ball:
     """Return ``sum_j <R_m q_j, R_n k_j> / sqrt(d)`` of the pairs that are zero on neither side, and of what doesn't turn.
 
-    Channels that are zero on either side contribute nothing.
+    Channels that are zero on either side contribute nothing; without a root nothing is divided.
     """
     if not live and not rest:
         return arb(0)
     if a.certain:
-        return sum((turned_product(q, k, *turn) for q, k, turn in live), sum(rest, arb(0))) / root
+        whole = sum((turned_product(q, k, *turn) for q, k, turn in live), sum(rest, arb(0)))
+        return whole if root is None else whole / root
     terms, weight = sum(rest, arb(0)), sum(map(abs, rest), arb(0))
     for q, k, turn in live:
         terms += turned_product(q, k, *turn) + arb(0, q.stray * k.length + k.stray * q.length + q.stray * k.stray)
         weight += q.reach * k.reach
     whole = a.spread("dot", terms, size(weight), terms=2 * len(live) + len(rest))
-    return a.spread("scale", whole / root)
+    return whole if root is None else a.spread("scale", whole / root)
 
 
 def turned_product(q: Side, k: Side, cos: Ball, sin: Ball) -> Ball:

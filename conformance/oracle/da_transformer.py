@@ -89,10 +89,7 @@ def logits(a: Exact, inputs: Inputs) -> attention.Logit:
 def clipped_product(a: Exact, query: Sequence[tuple[int, Ball]], key: Sequence[Number]) -> Ball:
     """Return ``max(0, <q, k>)``; exactly 0 where the product is certainly not above it."""
     terms = attention.products(query, key)
-    whole = a.spread("dot", sum(terms, arb(0)), size(sum(map(abs, terms), arb(0))), terms=len(key))
-    if whole.upper() <= 0:
-        return arb(0)
-    return whole if whole.lower() >= 0 else arb(0).union(whole.upper())
+    return attention.clipped(a.spread("dot", sum(terms, arb(0)), size(sum(map(abs, terms), arb(0))), terms=len(key)))
 
 
 def weights(a: Exact, inputs: Inputs, *, causal: bool) -> Results:

@@ -15,4 +15,4 @@ def parts(positions: Tensor, *, head_dim: int, rotary_dim: int, placement: str, 
 
 
 FORM = Rotary(rope.thetas, parts=parts)
-rotate, weights, attend, attend_turned = FORM.rotate, FORM.weights, FORM.attend, FORM.attend_turned
+rotate, weights, attend, attend_turned, index_scores = FORM.rotate, FORM.weights, FORM.attend, FORM.attend_turned, FORM.index_scores

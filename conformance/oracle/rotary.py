@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from flint import arb
 
 from conformance.oracle import attention
-from conformance.oracle.arithmetic import Ball, Exact, size
+from conformance.oracle.arithmetic import Ball, Exact, is_power_of_two, is_zero, size
 from conformance.oracle.tensor import Inputs, Lazy, Number, Result, Results, Tensor, over
 
 #: Cosine and sine of one pair at one position.
@@ -173,12 +173,12 @@ class Rotary:
             every += [Pair(*ends, theta[pair], part.place, other.place) for pair, ends in enumerate(zip(sources, targets, strict=True))]
         return every
 
-    def logits(self, a: Exact, inputs: Inputs, *, direction: str, **parameters: Any) -> attention.Logit:
-        """Return the logit of a batch, query head, query and key: ``<q, R_(n - m) k> / sqrt(head_dim)`` (eq. 16)."""
+    def logits(self, a: Exact, inputs: Inputs, *, direction: str, divided: bool = True, **parameters: Any) -> attention.Logit:
+        """Return the logit of a batch, query head, query and key: ``<q, R_(n - m) k> / sqrt(head_dim)``, divided or not (eq. 16)."""
         q, k = inputs["q"], inputs["k"]
         factor, pairs = None if self.factor is None else self.factor(a, **parameters), self.pairs(a, inputs, **parameters)
         rest = sorted(set(range(q.shape[-1])) - {channel for pair in pairs for channel in pair.channels})
-        sign, root = 1 if direction == "positive" else -1, arb(q.shape[-1]).sqrt()
+        sign, root = 1 if direction == "positive" else -1, arb(q.shape[-1]).sqrt() if divided else None
         error = cache(lambda pair, position: a.angle_error(int(position), pairs[pair].theta))
 
         @cache
@@ -249,6 +249,31 @@ class Rotary:
             return shares.average_turned(values, end, int(place))
 
         return {"result": over((*q.shape[:3], v.shape[-1]), averaged)}
+
+    def index_scores(self, a: Exact, inputs: Inputs, *, divisor: str, **parameters: Any) -> Results:
+        """Return ``sum_h w_h max(0, <q_h, R_(n - m) k>)``, divided by two roots or by nothing.
+
+        The root of the heads may have been multiplied into their weights, so that it errs with every term.
+        """
+        q, k, head_weights, divided = inputs["q"], inputs["k"], inputs["head_weights"], divisor == "roots"
+        batches, heads, queries, _ = q.shape
+        keys = Tensor((batches, 1, *k.shape[1:]), k.values)
+        product = self.logits(a, {**inputs, "k": keys}, divided=divided, **parameters)
+        root = arb(heads).sqrt() if divided else arb(1)
+
+        def score(batch: int, query: int, key: int) -> Ball:
+            terms = [
+                weight * attention.clipped(product(batch, head, query, key))
+                for head in range(heads)
+                if (weight := head_weights.at(batch, head, query))
+            ]
+            whole, bound = sum(terms, arb(0)), size(sum(map(abs, terms), arb(0)))
+            if is_zero(bound):
+                return arb(0)
+            summed = a.spread("dot", whole, bound, terms=heads) / root
+            return summed if is_power_of_two(root) else a.spread("scale", summed, size(bound / root))
+
+        return {"result": over((batches, queries, k.shape[1]), score)}
 
     def weights(self, a: Exact, inputs: Inputs, *, causal: bool = False, **parameters: Any) -> Results:
         """Return the attention weights of turned queries and keys (eq. 18)."""

@@ -10,6 +10,8 @@ from refimpl.cases.turned import SINGLE, attention
 rotate_case = named("rotate", head_dim=12, rotary_dim=8)
 small_case = named("rotate", head_dim=6, rotary_dim=4)
 turned_case = named("attend_turned", head_dim=12, rotary_dim=8)
+index_case = named("index_scores", head_dim=12, rotary_dim=8)
+narrow_case = named("index_scores", head_dim=6, rotary_dim=4)
 
 ROTATIONS = (
     rotate_case("first-positions", "frequencies over the whole head", positions=[0, 1, 2]),
@@ -62,6 +64,55 @@ ROTATIONS = (
 OWN = ("last", "last-half")
 USUAL: dict[str, Any] = {"head_dim": 12, "rotary_dim": 8}
 
+#: A pair whose products are near 1, and one of opposite sign, so that a ReLU shows.
+OPPOSED: dict[str, Any] = {"head_dim": 2, "rotary_dim": 2, "q": [[[[1.0, 0.5]], [[-1.0, -0.5]]]], "k": [[[1.0, 0.25], [-1.0, -0.25]]]}
+INDICES = (
+    index_case("first-positions", "the indexer not turned at all", query_positions=[2, 3], key_positions=[0, 1, 2]),
+    index_case("half-layout", "the layout of the main attention used for the indexer", layout="half", query_positions=[9],
+               key_positions=[0, 2, 5]),
+    index_case("interleaved-to-half", "pairs written back in place", layout="interleaved_to_half", query_positions=[9],
+               key_positions=[0, 2]),
+    index_case("last", "the part of the main attention's end turned", placement="last", query_positions=[9], key_positions=[2, 5]),
+    index_case("last-half", "a layout that follows the place of the part", placement="last", layout="half", query_positions=[5],
+               key_positions=[1, 2]),
+    index_case("half-negative", "only one of the two turned the other way", layout="half", direction="negative", query_positions=[9, 1],
+               key_positions=[2, 5]),
+    index_case("several-queries", "all tokens of a decoding step turned by the first one's position", query_positions=[255, 256, 257],
+               key_positions=[0, 200]),
+    index_case("not-divided", "the scores divided whatever is asked for", divisor="one", query_positions=[5], key_positions=[0, 2]),
+    index_case("one-head", "a root of the number of heads where there is one", sizes={"head": 1}, query_positions=[5],
+               key_positions=[0, 2]),
+    index_case("three-heads", "a number of heads taken for a power of two", sizes={"head": 3}, query_positions=[5], key_positions=[0, 2]),
+    index_case("four-heads", "the scores divided by the number of heads", sizes={"head": 4}, query_positions=[5], key_positions=[0, 2]),
+    index_case("negative-weight", "a score below 0 clipped: the ReLU after the weights", **OPPOSED, head_weights=[[[1.0], [-2.0]]],
+               query_positions=[0], key_positions=[0, 0]),
+    index_case("weights-per-query", "the weights of the first query used for all", **{**OPPOSED, "q": [[[[1.0, 0.5], [0.5, 1.0]]] * 2]},
+               head_weights=[[[1.0, -0.5], [0.25, 2.0]]], query_positions=[1, 2], key_positions=[0, 1]),
+    index_case("page-boundary", "a table that ends at 4096", layout="half", query_positions=[4_097], key_positions=[4_094, 4_095, 4_098]),
+    narrow_case("far", "half tables, half frequencies", layout="half", query_positions=[131_071], key_positions=[65_535, 131_070]),
+    narrow_case("million", "positions that overflow, wrap or end", query_positions=[1_048_576], key_positions=[1_048_575, 1_048_570]),
+    narrow_case("negative-positions", "negative positions clamped", query_positions=[-1], key_positions=[-9, -2, 1]),
+    narrow_case("unsorted", "positions replaced by their index", query_positions=[9, 2], key_positions=[5, 0, 7]),
+    narrow_case("batched", "the first row's positions used for every row", sizes={"batch": 2}, query_positions=[[1], [9]],
+                key_positions=[[0, 2], [5, 4]]),
+    narrow_case("queries-equal-heads", "the axes of heads and queries swapped in their weights", sizes={"head": 2},
+                query_positions=[3, 4], key_positions=[0, 1, 2]),
+    index_case("small-base", "a base that is ignored", base=100.0, query_positions=[9], key_positions=[2, 0]),
+    index_case("inexact-base", "the base rounded to an integer", base=10_000.7, layout="half", query_positions=[4_097],
+               key_positions=[9, 0]),
+    index_case("whole-head", "a remainder of nothing that is everything", rotary_dim=12, sizes={"head": 4}, query_positions=[9],
+               key_positions=[2, 0]),
+    index_case("released", "the indexer of DeepSeek-V3.2 laid out as its attention is", head_dim=128, rotary_dim=64, layout="half",
+               sizes={"head": 1}, query_positions=[4_097], key_positions=[4_094]),
+    index_case("released-interleaved", "the indexer of GLM-5 laid out as DeepSeek's is", head_dim=128, rotary_dim=64, base=1_000_000.0,
+               sizes={"head": 1}, query_positions=[4_097], key_positions=[4_094]),
+    *narrowed(narrow_case, {"q": (1, 1, 2, 6), "k": (1, 2, 6), "head_weights": (1, 1, 2)}, query_positions=[0, 1], key_positions=[0, 1]),
+    index_case("wider-than-the-head", "channels that aren't there", rotary_dim=14, query_positions=[0], key_positions=[0],
+               error="rotary_dim must be at most head_dim (12), got 14"),
+    index_case("too-few-weights", "weights that broadcast by accident", sizes={"head": 1}, head_weights=[[[1.0], [0.5]]],
+               q=[[[[1.0] * 12]]], query_positions=[0], key_positions=[0], error="axis 'head' is 2 in head_weights but 1 in q"),
+)
+
 CASES = (
     *ROTATIONS,
     *attention(USUAL, ROTATIONS, OWN, ("weights", "attend", "attend_turned")),
@@ -89,4 +140,5 @@ CASES = (
                 query_positions=[3, 4], key_positions=[0, 1, 2, 3, 4]),
     turned_case("kept-one-key", "outputs turned back where there is nothing to average", outputs="kept", sizes=SINGLE,
                 query_positions=[9], key_positions=[131_071]),
+    *INDICES,
 )

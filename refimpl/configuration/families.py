@@ -69,6 +69,8 @@ class Family:
     """What the code that counts positions of images and videos reads besides the size of a merged patch, with its defaults."""
     dense_turn: bool = False
     """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
+    indexer: tuple[str, str] | None = None
+    """The layout of the indexer that picks keys, and which end of its heads turns, where there is one."""
     variant: str = ""
     """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -175,10 +177,11 @@ FAMILIES = {
     "cwm": Family(base=1e6),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
-    "deepseek_v32": LATENT,
-    "dots3_note": Family("interleaved_to_half", trailing=True),
+    "deepseek_v32": Family("interleaved_to_half", indexer=("half", "first")),
+    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=("interleaved", "first")),
     "deepseek_v4": Family(
-        "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4
+        "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4,
+        indexer=("interleaved", "last"),
     ),
     "dia_decoder": WIDE,
     "dia_encoder": WIDE,
@@ -206,7 +209,7 @@ FAMILIES = {
     "glm4v": GLM4V,
     "glm4v_moe": Family(fraction=0.5, axes_order="contiguous"),
     "glm5_next": WITHOUT,
-    "glm_moe_dsa": LATENT,
+    "glm_moe_dsa": Family("interleaved_to_half", indexer=("interleaved", "first")),
     "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25),
     "gpt_oss": Family(base=150_000.0),
@@ -236,7 +239,7 @@ FAMILIES = {
     "minimax_m3_vl": Family(base=5e6),
     "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
     "mistral4": LATENT,
-    "mistral_large4": Family("interleaved_to_half", without_every=4, variant="lerope"),
+    "mistral_large4": Family("interleaved_to_half", without_every=4, variant="lerope", indexer=("interleaved", "first")),
     "mixtral": Family(base=1e6),
     "mllama": Family(base=5e5),
     "modernbert": MODERNBERT,

@@ -17,8 +17,14 @@ from refimpl.schemes import mrope
 BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 #: Keys of what posenc doesn't judge, and what they say.
 UNJUDGED = {
-    "index_head_dim": "an indexer turns heads of its own, in a layout of its own, to pick keys; posenc doesn't judge it",
     "qk_scale_factor": "queries of every layer are multiplied by it before they turn; posenc doesn't judge it",
+}
+#: What says how pairs of an indexer lie, and what its other keys say.
+INTERLEAVES = "indexer_rope_interleave"
+INDEXER = {
+    "index_n_heads": "so many heads of an indexer share one key of each token",
+    "index_head_dim": "each head of an indexer has so many channels, of which as many turn as of the attention beside it",
+    "index_topk": "attention sees no more keys than that, those that score highest: no shorter sequence shows a mistake of the indexer",
 }
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 TEXT_ALONE = "read as rope, which it is on text alone"
@@ -68,8 +74,22 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
         notes.decide(section.name("rotary_value"), values, says)
     if own.values_turn:
         notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
+    tell_indexer(section, own, notes)
     for key, value in section.given(UNJUDGED):
         notes.decide(key, value, UNJUDGED[key.rpartition(".")[2]])
+
+
+def tell_indexer(section: Section, own: Family, notes: Notes) -> None:
+    """Tell how an indexer turns queries and keys of its own, and how many keys it picks."""
+    layout, placement = own.indexer or ("", "")
+    for key, value in section.given((INTERLEAVES,)):
+        layout = "interleaved" if value is True else "half"
+        notes.decide(key, value, f"an indexer has layout={layout}")
+    if own.indexer is not None:
+        of = f"partial_rope.index_scores, layout={layout}, placement={placement}"
+        notes.assume("indexer", layout, f"an indexer picks keys by scores of its own ({of}), at the frequencies of the attention beside it")
+    for key, value in section.given(INDEXER):
+        notes.decide(key, value, INDEXER[key.rpartition(".")[2]])
 
 
 #: Numbers of axes in words.

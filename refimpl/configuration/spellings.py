@@ -76,8 +76,8 @@ READ = frozenset(
 )
 BESIDE = frozenset(
     {
-        *("rotary_value", "original_rope", "indexer_rope_interleave", "index_head_dim", "qk_head_dim", "v_head_dim"),
-        *("max_window_layers", "use_sliding_window", "num_key_value_heads", "position_id_per_seconds"),
+        *("rotary_value", "original_rope", "indexer_rope_interleave", "index_head_dim", "index_n_heads", "index_topk"),
+        *("qk_head_dim", "v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads", "position_id_per_seconds"),
         *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base"),
     }
 )

@@ -4,6 +4,7 @@ A scheme brings the frequencies of its pairs, in radians per position, and may b
 queries and one for keys.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -19,6 +20,7 @@ from refimpl.spec import BatchedKeyPositions, BatchedQueryPositions, EvenCount, 
 Layout = Literal["interleaved", "half", "interleaved_to_half"]
 Direction = Literal["positive", "negative"]
 Outputs = Literal["turned_back", "kept"]
+Divisor = Literal["roots", "one"]
 Features = Annotated[Array, "batch head token head_dim"]
 Queries = Annotated[Array, "batch query_head query head_dim"]
 Keys = Annotated[Array, "batch key_head key head_dim"]
@@ -232,6 +234,34 @@ def attend_turned(
     return cast_like(means if outputs == "kept" else form.turned(turning, means, query_positions, given, rotation), v)
 
 
+def index_scores(
+    form: Rotary,
+    q: Annotated[Array, "batch head query head_dim"],
+    k: Annotated[Array, "batch key head_dim"],
+    head_weights: Annotated[Array, "batch head query"],
+    query_positions: BatchedQueryPositions,
+    key_positions: BatchedKeyPositions,
+    *given: Array,
+    head_dim: EvenCount,
+    base: Positive = 10_000.0,
+    layout: Layout = "interleaved",
+    direction: Direction = "positive",
+    divisor: Divisor = "roots",
+    **rule: Any,
+) -> Annotated[Array, "batch query key"]:
+    """Return ``sum_h w_hm max(0, <R_m q_h, R_n k>)``: how much a query wants each key, of which all heads share one, in the dtype of ``q``.
+
+    With the divisor ``roots`` it is divided by ``sqrt(head_dim)`` and by the root of the number of heads.
+    """
+    rotation = {"head_dim": head_dim, "base": base, "layout": layout, "direction": direction, **rule}
+    keys = exact_float64(k)[:, None, :, :]
+    turned = rotate_query_key(form, exact_float64(q), keys, query_positions, key_positions, *given, **rotation)
+    xp = array_namespace(q, k, head_weights)
+    clipped = xp.clip(xp.matmul(turned.query, xp.matrix_transpose(turned.key)), min=0.0)
+    scores = xp.sum(exact_float64(head_weights)[..., None] * clipped, axis=1)
+    return cast_like(scores / (math.sqrt(head_dim * q.shape[1]) if divisor == "roots" else 1.0), q)
+
+
 def no_arrays(head_dim: int, like: Array) -> tuple[Array, ...]:
     """Return nothing: most rotations take no arrays but positions."""
     del head_dim, like
@@ -266,6 +296,8 @@ ATTENTION_LAWS = {
 }
 #: The same where values turn too.
 TURNED_LAWS = {"attend_turned": (Law.MOVES_ALONG, Law.CAUSAL, Law.STEPWISE, Law.HEADS)}
+#: What holds of the scores by which an indexer selects keys.
+INDEX_LAWS = {"index_scores": (Law.TRANSLATION, Law.WEIGHED, Law.STEPWISE)}
 
 #: What the arrays and parameters of every rotary scheme mean.
 MEANINGS = {

@@ -30,6 +30,10 @@ attend_turned = FORM.operation(
     rotary.attend_turned,
     "Return ``R_(-m) sum_n w_mn R_n v_n``: attention in which the same channels of values turn, and those of outputs turn back or don't.",
 )
+index_scores = FORM.operation(
+    rotary.index_scores,
+    "Return ``sum_h w_hm max(0, <R_m q_h, R_n k>)``, by which a sparse attention selects keys: the same channels of ``q`` and ``k`` turn.",
+)
 
 
 def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
@@ -39,9 +43,9 @@ def layer(*, num_heads: int, head_dim: int, like: Array) -> Layer:
 
 SCHEME = Scheme(
     name="partial_rope",
-    operations=(rotate, weights, attend, attend_turned),
+    operations=(rotate, weights, attend, attend_turned, index_scores),
     source=Source("Black et al. 2022, GPT-NeoX-20B", "https://arxiv.org/abs/2204.06745", equations="section 2.1.1"),
-    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS, **rotary.TURNED_LAWS},
+    laws={"rotate": (*rotary.LAWS, Law.PASSES, Law.REDUCES_TO_ROPE), **rotary.ATTENTION_LAWS, **rotary.TURNED_LAWS, **rotary.INDEX_LAWS},
     cases=CASES,
     summary="RoPE on the first (or last) channels of every head; the other channels carry no position.",
     meanings={
@@ -52,6 +56,8 @@ SCHEME = Scheme(
         "rotary_dim": "the channels of one head that turn: head_dim times the partial_rotary_factor of a configuration, cut to an integer",
         "base": "the ratio by which frequencies fall over the channels that turn (rope_theta), a pure number",
         "placement": "which end of a head turns",
+        "head_weights": "how much the heads of a query count, which its token decides",
+        "divisor": "what scores are divided by: the roots of head_dim and of the number of heads, or one",
         "outputs": "whether outputs turn back by the positions of their queries, where values turned by those of their keys",
     },
     conventions={
@@ -59,6 +65,8 @@ SCHEME = Scheme(
         "`rotary_embedding_dim`",
         "placement=last": "heads put together as `[nope, rope]`: DeepSeek V2 to V4, Kimi K2 and others with latent attention",
         "outputs=turned_back": "a sum of `R_(n - m) v_n`, in which only distances count: DeepSeek-V4",
+        "divisor=roots": "code of DeepSeek-V3.2, GLM-5 and DeepSeek-V4; the order of the scores is the same either way",
+        "divisor=one": "DeepSeek-V3.2's paper (eq. 1), and kernels that are handed weights with the roots in them",
         "outputs=kept": "a sum of `R_n v_n`, which turns along with all positions: RoFormer with `rotary_value=True` (the whole head) and "
         "CLVP in transformers",
         "layout=interleaved": "pairs (2j, 2j + 1) of the part: GPT-J, GLM, DeepSeek V2 and V4",
@@ -82,6 +90,19 @@ SCHEME = Scheme(
             "turns outputs back by the query's position: `attend_turned`. An output is then a sum of `R_(n - m) v_n`, which a common shift "
             "of all positions leaves as it is. RoFormer with `rotary_value=True` and CLVP turn nothing back: weights that were trained so "
             "need `outputs=kept`, and their outputs depend on where a sequence begins."
+        ),
+        (
+            "The indexer of DeepSeek-V3.2 (DeepSeek-AI 2025, eq. 1, https://arxiv.org/abs/2512.02556) scores every key for every query, "
+            "and attention then sees the index_topk keys that score highest: `index_scores`. It has heads, a layout and a part that turns "
+            "of its own: DeepSeek-V3.2 turns the first 64 of 128 channels in halves, beside an attention that turns neighbours; GLM-5 the "
+            "first ones as neighbours; DeepSeek-V4 the last ones as neighbours. DeepSeek's first code of V3.2 had the layout wrong. No "
+            "sequence of up to index_topk tokens shows such a mistake, since attention sees all of its keys: judge the scores, or ask for "
+            "few keys."
+        ),
+        (
+            "Where scores are computed in 8 bits, queries and keys of an indexer are multiplied by one Hadamard matrix first. It is "
+            "orthogonal, so scores stay as they are. What divides all scores changes no choice of keys either, but it belongs to what "
+            "kernels hand to one another."
         ),
         "Channels that don't turn keep every bit: a cast to a narrower dtype and back shows there first.",
     ),
