@@ -28,7 +28,7 @@ def model(folder: Path, name: str) -> str:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("google/gemma-4-E4B (vision)", "pairs lie half of an axis's channels apart"),
+        ("google/gemma-4-E4B (vision)", "the two channels of a pair lie half of an axis's channels apart"),
         ("moonshotai/Kimi-K2.6 (vision)", "the first axis of the positions is the width"),
         ("Qwen/Qwen2-VL-7B-Instruct (vision)", "axial_rope.rotate(head_dim=80, base=10000.0, axes=(40, 40), order=joined, ladder=own)"),
     ],

@@ -187,7 +187,7 @@ def _item(head: str, meaning: str) -> list[str]:
 
 def _values(parameter: Parameter) -> str:
     words = " or ".join(parameter.choices) or parameter.kind.__name__
-    return words if parameter.required else f"{words}, {parameter.default} unless said"
+    return words if parameter.required else f"{words}, by default {parameter.default}"
 
 
 def _declarations(contract: Operation) -> str:
