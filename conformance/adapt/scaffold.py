@@ -169,7 +169,7 @@ def _restriction(contract: Operation) -> str:
 def _about(contract: Operation) -> Iterator[str]:
     """Yield what the operation is, the shape and meaning of every argument, and where more is told."""
     scheme = SCHEMES[contract.name.split(".", 1)[0]]
-    yield from textwrap.wrap(f"{contract.name}: {contract.summary}", WIDTH)
+    yield from textwrap.wrap(f"{contract.name}: {contract.summary}".replace("``", "`"), WIDTH)
     yield ""
     for name, axes in contract.arrays.items():
         yield from _item(f"{name} ({', '.join(axes.split())})", scheme.meanings.get(name, ""))
