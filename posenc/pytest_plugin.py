@@ -50,12 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("posenc", "conformance of positional encodings")
     group.addoption("--posenc", action="append", default=[], metavar="TARGET", help="Judge TARGET: a file, module:object, ...")
     group.addoption("--posenc-examples", type=int, default=12, metavar="N", help="How many examples each law gets (default 12).")
-    group.addoption("--posenc-seed", type=int, default=None, metavar="N", help="What is drawn; without it every run draws anew.")
+    group.addoption("--posenc-seed", type=int, default=None, metavar="N", help="The seed of all draws; without it every run draws anew.")
     group.addoption("--save-failures", type=_folder, metavar="DIR", help="Write counterexamples of laws there, as candidates for vectors.")
     group.addoption("--posenc-startup-seconds", type=float, default=120.0, metavar="S", help="How long a TARGET may take to start.")
     group.addoption("--posenc-call-seconds", type=float, default=30.0, metavar="S", help="How long one call may take.")
-    group.addoption("--posenc-memory", type=int, default=8192, metavar="MIB", help="What a worker may use; 0: any.")
-    group.addoption("--posenc-processes", type=int, default=512, metavar="N", help="How many a worker may run; 0: any.")
+    group.addoption("--posenc-memory", type=int, default=8192, metavar="MIB", help="How much memory a worker may use; 0 is no limit.")
+    group.addoption("--posenc-processes", type=int, default=512, metavar="N", help="How many processes a worker may run; 0 is no limit.")
     parser.addini("posenc", type="args", default=[], help="Targets to judge in every run.")
 
 

@@ -117,7 +117,7 @@ def test_a_key_that_is_missed_is_not_told_as_none() -> None:
     reading = config.read({"model_type": "llama4_text", **plain})
     (found,) = (each for kind in reading.kinds for each in kind.decisions if each.key == "attn_temperature_tuning")
     assert found.assumed
-    assert found.says == "queries of layers that don't turn grow, as in this model type"
+    assert found.says == "queries of layers that don't turn are multiplied by a number that grows with the position, as in this model type"
 
 
 def test_code_that_has_an_order_of_its_own_is_read_in_it_whatever_a_key_says() -> None:

@@ -81,7 +81,7 @@ def test_code_that_multiplies_queries_as_the_configuration_says_conforms(
     ("code", "configuration", "kind", "mistake"),
     [
         (LLAMA_4_CODE.replace("positions + 1", "positions"), LLAMA_4, "every layer without rotation", "shift-left-out"),
-        (LLAMA_4_CODE.replace("[layer]:", "[layer] > 1:"), LLAMA_4, "every layer", "slope-ignored"),
+        (LLAMA_4_CODE.replace("[layer]:", "[layer] > 1:"), LLAMA_4, "every layer with rotation", "slope-ignored"),
         (LLAMA_4_CODE.replace('["no_rope_layers"][layer]', '["no_rope_layers"]'), LLAMA_4, "every layer without rotation", "left-out"),
         (LLAMA_4_CODE.replace('text.get("floor_scale", 8192)', "8192"), STEEP, "every layer without rotation", "length-ignored"),
         (MINISTRAL_CODE.replace("floor(positions", "floor((positions + 1)"), MINISTRAL, "every layer", "shift-of-llama-4"),

@@ -28,7 +28,7 @@ def model(folder: Path, name: str) -> str:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("google/gemma-4-E4B (vision)", "pairs lie half of an axis's channels apart"),
+        ("google/gemma-4-E4B (vision)", "the two channels of a pair lie half of an axis's channels apart"),
         ("moonshotai/Kimi-K2.6 (vision)", "the first axis of the positions is the width"),
         ("Qwen/Qwen2-VL-7B-Instruct (vision)", "axial_rope.rotate(head_dim=80, base=10000.0, axes=(40, 40), order=joined, ladder=own)"),
     ],
@@ -44,7 +44,7 @@ def test_it_says_in_words_which_pairs_are_slowed(tmp_path: Path, capsys: pytest.
 
     assert status == 0
     assert "every layer (layers 0 to 31)" in out
-    assert "turns all 128 channels of a head; pairs lie half of them apart" in out
+    assert "turns all 128 channels of a head; the two channels of a pair lie 64 apart" in out
     assert "base 500,000" in out
     assert "pairs 0 to 28 keep their frequency; pairs 29 to 34 are divided by 1.207 to 5.257; pairs 35 to 63 are divided by 8" in out
     assert "because rope_theta: the base is 500,000" in out

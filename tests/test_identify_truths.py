@@ -183,12 +183,12 @@ def test_positions_that_are_rounded_are_right_up_to_where_rounding_shows() -> No
 @pytest.mark.parametrize(
     ("name", "real", "negative"),
     [
-        ("coarse_angles", "accepted, and rounded: 300.25 isn't turned by its own angle", "turn back"),
+        ("coarse_angles", "accepted, and rounded: 300.25 isn't turned by its own angle", "accepted, and turned back"),
         ("coarse_angles_of_distances", "accepted, and rounded: 300.25 isn't turned by its own angle", "accepted, and not turned back"),
         (
             "coarse_angles_of_whole_positions",
             "accepted, and not turned by their own angle, unless a pair turns by more than pi from one to the next",
-            "turn back",
+            "accepted, and turned back",
         ),
     ],
 )

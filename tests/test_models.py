@@ -394,7 +394,9 @@ def test_what_is_asked_for_otherwise_is_one_line(words: list[str], told: str, ca
 
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "models"]) == 0
-    assert "  Qwen/Qwen3-8B: rope\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "  Qwen/Qwen3-8B: rope\n" in out
+    assert "  meta-llama/Llama-4-Scout-17B-16E: llama3 (every layer with rotation)\n" in out
 
 
 def test_a_model_s_case_is_shown_and_replayed_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:

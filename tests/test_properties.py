@@ -182,7 +182,7 @@ def test_counting_does_not_change_what_is_computed() -> None:
 FACTS = {
     "T5 and the key-value cache": "less than 1e-12",
     "ALiBi's slopes": "holds for 8 heads only",
-    "RoPE and decay": "first rises from distance 11 to the next, RoFormer's bound from distance 18 and on 2020 of 4096 steps",
+    "RoPE and decay": "from distance 11 to the next. RoFormer's bound first rises from distance 18, and rises on 2020 of 4096 steps",
     "Where frequencies begin": "is 1 radian",
     "Shaw's clip of values": "distance 15",
 }

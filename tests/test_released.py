@@ -56,7 +56,7 @@ def test_what_is_not_judged_says_why(tmp_path: Path, changed: dict[str, object],
 def test_the_page_counts_its_rows() -> None:
     rows = [("a", "", "conforms"), ("b", "", "not judged: x"), ("c", "", "does not conform")]
     text = "\n".join(released.lines(rows, "mine", "python 3"))
-    assert "Of 3 configurations `mine` conforms to 1, 1 are not judged, 1 differ." in text
+    assert "Of 3 configurations `mine` conforms to 1, 1 are not judged, and 1 differs." in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

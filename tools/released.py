@@ -25,7 +25,7 @@ ASKED: dict[str, Any] = yaml.safe_load(FACTS.with_name("asked.yaml").read_text(e
 TRANSFORMERS = "transformers"
 LEVEL, SEED = "smoke", 0
 #: What kinds are called that aren't all of a model's layers, though its configuration names none.
-SEVERAL = {"every layer": "layers with rotation", "every layer without rotation": "layers without rotation"}
+SEVERAL = {"every layer with rotation": "layers with rotation", "every layer without rotation": "layers without rotation"}
 HEAD = f"""# Released models, from configuration to rotation
 
 Each configuration of `tests/configurations/released.yaml` is given to a library as it was published. What the library computes from it is
@@ -75,7 +75,8 @@ def lines(rows: Sequence[tuple[str, str, str]], target: str, versions: str) -> I
     yield HEAD
     yield f"posenc {__version__}, {versions}."
     differ = len(rows) - conform - unjudged
-    yield f"Of {len(rows)} configurations `{target}` conforms to {conform}, {unjudged} are not judged, {differ} differ."
+    ends = "differs" if differ == 1 else "differ"
+    yield f"Of {len(rows)} configurations `{target}` conforms to {conform}, {unjudged} are not judged, and {differ} {ends}."
     yield ""
     yield from ("| model | judged as | verdict |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows))
     if target == TRANSFORMERS:

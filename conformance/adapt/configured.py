@@ -22,7 +22,7 @@ from conformance.calls.takes import Takes, misplaced
 from conformance.spec.declarations import operations
 from refimpl.configuration import Kind, Reading, Rotation, read
 from refimpl.configuration.families import is_known
-from refimpl.configuration.findings import ON_AXES
+from refimpl.configuration.findings import ON_AXES, called
 from refimpl.configuration.reading import UNREAD_PART
 from refimpl.configuration.temperatures import LOG_SCALE, SCALE, unscaled
 from refimpl.spec import Operation
@@ -199,7 +199,7 @@ def _judged(
     first, *others = [function] if operation.arrays else function.by_layer
     takes = _within(one.takes, *_reach(reading, rotation, operation)) if "positions" in operation.arrays else one.takes
     form = replace(one.form, beside=(rotation.channels.start, rotation.head_dim - rotation.channels.stop))
-    label = f"{one.label}, {kind.name}"
+    label = f"{one.label}, {called(kind.name, [each.name for each in reading.kinds])}"
     judged = replace(one, label=label, operation=operation.name, function=first, restrictions=restrictions, takes=takes, form=form)
     return [judged, *(replace(judged, label=f"{label}, layer {other.layer()}", function=other) for other in others)]
 

@@ -169,7 +169,7 @@ def _restriction(contract: Operation) -> str:
 def _about(contract: Operation) -> Iterator[str]:
     """Yield what the operation is, the shape and meaning of every argument, and where more is told."""
     scheme = SCHEMES[contract.name.split(".", 1)[0]]
-    yield from textwrap.wrap(f"{contract.name}: {contract.summary}", WIDTH)
+    yield from textwrap.wrap(f"{contract.name}: {contract.summary}".replace("``", "`"), WIDTH)
     yield ""
     for name, axes in contract.arrays.items():
         yield from _item(f"{name} ({', '.join(axes.split())})", scheme.meanings.get(name, ""))
@@ -187,7 +187,7 @@ def _item(head: str, meaning: str) -> list[str]:
 
 def _values(parameter: Parameter) -> str:
     words = " or ".join(parameter.choices) or parameter.kind.__name__
-    return words if parameter.required else f"{words}, {parameter.default} unless said"
+    return words if parameter.required else f"{words}, by default {parameter.default}"
 
 
 def _declarations(contract: Operation) -> str:

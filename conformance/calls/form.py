@@ -97,15 +97,15 @@ def sayings(operation: Operation) -> Iterator[tuple[str, str]]:
     """Yield what may be declared of the form of calls, and what it says."""
     every = (*operation.arrays.values(), *operation.results.values())
     arrays = ["q", "k", *operation.arrays][: len(operation.arrays) + 2] if "x" in operation.arrays else list(operation.arrays)
-    yield f'call="f({", ".join(name for name in arrays if name != "x")})"', "its arguments, in its order and by its names"
+    yield f'call="f({", ".join(name for name in arrays if name != "x")})"', "how the function is called, with its own names"
     known = [*map(str.split, every)]
     if any({"head", "query", "key"} <= set(axes) for axes in known):
-        yield 'axes="query key head"', "axes in another order"
+        yield 'axes="query key head"', "the order of the axes"
     elif any({"head", "head_dim"} <= set(map(_plain, axes)) for axes in known):
-        yield 'axes="batch token head head_dim"', "axes in another order, of arrays and results; without batch: one sequence"
-        yield "modifies_inputs=True", "it writes over its features"
+        yield 'axes="batch token head head_dim"', "the order of the axes of arrays and results; without batch: one sequence"
+        yield "modifies_inputs=True", "the function overwrites its features"
     elif any("axis" in map(_plain, axes) for axes in known):
-        yield 'axes="axis batch token"', "axes in another order, of arrays and results"
+        yield 'axes="axis batch token"', "the order of the axes of arrays and results"
     if {"cos", "sin"} & {*operation.arrays, *operation.results}:
         yield 'tables="tiled"', "cosines and sines twice, as (c, c); repeated: c0, c0, c1, c1"
 

@@ -94,10 +94,10 @@ SAYINGS: Mapping[str, tuple[Takes, str]] = {
     'positions="whole"': (Takes("whole"), "positions are whole numbers: code that looks rows up"),
     'rows="shared"': (Takes(rows="shared"), "one row of positions for the whole batch"),
     'rows="each"': (Takes(rows="each"), "a row of positions for each sequence of the batch"),
-    "lowest=0": (Takes(lowest=0), "positions are at least 0: a table"),
-    "highest=4095": (Takes(highest=4095), "positions are at most 4095: a table of 4096 rows"),
-    "masked=True": (Takes(masked=True), "-inf where a key comes after its query"),
-    "contiguous=True": (Takes(contiguous=True), "no transposed arrays: numbers lie one after the other in memory"),
+    "lowest=0": (Takes(lowest=0), "positions are at least 0, as in a table"),
+    "highest=4095": (Takes(highest=4095), "positions are at most 4095, as in a table of 4096 rows"),
+    "masked=True": (Takes(masked=True), "the result is -inf where a key comes after its query"),
+    "contiguous=True": (Takes(contiguous=True), "arrays lie in memory without gaps: none is transposed or strided"),
 }
 
 

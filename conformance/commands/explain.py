@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("path", metavar="CONFIG.json", type=Place(exists=True, dir_okay=False))
-@click.option("--layer", type=click.IntRange(0), metavar="N", help="Only the layer N, counted from 0.")
-@click.option("--length", type=click.IntRange(1), metavar="N", help="At a sequence of N positions, where frequencies depend on it.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document, with the frequencies.")
+@click.option("--layer", type=click.IntRange(0), metavar="N", help="Explain only the layer N, counted from 0.")
+@click.option("--length", type=click.IntRange(1), metavar="N", help="The length of the sequence, where frequencies depend on it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, with the frequencies.")
 @click.pass_context
 def explain(context: click.Context, path: Path, *, layer: int | None, length: int | None, as_json: bool) -> None:
     """Say what CONFIG.json, a model's published configuration, does to positions: in each kind of layers, and why."""

@@ -23,12 +23,12 @@ SECONDS = 10.0
 @click.command(name="identify")
 @click.argument("target", metavar="TARGET[:FUNCTION]")
 @click.option("--call", metavar="FORM", help="How to call it, such as 'f(x, positions)' or 'f(q, k, position_ids=positions)'.")
-@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting, such as base=500000; may be repeated.")
-@click.option("--framework", help="Whose arrays it takes: numpy, torch, jax ...; what its module imports unless said.")
-@click.option("--only", metavar="LABEL", help="Of an adapter, only the implementations with this label.")
+@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A setting to call it with, as base=500000; may be repeated.")
+@click.option("--framework", help="Whose arrays it takes: numpy, torch, jax ...; by default what its module imports.")
+@click.option("--only", metavar="LABEL", help="Identify only implementations with this label, of an adapter.")
 @click.option("--no-check", is_flag=True, help="Don't try the adapter that is printed.")
-@click.option("--seconds", type=click.FloatRange(0.0), help="How long all of it may take; what wasn't tried is told.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--seconds", type=click.FloatRange(0.0), help="How long all of it may take; the output says what wasn't tried.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @functools.partial(limited, usual=Limits(call_seconds=SECONDS))
 @click.pass_context
 def identify(

@@ -18,10 +18,14 @@ def limited(function: Command, usual: Limits = USUAL, names: tuple[str, ...] = (
     option = functools.partial(click.option, show_default=True)
     seconds, count = click.FloatRange(0.1), click.IntRange(0)
     options = {
-        "startup_seconds": option("--startup-seconds", type=seconds, default=usual.startup_seconds, help="How long it may take to start."),
+        "startup_seconds": option(
+            "--startup-seconds", type=seconds, default=usual.startup_seconds, help="How long a target may take to start."
+        ),
         "call_seconds": option("--call-seconds", type=seconds, default=usual.call_seconds, help="How long one call may take."),
-        "memory": option("--memory", type=count, default=usual.memory, metavar="MIB", help="What a worker may use; 0: any."),
-        "processes": option("--processes", type=count, default=usual.processes, help="How many a worker may run; 0: any."),
+        "memory": option(
+            "--memory", type=count, default=usual.memory, metavar="MIB", help="How much memory a worker may use; 0 is no limit."
+        ),
+        "processes": option("--processes", type=count, default=usual.processes, help="How many processes a worker may run; 0 is no limit."),
     }
 
     @functools.wraps(function)

@@ -63,7 +63,7 @@ def list_(what: str | None) -> None:
 @posenc.command(name="show")
 @click.argument("name", metavar="SCHEME|OPERATION|CASE|model")
 @click.argument("model", metavar="[MODEL]", required=False)
-@click.option("--length", type=int, metavar="N", help="What a scheme uses, or how far it reaches, over N positions.")
+@click.option("--length", type=int, metavar="N", help="Say in numbers what a scheme does over N positions.")
 @click.option("--plot", type=Place(), metavar="FILE", help="Draw a scheme or a model into FILE, a .png or an .svg.")
 def show_(name: str, model: str | None, length: int | None, plot: Path | None) -> None:
     """Describe a scheme, an operation, a case, or a released model (`posenc show model MODEL`)."""
@@ -121,8 +121,8 @@ def doctor(context: click.Context) -> None:
 
 @posenc.command()
 @click.argument("name")
-@click.option("--operation", help="The operation that it offers; unless said, the first in the list that turns features.")
-@click.option("--framework", default="numpy", show_default=True, help="The arrays that it takes.")
+@click.option("--operation", help="The operation that it offers; by default the first that turns features.")
+@click.option("--framework", default="numpy", show_default=True, help="The library whose arrays it takes.")
 def init(name: str, operation: str | None, framework: str) -> None:
     """Write NAME.py, an adapter to fill in."""
     from conformance.adapt.scaffold import write
@@ -138,7 +138,7 @@ def vectors() -> None:
 
 
 @vectors.command()
-@click.option("--directory", type=Place(file_okay=False), help="Another directory of vectors.")
+@click.option("--directory", type=Place(file_okay=False), help="The directory of the vectors, if they aren't the bundled ones.")
 def verify(directory: Path | None) -> None:
     """Compare every file with the manifest and the schema."""
     from conformance.spec.vectors import vectors_directory, verify
@@ -165,7 +165,7 @@ def report() -> None:
 @report.command()
 @click.argument("record", type=Place(exists=True, dir_okay=False))
 @click.option("--format", "name", type=click.Choice(["screen", "html", "junit", "markdown", "badge"]), default="screen", show_default=True)
-@click.option("--output", type=Place(dir_okay=False), help="Write there instead of on the terminal.")
+@click.option("--output", type=Place(dir_okay=False), help="Write into this file instead of on the terminal.")
 def render(record: Path, name: str, output: Path | None) -> None:
     """Render RECORD."""
     from conformance.reports import lines
@@ -209,8 +209,10 @@ def protocol() -> None:
 
 @protocol.command()
 @click.argument("cases", nargs=-1, required=True, metavar="CASE...")
-@click.option("--dtype", type=click.Choice(["float64", "float32", "float16"]), default="float32", show_default=True, help="Of real arrays.")
-@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="How many calls in one request.")
+@click.option(
+    "--dtype", type=click.Choice(["float64", "float32", "float16"]), default="float32", show_default=True, help="The dtype of real arrays."
+)
+@click.option("--batch", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="How many calls a request has.")
 @click.option("--command", help="Ask this program and show its answers; without it, print the lines to pipe into one.")
 @functools.partial(limited, names=TIMES)
 def replay(cases: tuple[str, ...], dtype: str, batch: int, command: str | None, limits: Limits) -> None:
@@ -240,8 +242,8 @@ PHASE = click.Choice(["forward", "backward", "decoding"])
 
 @posenc.command(name="compare")
 @click.argument("schemes", nargs=-1, metavar="[SCHEME]...")
-@click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="How many tokens, with commas between.")
-@click.option("--phase", "phases", multiple=True, type=PHASE, help="Only this; may be repeated.")
+@click.option("--lengths", "tokens", default="128,256,512", show_default=True, help="Numbers of tokens, separated by commas.")
+@click.option("--phase", "phases", multiple=True, type=PHASE, help="Measure only this phase; may be repeated.")
 @click.option("--backend", default="numpy", show_default=True, help="The array library: numpy, torch, cupy or jax.")
 @click.option("--plot", type=Place(), metavar="FILE", help="Draw the ratios into FILE, a .png or an .svg.")
 def compare_(schemes: tuple[str, ...], tokens: str, phases: tuple[str, ...], backend: str, plot: Path | None) -> None:

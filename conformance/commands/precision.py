@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target")
-@click.option("--operation", "operations", multiple=True, help="Only this operation, with a table; may be repeated.")
-@click.option("--head-dim", type=int, default=128, show_default=True, help="How wide the heads are whose logits are told.")
+@click.option("--operation", "operations", multiple=True, help="Measure only this operation, and print a table; may be repeated.")
+@click.option("--head-dim", type=int, default=128, show_default=True, help="The width of the heads whose logits are estimated.")
 @click.option("--plot", type=Place(), metavar="FILE", help="Draw the curves into FILE, a .png or an .svg.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on a line.")
 @limited
 def precision(target: str, *, operations: tuple[str, ...], head_dim: int, plot: Path | None, as_json: bool, limits: "Limits") -> None:
     """Show TARGET's error over the allowed error by position, where weaker arithmetic shows, and what it does to attention logits."""

@@ -499,7 +499,7 @@ def _negative(measured: Measured, read: Read) -> str:
     except Refused:
         return "negative positions: refused"
     turned = np.all(_off(back, positions, measured) < _allowed(read, measured))
-    return "negative positions: turn back" if turned else "negative positions: accepted, and not turned back"
+    return "negative positions: accepted, and turned back" if turned else "negative positions: accepted, and not turned back"
 
 
 def _off(angle: np.ndarray, positions: np.ndarray, measured: Measured) -> np.ndarray:

@@ -140,7 +140,7 @@ ORDER: tuple[tuple[Mistake, Rounding, Rounding], ...] = (
     (
         Mistake(
             "rounded-before-stretched",
-            does="rounds rope's wavelengths, and stretches them after that: they are whole no longer",
+            does="rounds rope's wavelengths, and stretches them after that: they are no longer whole",
             should="blend first, then round",
             fix="round after every change of inv_freq",
             origin="in the style of the authors' ResonanceLinearScaledRotaryEmbedding, which divides positions after rounding",

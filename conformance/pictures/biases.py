@@ -91,7 +91,7 @@ def kerple(figure: "Figure") -> None:
     title(figure, "KERPLE subtracts a learned logarithm of the distance, or a learned power of it")
     logarithms, powers, right = figure.subplots(1, 3, width_ratios=(1, 1, 1.1))
     kernels_over_distance(logarithms, "log", r"$-r_1 \ln(1 + r_2 |m - n|)$")
-    kernels_over_distance(powers, "power", r"$-r_1 |m - n|^{r_2}$")
+    kernels_over_distance(powers, "power", r"$-r_1 |m - n|$ ^ $r_2$")
     bias = np.asarray(kernels.bias(PLACES, PLACES, *np.asarray(HEADS["log"][:1]).T))[0]
     heat(right, bias, "bias (logits)")
     label(right, "bias matrix, form log, $r_1$ = 2, $r_2$ = 1", KEY, QUERY)

@@ -206,6 +206,7 @@ def proportional_rope(figure: "Figure") -> None:
     label(frequencies, f"head_dim {WIDTH}; pairs without a line don't turn", "pair", "frequency (radians per token)")
     label(score, "equal query and key", "distance (tokens)", "share of the score that is left")
     score.set_xscale("symlog", base=2)
+    score.set_xticks([0, *(2**power for power in range(12))], ["0", *(f"$2^{{{power}}}$" for power in range(12))])
     figure.legend(*frequencies.get_legend_handles_labels(), loc="outside lower left", ncols=3, handlelength=4)
 
 

@@ -57,9 +57,9 @@ def temperature(figure: "Figure") -> None:
         left.plot(far, np.asarray(scale), label=name, **stroke)
     left.legend(loc="lower right")
     label(left, "what multiplies the query", "position (tokens)", "factor")
-    for stroke, shift in zip(STROKES, (1, 0), strict=False):
+    for stroke, shift, marker in zip(STROKES, (1, 0), "ox", strict=False):
         steps = np.asarray(growing.scale(near, shift=shift))
-        right.plot(near, steps, marker="o", drawstyle="steps-post", label=f"shift = {shift}", **stroke)
+        right.plot(near, steps, marker=marker, drawstyle="steps-post", label=f"shift = {shift}", **stroke)
     right.legend(loc="upper left")
     label(right, "the first step: at 8191, or one position later", "position (tokens)", "factor")
 

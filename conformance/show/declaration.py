@@ -124,7 +124,7 @@ def _said(title: str, sentences: Sequence[str]) -> Iterator[Line]:
 
 def _signature(contract: Operation) -> Iterator[Line]:
     yield "head", contract.name
-    yield "", f"  {contract.summary}"
+    yield "", "  " + contract.summary.replace("``", "`")
     kinds = dict.fromkeys(contract.integers, " integers")
     for name, axes in contract.arrays.items():
         yield "", f"  {name} ({', '.join(axes.split())}){kinds.get(name, '')}"

@@ -9,6 +9,7 @@ from conformance.show.terminal import Line
 from conformance.spec.vector_cases import Model, Vector
 from conformance.spec.vectors import load_models
 from refimpl.configuration import read, words
+from refimpl.configuration.findings import called
 
 #: How many rows a table of frequencies has, beside the last pair.
 ROWS = 8
@@ -17,7 +18,7 @@ ROWS = 8
 def listing() -> Iterator[Line]:
     """Yield every model with the schemes that its layers turn by."""
     models = load_models()
-    yield "head", "released models with golden values, and what their layers turn by"
+    yield "head", "released models with golden values, and the schemes of their layers"
     for model in models:
         yield "", f"  {model.name}: {', '.join(_schemes(model))}"
     yield "quiet", f"{len(models)} models; `posenc show model NAME` describes one"
@@ -25,7 +26,8 @@ def listing() -> Iterator[Line]:
 
 def _schemes(model: Model) -> Iterator[str]:
     turning = {kind.name: next(iter(kind.cases)).partition(".")[0] for kind in model.kinds if kind.cases and kind.channels}
-    yield from (scheme if len(model.kinds) == 1 else f"{scheme} ({name})" for name, scheme in turning.items())
+    names = [kind.name for kind in model.kinds]
+    yield from (scheme if len(names) == 1 else f"{scheme} ({called(name, names)})" for name, scheme in turning.items())
 
 
 def named(name: str) -> Model:
@@ -41,7 +43,7 @@ def golden(model: Model) -> Mapping[str, list[Vector]]:
     every = {vector.id: vector for each in load_models() for vector in each.cases}
     kinds: dict[tuple[str, ...], list[str]] = {}
     for kind in model.kinds:
-        kinds.setdefault(tuple(kind.cases), []).append(kind.name)
+        kinds.setdefault(tuple(kind.cases), []).append(called(kind.name, [each.name for each in model.kinds]))
     return {" and ".join(names): [every[identity] for identity in cases] for cases, names in kinds.items() if cases}
 
 

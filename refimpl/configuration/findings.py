@@ -1,6 +1,6 @@
 """What a reading of a configuration consists of: kinds of layers, decisions with the keys that they come from, and findings with names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -77,6 +77,11 @@ def shared(sections: Sequence[int], order: str) -> str:
     """Say how many pairs follow each axis, and in which order."""
     pairs = " and ".join(filter(None, [", ".join(map(str, sections[:-1])), str(sections[-1])]))
     return f"{pairs} pairs follow the axes of the position, {ORDERS[order]}"
+
+
+def called(name: str, names: Collection[str]) -> str:
+    """Return what a kind is called among those of its model: not *every layer* where some of them don't turn."""
+    return f"{name} with rotation" if f"{name} without rotation" in names else name
 
 
 @dataclass

@@ -34,7 +34,8 @@ def unscaled(others: Iterable[Temperature | None]) -> Temperature:
 def _of_llama_4(section: Section, notes: Notes) -> Temperature | None:
     tuning = section.get(SWITCH)
     note = notes.assume if tuning is None else notes.decide
-    note(section.name(SWITCH), tuning, "queries of layers that don't turn grow" + (", as in this model type" if tuning is None else ""))
+    grows = "queries of layers that don't turn are multiplied by a number that grows with the position"
+    note(section.name(SWITCH), tuning, grows + (", as in this model type" if tuning is None else ""))
     given = {key: next(iter(section.given((key,))), None) for key in ("floor_scale", "attn_scale")}
     return _made(SCALE, given, {"shift": 1}, notes)
 

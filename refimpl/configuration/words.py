@@ -8,7 +8,7 @@ from typing import Any
 from refimpl.arrays import Array
 from refimpl.configuration.computing import factor_of, of, scale_of
 from refimpl.configuration.differences import applying
-from refimpl.configuration.findings import SOFTMAX, Decision, Finding, Kind, Reading, Rotation, Temperature, shared
+from refimpl.configuration.findings import SOFTMAX, Decision, Finding, Kind, Reading, Rotation, Temperature, called, shared
 from refimpl.configuration.scalings import declared
 from refimpl.errors import SpecificationError
 
@@ -18,19 +18,19 @@ AGAINST = ", against the usual direction"
 Line = tuple[str, str]
 STYLES = {"error": "bad", "warning": "head", "missing": "head"}
 LAYOUTS = {
-    "half": "pairs lie half of them apart",
+    "half": "the two channels of a pair lie {half} apart",
     "interleaved": "pairs are neighbours",
-    "interleaved_to_half": "pairs are read as neighbours and written half of them apart",
+    "interleaved_to_half": "pairs are read as neighbours and written {half} channels apart",
 }
 #: The same where all channels of one axis of an image come before those of the next.
-OF_BLOCKS = {**LAYOUTS, "half": "pairs lie half of an axis's channels apart"}
+OF_BLOCKS = {**LAYOUTS, "half": "the two channels of a pair lie half of an axis's channels apart"}
 FEW = 8
 
 
 def lines(reading: Reading, kinds: Sequence[Kind], length: int | None, like: Array) -> Iterator[Line]:
     """Yield what kinds of layers do, then on what libraries differ, then what is wrong."""
     for group in alike(kinds):
-        yield "head", " and ".join(heading(kind) for kind in group)
+        yield "head", " and ".join(heading(kind, reading.kinds) for kind in group)
         yield from of_kind(group[0], length, like)
     for key, difference in applying(reading):
         yield "", f"differs     {key}: {difference.says} ({difference.link})"
@@ -63,9 +63,10 @@ def does(kind: Kind) -> tuple[Rotation | None, Temperature | None]:
     return kind.rotation, kind.temperature
 
 
-def heading(kind: Kind) -> str:
-    """Name a kind and its layers."""
-    return kind.name if kind.layers is None else f"{kind.name} ({numbered(kind.layers)})"
+def heading(kind: Kind, kinds: Sequence[Kind]) -> str:
+    """Name a kind and its layers, beside all kinds of the model."""
+    name = called(kind.name, [each.name for each in kinds])
+    return name if kind.layers is None else f"{name} ({numbered(kind.layers)})"
 
 
 def numbered(layers: Sequence[int]) -> str:
@@ -103,8 +104,9 @@ def of_rotation(rotation: Rotation, length: int | None, like: Array) -> Iterator
     channels, base = rotation.channels, rotation.parameters["base"]
     which = f"all {rotation.head_dim} channels" if len(channels) == rotation.head_dim else f"channels {channels[0]} to {channels[-1]}"
     layouts = OF_BLOCKS if rotation.grid.get("order") == "block" else LAYOUTS
+    pairs = layouts[rotation.layout].format(half=len(channels) // 2)
     of_head = "of a head" if len(channels) == rotation.head_dim else f"of a head of {rotation.head_dim}"
-    yield "", f"  turns     {which} {of_head}; {layouts[rotation.layout]}{AGAINST if rotation.direction == 'negative' else ''}"
+    yield "", f"  turns     {which} {of_head}; {pairs}{AGAINST if rotation.direction == 'negative' else ''}"
     yield "", f"  base      {base:,.10g}"
     if rotation.sections:
         yield "", f"  axes      {shared(rotation.sections, rotation.order)}"

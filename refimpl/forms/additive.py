@@ -62,8 +62,9 @@ MEANINGS = {
     "embedding_scale": "what the embeddings, not the encoding, are multiplied by before the sum",
 }
 CONVENTIONS = {
-    "embedding_scale=none": "as they are: BERT, GPT-2, RoBERTa, OPT, ViT; and code that is given embeddings which are scaled already",
-    "embedding_scale=sqrt_dim": "times the root of their width: the paper (section 3.4), tensor2tensor, fairseq, Marian, M2M100, ESPnet",
+    "embedding_scale=none": "embeddings are added as they are: BERT, GPT-2, RoBERTa, OPT, ViT; and code that is given scaled embeddings",
+    "embedding_scale=sqrt_dim": "embeddings are multiplied by the root of their width: the paper (section 3.4), tensor2tensor, fairseq, "
+    "Marian, M2M100, ESPnet",
 }
 #: What holds for every sum.
 LAWS = (Law.ADDS, Law.ALIKE, Law.STEPWISE)

@@ -87,7 +87,7 @@ NOTES = (
     (
         "Section 3 prints that rule for every number of heads (`slopes=paper`). The authors' `get_slopes`, with which models were "
         "trained, has another rule if the number is no power of two (`slopes=code`): 6 heads have 1/4, 1/16, 1/64, 1/256, 1/2, 1/8, "
-        "which are not sorted. So weights that were trained by one rule must not be run by the other. Of 6, 12 and 40 heads there "
+        "which are not sorted. So weights that were trained by one rule must not be run by the other. Among 6, 12 and 40 heads there "
         "is one whose slope is 51, 45 and 89 times as steep by the code as by the paper. Its bias 1,024 positions back is -512, -724 "
         "and -939 by the code, and -10.1, -16.0 and -10.6 by the paper."
     ),

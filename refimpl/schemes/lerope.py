@@ -78,9 +78,9 @@ SCHEME = Scheme(
     },
     notes=(
         (
-            "The paper learns one number for each of RoPE's frequencies: that is a factor of 1. Mistral Large 4, as transformers 5.23.0 "
-            "configures it, grows its context 2048 times from 512 positions with YaRN, sets the attention factor to 1, and has one list "
-            "of exponents for all layers."
+            "The paper learns one number for each of RoPE's frequencies: here that is `factor=1`, where YaRN changes nothing. Mistral "
+            "Large 4, as transformers 5.23.0 configures it, grows its context 2048 times from 512 positions with YaRN, sets the attention "
+            "factor to 1, and has one list of exponents for all layers."
         ),
         (
             "YaRN's ramp goes by the pair's index, not by its frequency, so that it doesn't matter whether exponents are applied before "

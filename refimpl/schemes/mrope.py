@@ -153,7 +153,7 @@ SCHEME = Scheme(
         "order=interleaved": "time, height and width in turns; pairs that are left follow the first axis: Qwen3-VL, Qwen3.5, Qwen3-Omni",
         "order=first_last": "height and width in turns, then the pairs of time: Ernie 4.5 VL, whose mrope_section lists time last",
         "order=doubled": "sections twice as wide, over the first members of all pairs and then the second ones: HunYuan-VL in transformers "
-        "5.23; no rotation off text",
+        "5.23; for images no rotation",
         "layout=interleaved": "pairs (2j, 2j + 1): GLM-4.1V, Ernie 4.5 VL",
         "layout=half": "pairs (j, j + head_dim / 2): Qwen2-VL to Qwen3.5",
         "layout=interleaved_to_half": "reads neighbouring channels, writes halves: no released model with axes is known",
@@ -172,7 +172,7 @@ SCHEME = Scheme(
         (
             "Qwen2-VL's code splits tables for a whole head by the list of sections, repeated for the second half. With every entry "
             "doubled instead (`order=doubled`), the two members of a pair follow different axes: `(a cos s - b sin s, a sin t + b cos t)`. "
-            "Off text that is no rotation: lengths change, and scores depend on where an image stands. It is for weights that were "
+            "For images that is no rotation: lengths change, and scores depend on where an image stands. It is for weights that were "
             "trained with such code; the authors of HunYuan-VL, vLLM and MLX repeat the list."
         ),
         (

@@ -59,7 +59,7 @@ SCHEME = Scheme(
     conventions={**yarn.SCHEME.conventions, **resonance_rope.CONVENTIONS},
     notes=(
         (
-            "The authors round after each change of inv_freq: a wavelength that is rounded first and then stretched is whole no longer. "
+            "The authors round after each change of inv_freq: a wavelength that is rounded first and then stretched is no longer whole. "
             "Their small models have betas 2 and 1, their Llama 32 and 1."
         ),
         *resonance_rope.NOTES,

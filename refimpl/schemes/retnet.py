@@ -103,8 +103,8 @@ SCHEME = Scheme(
         ),
         (
             "torchscale spaces frequencies by linspace(0, 1, head_dim / 2), as tensor2tensor does its sinusoids, so that the slowest pair "
-            "turns by 1 / base. Rope with the base raised to head_dim / (head_dim - 2) is the same rotation: of one width nobody can tell "
-            "which of both it is."
+            "turns by 1 / base. Rope with the base raised to head_dim / (head_dim - 2) is the same rotation: at one width nobody can tell "
+            "the two apart."
         ),
         (
             "From the fifth head on 1 - 2^(-5 - h) is 1 in bfloat16, from the eighth in float16 and from the twenty-first in float32, and "

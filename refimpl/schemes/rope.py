@@ -99,7 +99,7 @@ MEANINGS = {
     "query": "queries, turned",
     "key": "keys, turned",
     "head_dim": "number of features of one head that turn, two to a pair",
-    "base": "what frequencies fall by over a head, from 1 to nearly 1 / base (rope_theta); 10000 in the paper, 500000 in Llama 3",
+    "base": "the ratio by which frequencies fall over a head, to nearly 1 / base (rope_theta); 10000 in the paper, 500000 in Llama 3",
     "layout": "which two features make a pair, and where they are written",
     "direction": "sign of the angle",
     "weight": "weight of the projection that makes queries or keys, a row for each channel of each head; or its bias",

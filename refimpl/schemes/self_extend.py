@@ -48,7 +48,7 @@ SCHEME = Scheme(
     notes=(
         (
             "The paper rounds W / G down. The authors' patches of transformers 4.38 divide by / and stand between two positions where the "
-            "group size doesn't divide the window; that for 4.40 was mended (https://github.com/datamllab/LongLM/commit/715c1e3)."
+            "group size doesn't divide the window; the patch for 4.40 was mended (https://github.com/datamllab/LongLM/commit/715c1e3)."
         ),
         (
             "The authors' patches don't move queries as long as the longest position is below the window. No key lies beyond the window "

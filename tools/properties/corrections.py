@@ -83,7 +83,7 @@ def decay_of_rope() -> Correction:
         "RoPE and decay",
         "When words are closer together they have a larger dot product, when farther away a smaller one; earlier methods lack this.",
         f"This is a tendency, not a law. The dot product of equal vectors (head_dim {ROPE_WIDTH}, base 10000) first rises from distance "
-        f"{_first_rise(aligned)} to the next, RoFormer's bound from distance {_first_rise(bound)} and on "
+        f"{_first_rise(aligned)} to the next. RoFormer's bound first rises from distance {_first_rise(bound)}, and rises on "
         f"{int(np.sum(np.diff(bound) > 0))} of {STEPS} steps. Nor is it new: the dot product of two sinusoids is the same sum of cosines.",
     )
 
@@ -101,8 +101,8 @@ def far_tokens_of_rope() -> Correction:
     return Correction(
         "RoPE and tokens that are far away",
         "With theta_i = 10000^(-2i/d), tokens do not influence others that are relatively far away.",
-        f"Beyond 1000 tokens equal vectors still align at up to {np.max(aligned):.2f} of what they do at distance 0 (at {where}): slow "
-        "pairs hardly turn over thousands of tokens. Only a bias that grows without end, as ALiBi's, takes far tokens away.",
+        f"Beyond 1000 tokens equal vectors still align at up to {np.max(aligned):.2f} of what they do at distance 0, the most at distance "
+        f"{where}: slow pairs hardly turn over thousands of tokens. Only a bias that grows without end, as ALiBi's, takes far tokens away.",
     )
 
 

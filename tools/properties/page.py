@@ -167,7 +167,8 @@ PRICE = (
     Column(
         "operations per pair",
         f"the part of the same count that grows with the pairs of tokens, for all {measures.MODEL_HEADS} heads together. The reference is "
-        "not optimised: Transformer-XL's and Shaw's own efficient algorithms do per distance what it does per pair.",
+        "not optimised: Transformer-XL's and Shaw's own efficient algorithms do per distance what it does per pair. RetNet has fewer than "
+        "plain attention, since it takes no softmax.",
         lambda subject: f"{subject.cost.per_pair:,}",
     ),
 )
