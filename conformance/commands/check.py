@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--profile", help="Require this precision instead of the declared one.")
 @click.option("--level", type=click.Choice(["smoke", "core", "full"]), default="core", show_default=True, help="How many cases to judge.")
 @click.option("--seed", type=click.IntRange(min=0), help="The seed of all draws; without it every run draws anew and prints its seed.")
-@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Call under autocast, or modules that are cast, or built on the meta device.")
+@click.option("--under", type=click.Choice(CIRCUMSTANCES), help="Call under autocast, or modules that are cast, or built on meta.")
 @click.option("--shard", metavar="K/N", help="Judge only part K of N; all parts together are the whole run.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="How many parts to judge at the same time.")
 @click.option("--baseline", type=Place(dir_okay=False), metavar="FILE", help="Waive the known deviations of FILE (docs/deviations.md).")
