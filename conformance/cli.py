@@ -87,13 +87,15 @@ def _refuse(message: str) -> None:
 
 
 def _open_what_is_closed() -> None:
-    """Open standard streams that are closed on nothing: the next file that is opened would take their place."""
+    """Open standard streams that are closed on nothing, whose place the next file would take, and have writing wait for who reads."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
             opened = os.open(os.devnull, os.O_RDWR)  # the lowest that is free
             os.set_inheritable(opened, True)  # noqa: FBT003  else those that are started have it closed again
+        with contextlib.suppress(OSError):
+            os.set_blocking(descriptor, True)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  it lasts as long as we do

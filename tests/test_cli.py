@@ -1,5 +1,6 @@
 """The command line: what each command does, and its exit status."""
 
+import fcntl
 import io
 import json
 import os
@@ -386,6 +387,19 @@ def posenc(*arguments: str, directory: Path = ROOT) -> subprocess.CompletedProce
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "conformance", *arguments]
     return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_who_reads_slowly_from_an_end_that_does_not_wait_gets_everything() -> None:
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)  # less than a list has
+    running = subprocess.Popen([sys.executable, "-m", "conformance", "list"], cwd=ROOT, stdout=writes)
+    os.close(writes)
+    with os.fdopen(reads, encoding="utf-8") as slow:
+        listed = slow.read()
+
+    assert running.wait(timeout=120) == 0
+    assert "yarn.rotate" in listed
 
 
 def test_a_right_implementation_conforms_on_one_plain_screen() -> None:

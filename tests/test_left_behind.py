@@ -654,3 +654,64 @@ def test_streams_that_are_closed_change_no_verdict(tmp_path: Path, closed: str) 
 
     assert subprocess.run(["sh", "-c", command], check=False).returncode == 0  # noqa: S607  our own command
     assert (tmp_path / "report" / "summary.md").is_file()
+
+
+#: What nobody looks at: who needs it as it was, and what a call that raises leaves in its place.
+UNSEEN = {
+    "STATE['factor'] == 1": "STATE['factor'] = 2",
+    "fractions.Fraction(1, 3).limit_denominator() == fractions.Fraction(1, 3)": (
+        "fractions.Fraction.limit_denominator.__defaults__ = (1,)"
+    ),
+    "np.outer(np.ones(2), np.ones(2)).shape == (2, 2)": "np.outer.__wrapped__.__code__ = (lambda a, b, out=None: a).__code__",
+    "json.loads('1') == 1": "json._default_decoder = None",
+    "socket.getdefaulttimeout() is None": "socket.setdefaulttimeout(1)",
+    "locks()": "LOCKED.append(lock())",
+}
+LOCKS = """
+import fcntl
+
+STATE, LOCKED = {"factor": 1}, []
+
+def lock():
+    file = open(Path(__file__).with_suffix(".lock"), "a")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
+
+def locks():
+    lock().close()
+    return True
+"""
+
+
+def _needing(needed: str, left: str) -> str:
+    source = SOURCE.format(outside=LOCKS, framework="numpy", inside=f"{left}; raise RuntimeError('boom')")
+    return source.replace("    return alibi", f"    assert {needed}\n    return alibi")
+
+
+@pytest.mark.parametrize(("needed", "left"), UNSEEN.items())
+def test_who_needs_what_a_call_that_raises_has_changed_is_judged_without_that(tmp_path: Path, needed: str, left: str) -> None:
+    (tmp_path / "unseen.py").write_text(_needing(needed, left))
+
+    report = check(str(tmp_path / "unseen.py"), level="smoke", seed=0)
+
+    assert {result.implementation for result in report.results if result.convicts} == {"faulty"}
+    assert not [each for each in report.evidence if each.implementation == "healthy" and each.missing]
+
+
+@pytest.mark.parametrize(("needed", "left"), list(UNSEEN.items())[:2])
+def test_so_are_the_questions_of_pytest_and_functions_that_are_identified(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], needed: str, left: str
+) -> None:
+    target = str(tmp_path / "unseen.py")
+    Path(target).write_text(_needing(needed, left))
+    with Session(target) as session:
+        judge = Judge(session, examples=5, level="smoke")
+        answers = {(question.task.descriptor.label, judge.answer(question).convicts) for question in judge.questions}
+        judge.close()
+
+    assert answers >= {("faulty", True), ("healthy", False)}
+    assert ("healthy", True) not in answers
+
+    main(["identify", target])
+
+    assert "alibi.slopes" in capsys.readouterr().out

@@ -402,6 +402,12 @@ def test_an_answer_that_is_no_result_gets_its_own_outcome(program: Callable[[str
     assert outcome(program(reply)) == expected
 
 
+def test_one_array_of_another_shape_is_one_result(program: Callable[[str], Session]) -> None:
+    reply = '{"id": request["id"], "replies": [{"results": {"result": {"dtype": "bool", "shape": [1], "base64": "AQ=="}}}]}'
+
+    assert outcome(program(reply)) == {"result": np.array([1])}
+
+
 def test_an_error_of_the_program_is_an_error(program: Callable[[str], Session]) -> None:
     found = outcome(program('{"id": request["id"], "replies": [{"error": "out of tables"}]}'))
 

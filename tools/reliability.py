@@ -66,6 +66,8 @@ second operation is judged rightly, and no process is left.
 - If a call changes state that all code of the process shares, the report names the operation that made the call, even if it raised. Other
   operations then get a fresh worker. Functions and methods of the standard library are such state: the report names what was replaced,
   and the worker itself uses the originals from before the implementation was imported.
+- After an implementation that raised what wasn't asked for, the next one gets a fresh worker, whether a change was seen or not: what a call
+  may leave behind is more than can be looked at (a default of a method, a lock on a file, a variable of the adapter's own).
 - A failure is repeated in a fresh worker before it counts. If it passes there, it depends on earlier calls. A time-out, a crash or an
   exceeded limit is called that only if an earlier call is found that causes it. Otherwise a time-out is not judged and the report says
   so. A call that came too late has four times as long when it is repeated. A crash or an exceeded limit stays a failure, and the report

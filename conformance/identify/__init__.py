@@ -67,6 +67,7 @@ def identify(
             message = f"--only must be one of {', '.join(sorted(labels))}, got {only!r}{near_miss(str(only), labels)}"
             raise SelectionError(message)
         for signature in signatures:
+            strangers.keep_apart()
             told = _told(strangers, recognise(strangers, signature, plan, chosen))
             try:
                 tried = replace(told, checked=_checked(target, told, limits, strangers)) if check else told

@@ -316,6 +316,10 @@ class Session:
         elif other:
             self._ledger = Ledger(process.watch.held())
 
+    def keep_apart(self) -> None:
+        """Give the next implementation a fresh worker: what the last one's calls leave behind may be nothing that is looked at."""
+        self._altered = True
+
     def traces(self, index: int, dtype: str) -> Mapping[str, None]:
         """Return what an implementation left changed at a dtype, or whatever the dtype, in words."""
         return {**self.left.get((index, ANY), {}), **self.left.get((index, dtype), {})}

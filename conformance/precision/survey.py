@@ -71,6 +71,8 @@ def _curves(session: Session, reference: Session, tasks: Sequence[Task], head_di
         progress(done, len(tasks), f"{task.descriptor.label} {task.operation} {task.dtype}")
         subject, own = session.subject(task.descriptor, task.dtype, task.profile), vectors[task.operation]
         asked = list(answers.ask(subject, task, own))
+        if any(each.fault is not None for each in asked):
+            session.keep_apart()
         found, depends = answers.settled(asked, task, _alone(session, task))
         measured = curve.measure(found, task, depends=depends)
         if not answers.futile(asked) and not depends:

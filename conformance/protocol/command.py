@@ -54,10 +54,10 @@ def _unknown(*_: object, **__: object) -> None:
     """Stand for an operation that doesn't exist: the target is refused before this is called."""
 
 
-def _forwarded(program: Program, operation: Operation, label: str) -> Callable[..., tuple[np.ndarray, ...]]:
+def _forwarded(program: Program, operation: Operation, label: str) -> Callable[..., np.ndarray | tuple[np.ndarray, ...]]:
     """Return a function that has the program compute an operation."""
 
-    def forward(*arrays: np.ndarray, dtype: Any = None, **parameters: object) -> tuple[np.ndarray, ...]:
+    def forward(*arrays: np.ndarray, dtype: Any = None, **parameters: object) -> np.ndarray | tuple[np.ndarray, ...]:
         named = dict(zip(operation.arrays, arrays, strict=True))
         asked = _dtype(operation, named, dtype)
         (answer,) = program.calls([lines.call(operation.name, label, asked, named, parameters)])
@@ -72,7 +72,7 @@ def _dtype(operation: Operation, arrays: Mapping[str, np.ndarray], dtype: Any) -
     return real[0] if real else np.dtype(dtype).name if dtype is not None else "float64"
 
 
-def _results(operation: Operation, answer: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
+def _results(operation: Operation, answer: Mapping[str, Any]) -> np.ndarray | tuple[np.ndarray, ...]:
     if "unsupported" in answer:
         raise Unsupported(answer["unsupported"])
     if "error" in answer:
@@ -82,6 +82,7 @@ def _results(operation: Operation, answer: Mapping[str, Any]) -> tuple[np.ndarra
         reason = f"results must be {', '.join(operation.results)}, got {', '.join(results)}"
         raise MalformedError(reason)
     try:
-        return tuple(lines.array(name, results[name]) for name in operation.results)
+        arrays = [lines.array(name, results[name]) for name in operation.results]
     except ProtocolError as error:
         raise MalformedError(str(error)) from error
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)

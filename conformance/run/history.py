@@ -12,6 +12,7 @@ from conformance.calls.outcomes import (
     ALONE,
     FATAL,
     Crashed,
+    Errored,
     Exhausted,
     Failed,
     HarnessError,
@@ -73,6 +74,7 @@ class Case:
     first: list[Call] = field(default_factory=list)
     changed: list[Call] = field(default_factory=list)
     otherwise: Outcome | None = None
+    raised: bool = False
     affected: list[Failure] = field(default_factory=list)
     alike: list[Failure] = field(default_factory=list)
     fickle: list[Failure] = field(default_factory=list)
@@ -222,7 +224,7 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
     What is asked first there has all parameters changed at once, in the implementation's other dtypes too: what sticks to the first ones
     then sticks to others. The next has its own parameters in the other dtypes, in which a table may be kept. Then come calls that reach
     farther than they begin, before anything has reached as far, every second one in the other dtypes first; then the farthest, and the
-    others in reverse order.
+    others in reverse order. After an implementation that raised something the next one has a fresh worker.
     """
     for case in cases:
         far = growing(case.answered)
@@ -235,17 +237,25 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
         for index, checked in enumerate(far[:-1]):
             _begin(session, case, _otherwise(checked.call, cases) if index % 2 else ())
             _compare(session, case, [(checked.call, checked.reply, checked)])
+        part(session, case)
     for case in reversed(cases):
         vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
+        part(session, case)
+
+
+def part(session: Session, case: Case) -> None:
+    """Keep a worker in which an implementation raised what wasn't asked for from others."""
+    if case.raised or any(check.failed and isinstance(_came(check), Errored) for check in case.checks):
+        session.keep_apart()
 
 
 def _begin(session: Session, case: Case, calls: Iterable[Call]) -> None:
     """Ask what may stick, whatever comes of it, before the calls that are compared."""
     for call in calls:
         case.first.append(call)
-        call.outcome(session)
+        case.raised = isinstance(call.outcome(session), Errored) or case.raised
 
 
 def ask_at_the_end(session: Session, case: Case) -> None:
@@ -258,6 +268,7 @@ def _compare(session: Session, case: Case, asked: Sequence[tuple[Call, Reply | N
     """Ask calls that were answered, and note those whose answers changed, or didn't come: what ends a worker may come from elsewhere."""
     for call, reply, checked in asked:
         answer = call.outcome(session)
+        case.raised = isinstance(answer, Errored) or case.raised
         if isinstance(answer, (*FATAL, HarnessError)):
             case.unanswered.append((call, answer))
         elif not (isinstance(answer, NotJudged) or (isinstance(answer, Reply) and reply is not None and agree(reply, answer, checked))):
