@@ -105,7 +105,7 @@ def test_a_number_counts_as_an_array_without_axes(value: Any, wide: str, dtype: 
 
 @pytest.mark.parametrize(("value", "name"), [(None, "None"), ("1.0", "str"), ([1.0], "list"), ({"a": 1}, "dict")])
 def test_what_is_no_number_is_malformed(value: object, name: str) -> None:
-    with pytest.raises(MalformedError, match=f"got {name}$"):
+    with pytest.raises(MalformedError, match=rf"got {name}\b"):
         exact(value, NumPy())
 
 
