@@ -79,6 +79,19 @@ SOURCES = {
         f"{NAMED}class F:\n    def __call__(self, x): pass\nadapter.implements('rope.rotate', F)\n",
         "given as an object that is called, F(...)",
     ),
+    "a class with a call": (
+        f"{NAMED}class F:\n    def __call__(self, x, positions): pass\nadapter.implements('rope.rotate', F, call='f(positions)')\n",
+        "F must be given as an object that is called, F(...), got the class",
+    ),
+    "a class without one": (f"{NAMED}class F: pass\nadapter.implements('rope.rotate', F)\n", "F must be given as a method of F(...), got the class"),
+    "a predicate of nothing": (
+        offering("'rope.rotate', head_dim=lambda: True"),
+        "head_dim must be declared by a predicate that takes its value, head_dim=lambda head_dim: ..., got TypeError: <lambda>() takes 0 pos",
+    ),
+    "a predicate of other names": (
+        offering("'rope.rotate', when=lambda given: given['theta'] > 1"),
+        "takes the parameters by name, when=lambda parameters: ..., got KeyError: 'theta' (mine.py:3 in <lambda>), called with {'base': ",
+    ),
     "an operation": (offering("'rope.rotat'"), "(did you mean rope.rotate?)"),
     "a scheme": (offering("'binary'"), "(it has binary.encode, binary.add)"),
     "a parameter": (offering("'rope.rotate', layot='half'"), "(did you mean layout?)"),
