@@ -128,6 +128,10 @@ SOURCES = {
     "a keyword within": (of("x, positions, base", "return f(x, theta=base)"), "must take x, positions, base=..., got TypeError"),
     "a misspelt name": (of("x, positions, base", "return xs"), "name 'xs' is not defined (mine.py:5 in f)"),
     "code of torch": (of("x, positions, base", "return x.chunk(2)"), "others are declared as Adapter(..., framework=...)"),
+    "too few axes in code": (
+        of("x, positions, base", "batch, token, width = x.shape"),
+        "(mine.py:5 in f); it gets x (batch head token head_dim), positions ([batch] token) unless axes= declares others, as axes='batch to",
+    ),
     "positions as their number": (of("x, positions, base", "return range(positions)"), "positions='from_zero', and call= with tokens"),
     "one column": (
         of("positions, head_dim, base", "return [np.ones((*positions.shape, head_dim // 2))] * 2", "'rope.tables', f, tables='tiled'"),
