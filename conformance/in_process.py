@@ -117,7 +117,7 @@ def assert_conforms(
     wrong = [(question, result) for question, result in answers if result.convicts or isinstance(result.outcome, HarnessError)]
     if wrong:
         first, _ = wrong[0]
-        diagnosis, fault = judge.diagnosis(first), unanswered(result.outcome for _, result in answers)
+        diagnosis, fault = judge.diagnosis(first), unanswered(operation, (result.outcome for _, result in answers))
         if fault is not None and diagnosis is None:
             message = f"{operation} can't be judged: {fault.message}"
             raise targets.TargetError(message)

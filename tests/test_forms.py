@@ -234,7 +234,7 @@ def test_tables_that_code_has_not_and_axes_that_it_lacks_are_faults_of_the_adapt
     ],
 )
 def test_code_that_no_call_gets_past_for_arrays_of_another_library_is_told_which_to_declare(message: str, library: str) -> None:
-    fault = unanswered([Errored(message), Errored(message)])
+    fault = unanswered("rope.rotate", [Errored(message), Errored(message)])
 
     assert fault is not None
     assert fault.message.endswith(f'; if it takes arrays of {library}, declare Adapter(..., framework="{library}")')
@@ -250,10 +250,27 @@ def test_code_that_no_call_gets_past_for_arrays_of_another_library_is_told_which
     ],
 )
 def test_code_that_takes_positions_for_their_number_is_told_how_to_declare_that(message: str) -> None:
-    fault = unanswered([Errored(message), Errored(message)])
+    fault = unanswered("rope.rotate", [Errored(message), Errored(message)])
 
     assert fault is not None
     assert fault.message.endswith("declare positions='from_zero', and call= with tokens, query_tokens or key_tokens")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "ValueError: too many values to unpack (expected 3) (mine.py:7 in f)",
+        "ValueError: not enough values to unpack (expected 5, got 4) (mine.py:7 in f)",
+        "ValueError: axes don't match array (mine.py:7 in f)",
+        "ValueError: einstein sum subscripts string contains too many subscripts for operand 0 (mine.py:7 in f)",
+    ],
+)
+def test_code_that_takes_arrays_to_have_other_axes_is_told_which_they_have(message: str) -> None:
+    fault = unanswered("rope.rotate", [Errored(message), Errored(message)])
+
+    assert fault is not None
+    assert "; it gets x (batch head token head_dim), positions ([batch] token) unless axes= declares others, as axes='" in fault.message
+    assert unanswered("rope.rotate", [Errored(message), Passed()]) is None
 
 
 @pytest.mark.parametrize(
@@ -265,7 +282,7 @@ def test_code_that_takes_positions_for_their_number_is_told_how_to_declare_that(
     ],
 )
 def test_code_for_another_device_is_told_where_its_arrays_are(message: str) -> None:
-    fault = unanswered([Errored(message), Errored(message)])
+    fault = unanswered("rope.rotate", [Errored(message), Errored(message)])
 
     assert fault is not None
     assert fault.message.endswith("; it gets arrays on the device that Adapter(..., device=...) declares, else on the CPU")

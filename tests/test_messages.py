@@ -79,6 +79,19 @@ SOURCES = {
         f"{NAMED}class F:\n    def __call__(self, x): pass\nadapter.implements('rope.rotate', F)\n",
         "given as an object that is called, F(...)",
     ),
+    "a class with a call": (
+        f"{NAMED}class F:\n    def __call__(self, x, positions): pass\nadapter.implements('rope.rotate', F, call='f(positions)')\n",
+        "F must be given as an object that is called, F(...), got the class",
+    ),
+    "a class without one": (f"{NAMED}class F: pass\nadapter.implements('rope.rotate', F)\n", "F must be given as a method of F(...), got the class"),
+    "a predicate of nothing": (
+        offering("'rope.rotate', head_dim=lambda: True"),
+        "head_dim must be declared by a predicate that takes its value, head_dim=lambda head_dim: ..., got TypeError: <lambda>() takes 0 pos",
+    ),
+    "a predicate of other names": (
+        offering("'rope.rotate', when=lambda given: given['theta'] > 1"),
+        "takes the parameters by name, when=lambda parameters: ..., got KeyError: 'theta' (mine.py:3 in <lambda>), called with {'base': ",
+    ),
     "an operation": (offering("'rope.rotat'"), "(did you mean rope.rotate?)"),
     "a scheme": (offering("'binary'"), "(it has binary.encode, binary.add)"),
     "a parameter": (offering("'rope.rotate', layot='half'"), "(did you mean layout?)"),
@@ -115,6 +128,10 @@ SOURCES = {
     "a keyword within": (of("x, positions, base", "return f(x, theta=base)"), "must take x, positions, base=..., got TypeError"),
     "a misspelt name": (of("x, positions, base", "return xs"), "name 'xs' is not defined (mine.py:5 in f)"),
     "code of torch": (of("x, positions, base", "return x.chunk(2)"), "others are declared as Adapter(..., framework=...)"),
+    "too few axes in code": (
+        of("x, positions, base", "batch, token, width = x.shape"),
+        "(mine.py:5 in f); it gets x (batch head token head_dim), positions ([batch] token) unless axes= declares others, as axes='batch to",
+    ),
     "positions as their number": (of("x, positions, base", "return range(positions)"), "positions='from_zero', and call= with tokens"),
     "one column": (
         of("positions, head_dim, base", "return [np.ones((*positions.shape, head_dim // 2))] * 2", "'rope.tables', f, tables='tiled'"),

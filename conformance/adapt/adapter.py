@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
 
+from conformance.adapt.wording import told, told_with_place
 from conformance.calls import form as forms
 from conformance.calls.form import Form
 from conformance.calls.takes import Positions, Queries, Rows, Takes, misplaced, nonsense
@@ -57,7 +58,7 @@ class Implementation:
         for name, allowed in self.restrictions.items():
             value = parameters.get(name)
             if callable(allowed):
-                if not allowed(value):
+                if not _holds(name, allowed, value):
                     return f"{name}={value!r} is out of its declared range"
             elif isinstance(value, tuple) and isinstance(allowed, list | tuple):
                 if value not in map(tuple, as_several(allowed)):
@@ -67,7 +68,7 @@ class Implementation:
                     return f"{name}={value!r}; it declares {', '.join(map(repr, sorted(allowed, key=repr)))}"
             elif value != allowed:
                 return f"{name}={value!r}; it declares {allowed!r}"
-        if self.when is not None and not self.when(dict(parameters)):
+        if self.when is not None and not _holds("when", self.when, dict(parameters)):
             return "its own predicate refuses these parameters"
         return None
 
@@ -178,6 +179,18 @@ def near_miss(name: str, known: Collection[str]) -> str:
         return ""
     close = [each for each in known if each.endswith(f".{name}")] or difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _holds(name: str, predicate: Callable[[Any], object], value: object) -> bool:
+    """Ask a predicate of a declaration, or raise ``AdapterError`` where it can't say."""
+    try:
+        return bool(predicate(value))
+    except Exception as error:
+        takes, argument = ("the parameters by name", "parameters") if name == "when" else ("its value", name)
+        inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+        got = f"{told_with_place(error) if inside else told(error)}, called with {shown(value)}"
+        message = f"{name} must be declared by a predicate that takes {takes}, {name}=lambda {argument}: ..., got {got}"
+        raise AdapterError(message) from error
 
 
 def _one_of(thing: str, value: str, known: Collection[str]) -> None:

@@ -59,11 +59,12 @@ def place(function: Callable[..., Any]) -> str:
 
 def complaint(operation: Operation, function: Callable[..., Any], form: Form, fixed: Collection[str]) -> str | None:
     """Return why every call must fail, or why code can't know a parameter of which more than one value is declared; else ``None``."""
+    if issubclass(type(function), type):
+        name, called = function.__name__, not {"__call__", *INNER}.isdisjoint(dir(function))
+        return f"{name} must be given as {f'an object that is called, {name}(...)' if called else f'a method of {name}(...)'}, got the class"
     if form.call is not None:
         lacked = untold(operation, form.call, fixed)
         return _uncalled(operation, function, form.call) or _untold(operation, function, lacked, roles(form.call)) if lacked else None
-    if issubclass(type(function), type) and not {"__call__", *INNER}.isdisjoint(dir(function)):
-        return f"{function.__name__} must be given as an object that is called, {function.__name__}(...), got the class"
     arguments = parameters(function, follow_wrapped=False)
     if arguments is None:
         return None

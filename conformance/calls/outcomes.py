@@ -156,6 +156,8 @@ UNFIT = re.compile(
 )
 #: What they say of arrays on another device than those that they meet, or on one that isn't there.
 DEVICE = re.compile(r"same device|compiled with CUDA|NVIDIA driver|CUDA GPUs|CUDA-capable device|MPS backend")
+#: What they say of code that takes arrays to have more axes, or fewer.
+RANKS = re.compile(r"values to unpack|axes don't match array|too many subscripts|correct number of indices")
 #: What they say of code that can't run whatever it is given.
 UNDEFINED = ("NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError")
 KNOBS = "what a function is given is said by framework=, call=, axes= and tables="
@@ -168,7 +170,7 @@ TOKENS = "; where it takes how many tokens there are, declare positions='from_ze
 FOREIGN = re.compile(r"'\w*Tensor' (object has no attribute|and ')|\w*Tensor' object is not callable|ArrayImpl' object does not")
 
 
-def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
+def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
     """Return why nothing can be judged, where no call gave a result, and all say that code doesn't fit together; else ``None``."""
     came = [outcome for outcome in outcomes if isinstance(outcome, (Passed, Waived, HarnessError, *CONVICTIONS))]
     raised = [outcome for outcome in came if isinstance(outcome, Errored) and _is_unfit(outcome.message)]
@@ -177,13 +179,26 @@ def unanswered(outcomes: Iterable[Outcome]) -> Failed | None:
         return None
     if faults:
         return faults[0]
-    hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {_for_others(raised[0].message) or KNOBS}"
+    hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {_on_axes(operation, raised[0].message) or _for_others(raised[0].message) or KNOBS}"
     counted = TOKENS if COUNTED.search(raised[0].message) else ""
     return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{counted or hint}")
 
 
 def _is_unfit(message: str) -> bool:
-    return bool(UNFIT.search(message) or DEVICE.search(message) or COUNTED.search(message))
+    return any(known.search(message) for known in (UNFIT, RANKS, DEVICE, COUNTED))
+
+
+def _on_axes(operation: str, message: str) -> str:
+    """Return which axes arrays have, where code takes them to have more or fewer; nothing where it doesn't."""
+    # Imported here because it takes long, and the pytest plugin must import nothing heavy.
+    from conformance.spec.declarations import operations
+
+    known = operations().get(operation)
+    if known is None or not known.arrays or not RANKS.search(message):
+        return ""
+    several = ", ".join(f"{name} ({axes})" for name, axes in known.arrays.items())
+    merged = ", as axes='batch token (head head_dim)'" if known.arrays.get("x") == "batch head token head_dim" else ""
+    return f"it gets {several} unless axes= declares others{merged}"
 
 
 def _for_others(message: str) -> str:
@@ -363,7 +378,7 @@ class Report:
         if self.selected or not self.complete:
             return self
         known = {diagnosed.rsplit(":", 1)[0] for diagnosed in self.diagnoses}
-        found = {of: unanswered(result.outcome for result in self.results if result.of == of) for of in {each.of for each in self.results}}
+        found = {of: unanswered(of[1], (each.outcome for each in self.results if each.of == of)) for of in {each.of for each in self.results}}
         faults = {of: fault for of, fault in found.items() if fault is not None and ":".join(of) not in known}
         blamed = (replace(each, outcome=faults[each.of]) if each.convicts and each.of in faults else each for each in self.results)
         return replace(self, results=tuple(blamed))

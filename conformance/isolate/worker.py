@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapt import embedding, signatures
-from conformance.adapt.adapter import Adapter, Implementation, Unsupported
+from conformance.adapt.adapter import Adapter, AdapterError, Implementation, Unsupported
 from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
 from conformance.adapt.calling import Calling
 from conformance.adapt.frameworks import version
@@ -268,6 +268,8 @@ class Worker:
             return {"status": "unsupported", "reason": words(refusal), "declared": declared}, []
         except MisfitError as error:
             return {"status": "misfit", "message": f"{signatures.place(runner.implementation.function)}: {error}"}, []
+        except AdapterError as error:
+            return {"status": "misfit", "message": str(error)}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
