@@ -83,10 +83,10 @@ SOURCES = {
         f"{NAMED}class F:\n    def __call__(self, x, positions): pass\nadapter.implements('rope.rotate', F, call='f(positions)')\n",
         "F must be given as an object that is called, F(...), got the class",
     ),
-    "a class without one": (f"{NAMED}class F: pass\nadapter.implements('rope.rotate', F)\n", "F must be given as a method of F(...), got the class"),
+    "a class without one": (f"{NAMED}class F: pass\nadapter.implements('rope.rotate', F)\n", "F must be given as a method of F(...), got"),
     "a predicate of nothing": (
         offering("'rope.rotate', head_dim=lambda: True"),
-        "head_dim must be declared by a predicate that takes its value, head_dim=lambda head_dim: ..., got TypeError: <lambda>() takes 0 pos",
+        "head_dim must be declared by a predicate that takes its value, head_dim=lambda head_dim: ..., got TypeError: <lambda>() takes 0",
     ),
     "a predicate of other names": (
         offering("'rope.rotate', when=lambda given: given['theta'] > 1"),
@@ -130,7 +130,7 @@ SOURCES = {
     "code of torch": (of("x, positions, base", "return x.chunk(2)"), "others are declared as Adapter(..., framework=...)"),
     "too few axes in code": (
         of("x, positions, base", "batch, token, width = x.shape"),
-        "(mine.py:5 in f); it gets x (batch head token head_dim), positions ([batch] token) unless axes= declares others, as axes='batch to",
+        "(mine.py:5 in f); it gets x (batch head token head_dim), positions ([batch] token) unless axes= declares others, as axes='",
     ),
     "positions as their number": (of("x, positions, base", "return range(positions)"), "positions='from_zero', and call= with tokens"),
     "one column": (

@@ -61,7 +61,7 @@ def complaint(operation: Operation, function: Callable[..., Any], form: Form, fi
     """Return why every call must fail, or why code can't know a parameter of which more than one value is declared; else ``None``."""
     if issubclass(type(function), type):
         name, called = function.__name__, not {"__call__", *INNER}.isdisjoint(dir(function))
-        return f"{name} must be given as {f'an object that is called, {name}(...)' if called else f'a method of {name}(...)'}, got the class"
+        return f"{name} must be given as {'an object that is called,' if called else 'a method of'} {name}(...), got the class"
     if form.call is not None:
         lacked = untold(operation, form.call, fixed)
         return _uncalled(operation, function, form.call) or _untold(operation, function, lacked, roles(form.call)) if lacked else None

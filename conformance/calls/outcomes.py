@@ -179,9 +179,10 @@ def unanswered(operation: str, outcomes: Iterable[Outcome]) -> Failed | None:
         return None
     if faults:
         return faults[0]
-    hint = "" if raised[0].message.startswith(UNDEFINED) else f"; {_on_axes(operation, raised[0].message) or _for_others(raised[0].message) or KNOBS}"
-    counted = TOKENS if COUNTED.search(raised[0].message) else ""
-    return Failed(Reason.ADAPTER, f"every call raises {raised[0].message}{counted or hint}")
+    message = raised[0].message
+    hint = "" if message.startswith(UNDEFINED) else f"; {_on_axes(operation, message) or _for_others(message) or KNOBS}"
+    counted = TOKENS if COUNTED.search(message) else ""
+    return Failed(Reason.ADAPTER, f"every call raises {message}{counted or hint}")
 
 
 def _is_unfit(message: str) -> bool:
@@ -378,7 +379,8 @@ class Report:
         if self.selected or not self.complete:
             return self
         known = {diagnosed.rsplit(":", 1)[0] for diagnosed in self.diagnoses}
-        found = {of: unanswered(of[1], (each.outcome for each in self.results if each.of == of)) for of in {each.of for each in self.results}}
+        every = {each.of for each in self.results}
+        found = {of: unanswered(of[1], (each.outcome for each in self.results if each.of == of)) for of in every}
         faults = {of: fault for of, fault in found.items() if fault is not None and ":".join(of) not in known}
         blamed = (replace(each, outcome=faults[each.of]) if each.convicts and each.of in faults else each for each in self.results)
         return replace(self, results=tuple(blamed))

@@ -266,10 +266,9 @@ class Worker:
         except Unsupported as refusal:
             declared = isinstance(refusal, embedding.OutsideError)
             return {"status": "unsupported", "reason": words(refusal), "declared": declared}, []
-        except MisfitError as error:
-            return {"status": "misfit", "message": f"{signatures.place(runner.implementation.function)}: {error}"}, []
-        except AdapterError as error:
-            return {"status": "misfit", "message": str(error)}, []
+        except (AdapterError, MisfitError) as error:
+            where = f"{signatures.place(runner.implementation.function)}: " if isinstance(error, MisfitError) else ""
+            return {"status": "misfit", "message": f"{where}{error}"}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
