@@ -329,6 +329,7 @@ def test_a_long_reproduction_becomes_a_command_unless_asked_for() -> None:
 
     assert "reproduce posenc check mine.py --case rope.rotate/far --verbose" in screen(long)
     assert "line 39" in screen(long, verbose=True)
+    assert "reproduce posenc check mine.py --case rope.rotate/far --under meta" in screen(long, header={"under": "meta"})
 
 
 def test_a_command_that_is_too_wide_is_continued_so_that_it_can_be_pasted() -> None:

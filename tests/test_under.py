@@ -7,7 +7,7 @@ import pytest
 
 from conformance import run
 from conformance.adapt.selection import SelectionError
-from conformance.calls.outcomes import Passed, Report, Unsupported
+from conformance.calls.outcomes import Advisory, Failed, Passed, Reason, Report, Unsupported
 from conformance.isolate.session import Session
 from conformance.mutants.catalogue import load
 
@@ -316,6 +316,29 @@ def test_modules_are_right_where_nothing_is_around(modules: str) -> None:
 def test_a_module_that_loses_its_frequencies_on_the_meta_device_is_convicted_and_no_other(without_memory: Report) -> None:
     assert convicted(without_memory) == LOST
     assert {result.implementation for result in without_memory.results if isinstance(result.outcome, Passed)} > KEPT
+    assert not [result for result in without_memory.results if isinstance(result.outcome, Advisory)], "what loaders do is no call's doing"
+
+
+def test_a_tensor_without_memory_is_no_result(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    returned = """
+class Kept(torch.nn.Module):
+    def __init__(self, head_dim, base):
+        super().__init__()
+        self.frequencies = ladder(head_dim, base)
+
+    def forward(self):
+        return self.frequencies
+
+
+@adapter.implements("rope.frequencies")
+def frequencies(*, head_dim, base):
+    return Kept(head_dim, base)()
+"""
+    report = run.check(written(tmp_path, ("float32",), returned), under="meta", cases=["rope.frequencies/six-wide"])
+
+    (result,) = report.results
+    assert str(result.outcome) == str(Failed(Reason.MALFORMED, "a result must hold numbers, got a tensor on the meta device, which has none"))
 
 
 def test_every_dtype_is_judged_there(target: str) -> None:

@@ -69,6 +69,9 @@ def _sendable(value: Any) -> None:
 
 
 def _on_host(value: Any, framework: NumPy) -> tuple[np.ndarray, str]:
+    if getattr(value, "is_meta", False):
+        message = "a result must hold numbers, got a tensor on the meta device, which has none"
+        raise MalformedError(message)
     try:
         return framework.host(value)
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:

@@ -284,7 +284,8 @@ def _command(shown: Result, report: Report, width: int) -> Iterator[Line]:
     """Yield the command that asks for one case again, over two lines that can be pasted where one is too wide."""
     selector = f"--case {shown.check}" if shown.kind in GOLDEN else f"--operation {shown.operation}"
     seed = "" if shown.kind == "vector" else f" --seed {report.header.get('seed', 0)}"
-    check, asked = f"  reproduce  posenc check {clean(report.target)}", f"{selector}{seed} --verbose"
+    under = f" --under {report.header['under']}" if "under" in report.header else ""
+    check, asked = f"  reproduce  posenc check {clean(report.target)}", f"{selector}{seed}{under} --verbose"
     if len(f"{check} {asked}") <= width:
         yield "", f"{check} {asked}"
     else:
