@@ -49,6 +49,27 @@ def bell(query_positions, key_positions):
     return 1 / (1 + (query_positions[:, None] - key_positions) ** 2 / 50.0)[None] * POWERS[:, None, None]
 
 
+def bent(distance, at):
+    return np.where(distance > at, at + (distance - at) / 2, distance)
+
+
+def alibi_bent_at_40(num_heads, q_len, k_len):
+    return -(2.0 ** (-8.0 * np.arange(1, num_heads + 1) / num_heads))[:, None, None] * bent(away(q_len, k_len), 40)
+
+
+def slopes_bent_at_400(q_len, k_len):
+    return -RATES[:, None, None] * bent(away(q_len, k_len), 400)
+
+
+def kerple_bent_at_40(q_pos, k_pos, first, second):
+    distance = bent(np.abs(q_pos[:, None] - k_pos).astype(float), 40)
+    return -first[:, None, None] * np.log1p(second[:, None, None] * distance)
+
+
+def kerple_inside_bent_at_128(q_len, k_len):
+    return -RATES[:, None, None] * np.log1p(POWERS[:, None, None] * bent(away(q_len, k_len), 128))
+
+
 def past_bucket(rows, columns):
     back = np.maximum(np.arange(rows)[:, None] - np.arange(columns), 0)
     level = 16 + (np.log(np.maximum(back, 1) / 16) / np.log(128 / 16) * 16).astype(int)

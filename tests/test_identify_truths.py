@@ -453,6 +453,20 @@ def test_a_declaration_that_is_too_wide_is_told_with_what_makes_it_right() -> No
     assert 'add rows="shared" to implements("rope.rotate", ...)' in seen.words
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("alibi_bent_at_40", "up to an offset of 40 it is alibi.bias, from 41 on it is not"),
+        ("slopes_bent_at_400", "up to an offset of 400 it is alibi.bias (slopes code) (form symmetric), but with other slopes, from 404"),
+        ("kerple_bent_at_40", "up to an offset of 40 it is kerple.bias, from 41 on it is not"),
+        ("kerple_inside_bent_at_128", "its first head gives, 0, 1, 2, 4, 8, 16, 32, 64 positions back"),
+    ],
+)
+def test_a_bias_that_leaves_a_scheme_at_a_far_offset_is_no_scheme(name: str, line: str) -> None:
+    assert (identity(name).operation, identity(name).values_of) == (None, None)
+    assert any(seen.startswith(line) for seen in identity(name).seen)
+
+
 def test_numbers_are_said_of_the_heads_that_are_told_and_in_no_more_digits_than_show() -> None:
     seen = identity("odd_slopes")
     text = str(told("odd_slopes").declaration())

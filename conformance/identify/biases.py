@@ -1,7 +1,7 @@
 """Recover a bias on attention logits from values: slopes and form, buckets, a table's rows, a causal mask, or why it is none of them."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,8 +18,8 @@ from refimpl.spec import Operation
 QUERIES, KEYS = np.array([3, 0, 7, 20, 12]), np.array([0, 1, 2, 3, 5, 9, 14, 20, 33, 28, 31])
 #: How far offsets are looked at; less where positions end.
 REACHES = (1_000, 600, 256, 64, 32, 16, 8)
-#: Up to there what fits near offsets must fit too, by positions that every dtype holds.
-NEAR = (250, 128, 64)
+#: Up to there what fits near offsets must fit at each of them, and beyond at every fourth: by positions that every dtype holds.
+NEAR, EVERY = (250, 128, 64), 4
 MASKED = -1e4
 MASK = "a causal mask is part of it: later keys are hidden"
 OF_OFFSETS = "an adapter: no operation gives the buckets of queries and keys; give the function of their offsets, or the bias"
@@ -182,8 +182,24 @@ def identify(bias: Bias) -> Identity:
 
 def _shown(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
     """Return what the numbers that aren't hidden are."""
-    function = _function(bias, values, hidden, COARSE[bias.probe.dtype])
-    return function or _rounded(bias, values, hidden) or _of_offset(bias, values, hidden)
+    far = far_off(bias, masked=bool(hidden.any()))
+    function = _function(bias, values, hidden, far, COARSE[bias.probe.dtype]) or _rounded(bias, values, hidden, far)
+    if function is not None and function.what:
+        return function
+    found = _of_offset(bias, values, hidden, far)
+    return found if function is None else replace(found, seen=(*found.seen, *function.seen))
+
+
+def far_off(bias: Bias, *, masked: bool) -> list[learned.Shown]:
+    """Return what is given at far offsets; later keys are left out where they are ``masked``."""
+    shown = []
+    for reaches, step in ((NEAR, 1), (REACHES, EVERY)):
+        ends = _reached(bias, reaches)
+        if ends is not None:
+            queries, keys = np.array([ends.shape[2] - 1, 0]), np.arange(0, ends.shape[2], step)
+            hidden = np.broadcast_to((keys > queries[:, None]) & masked, (ends.shape[0], 2, keys.size))
+            shown.append(learned.Shown(ends[:, :, keys], hidden, queries, keys, COARSE[bias.probe.dtype]))
+    return shown
 
 
 def table_of(heads: int, rows: int) -> np.ndarray:
@@ -213,8 +229,11 @@ def _ordered(values: list[np.ndarray], queries: int, keys: int) -> np.ndarray:
     return np.broadcast_to(value, (value.shape[0], queries, keys))
 
 
-def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, tolerance: float) -> Identity | None:
-    """Return the operation on positions that gives these numbers, or the one that does but for a slope of every head."""
+def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence[learned.Shown], tolerance: float) -> Identity | None:
+    """Return the operation on positions that gives these numbers, or the one that does but for a slope of every head.
+
+    One that gives the near offsets only is no finding; it is among what was seen.
+    """
     shown, heads = np.where(hidden, 0.0, values), {"num_heads": values.shape[0]}
     allowed = 4 * tolerance * np.abs(shown).max(axis=(1, 2), keepdims=True) + TINY
 
@@ -228,34 +247,42 @@ def _function(bias: Bias, values: np.ndarray, hidden: np.ndarray, tolerance: flo
         return np.asarray((_slopes(shown, right(operation, parameters))[1] - shown) / allowed).ravel()
 
     rules = [Rule(known, heads, compared) for known in taking("query_positions", "key_positions", axes=["[batch] head query key"])]
-    ends = _reached(bias, NEAR)
-
-    def holds(operation: Operation, parameters: Mapping[str, Any], slopes: np.ndarray | None = None) -> bool:
-        """Whether it gives far offsets too, of what isn't hidden."""
-        if ends is None:
-            return True
-        queries, keys = np.array([ends.shape[2] - 1, 0]), np.arange(ends.shape[2])
-        ahead = (keys[None, :] > queries[:, None]) & hidden.any()
-        far = operation.function(queries, keys, **parameters)
-        far = far if slopes is None else slopes[:, None, None] * far[0]
-        off = np.where(ahead, 0.0, far - np.where(ahead, 0.0, ends))
-        return bool(np.all(np.abs(off) <= 4 * tolerance * np.abs(np.where(ahead, 0.0, ends)).max(axis=(1, 2), keepdims=True) + TINY))
-
     found = identified(rules, bias.probe.settings)
-    if found is not None and holds(found.operation, {**heads, **{name: one.value for name, one in found.parameters.items()}}):
-        return Identity(found.operation.name, f"of {values.shape[0]} heads, {found.words}", found.parameters, (), found.notes)
-    others = identified([replace(rule, compared=sloped) for rule in rules], {}) if np.any(shown) and found is None else None
+    if found is not None:
+        given = {**heads, **{name: one.value for name, one in found.parameters.items()}}
+        words = f"of {values.shape[0]} heads, {found.words}"
+        identity = Identity(found.operation.name, words, found.parameters, (), found.notes)
+        return held(identity, found.operation.name, far, lambda *at: found.operation.function(*at, **given), tolerance)
+    others = identified([replace(rule, compared=sloped) for rule in rules], {}) if np.any(shown) else None
     if others is None:
         return None
     chosen = {name: seen for name, seen in others.parameters.items() if others.operation.parameters[name].choices}
-    given = {name: one.value for name, one in others.parameters.items()}
-    slopes, _ = _slopes(shown, right(others.operation, {**heads, **given}))
-    if not holds(others.operation, {**heads, **given}, slopes):
-        return None
+    given = {**heads, **{name: one.value for name, one in others.parameters.items()}}
+    slopes, _ = _slopes(shown, right(others.operation, given))
     how = "with the sign turned: further away is more" if np.all(slopes < 0) else "but with other slopes"
     listed = ", ".join(f"{slope:.6g}" for slope in slopes)
     words = "".join(f" ({name} {seen.value})" for name, seen in chosen.items())
-    return Identity(None, f"{others.operation.name}{words}, {how}", chosen, (f"times its first head: {listed}",))
+    identity = Identity(None, f"{others.operation.name}{words}, {how}", chosen, (f"times its first head: {listed}",))
+
+    def scaled(*at: np.ndarray) -> np.ndarray:
+        return np.asarray(slopes[:, None, None] * others.operation.function(*at, **given)[0])
+
+    return held(identity, identity.what, far, scaled, tolerance)
+
+
+def held(
+    identity: Identity, name: str, far: Sequence[learned.Shown], right: Callable[..., np.ndarray], tolerance: float
+) -> Identity:
+    """Return an identity that far offsets hold, else where they leave it."""
+    for shown in far:
+        seen, given = (np.where(shown.hidden, 0.0, each) for each in (shown.values, right(shown.queries, shown.keys)))
+        off = np.abs(given - seen) > 4 * tolerance * np.abs(seen).max(axis=(1, 2), keepdims=True) + TINY
+        if off.any():
+            distance = np.abs(shown.keys - shown.queries[:, None])
+            first = distance[off.any(axis=0)].min()
+            until = distance[distance < first].max()
+            return Identity(None, "", seen=(f"up to an offset of {until} it is {name}, from {first} on it is not",))
+    return identity
 
 
 def _slopes(shown: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -265,13 +292,15 @@ def _slopes(shown: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return slopes, slopes[:, None, None] * unit
 
 
-def _rounded(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity | None:
+def _rounded(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence[learned.Shown]) -> Identity | None:
     """Return the operation that gives these numbers as far as bfloat16 shows it."""
-    found = _function(bias, values, hidden, COARSE["bfloat16"] / 4)
-    return None if found is None else replace(found, seen=(*found.seen, "the numbers are rounded as bfloat16 rounds them"))
+    found = _function(bias, values, hidden, far, COARSE["bfloat16"] / 4)
+    if found is None or not found.what:
+        return found
+    return replace(found, seen=(*found.seen, "the numbers are rounded as bfloat16 rounds them"))
 
 
-def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
+def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray, far: Sequence[learned.Shown]) -> Identity:
     """Return a bias that is no line: buckets, a function of the offset, or of more."""
     shown = np.where(hidden, 0.0, values)
     offset = KEYS[None, :] - QUERIES[:, None]
@@ -290,7 +319,7 @@ def _of_offset(bias: Bias, values: np.ndarray, hidden: np.ndarray) -> Identity:
         inside = "the numbers of the buckets are its own: no adapter can hand it others; make the table an argument to have it judged"
         unseen = (*found.unseen, inside)
         return Identity(None, f"{found.what}, with a table inside", found.parameters, (), unseen, values_of=found.operation)
-    fitted = learned.identify(learned.Shown(values, hidden, QUERIES, KEYS, COARSE[bias.probe.dtype]))
+    fitted = learned.identify([learned.Shown(values, hidden, QUERIES, KEYS, COARSE[bias.probe.dtype]), *far])
     return fitted or Identity(None, _shape(line), seen=(_measured(offsets, line),))
 
 

@@ -1,8 +1,10 @@
 """Recover an operation on arrays that are given: it is run on the same ones."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from conformance.identify.biases import Bias, aligned
+from conformance.identify.biases import Bias, aligned, far_off, held
 from conformance.identify.findings import Identity
 from conformance.identify.probe import Probe
 from conformance.identify.rules import giving, taking
@@ -26,4 +28,11 @@ def identify(probe: Probe) -> Identity:
     if found is None:
         names = " or ".join(candidate.name for candidate in candidates)
         return Identity(None, f"a function of {', '.join(probe.plan.arrays)}, but not {names}")
-    return Identity(found.operation.name, found.words, found.parameters, (), found.notes, bias)
+    def right(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        given = {**arrays, "query_positions": queries, "key_positions": keys}
+        return np.asarray(found.operation.function(*(given[name] for name in found.operation.arrays), **known, **found.values))
+
+    identity = Identity(found.operation.name, found.words, found.parameters, (), found.notes, bias)
+    known = {name: len(value) for name in ("num_heads",) if name in found.operation.parameters}
+    near = held(identity, found.operation.name, far_off(bias, masked=False), right, TOLERANCE)
+    return near if near.what else replace(near, what=f"a function of {', '.join(probe.plan.arrays)} by no known rule")

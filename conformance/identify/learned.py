@@ -31,14 +31,14 @@ class Shown:
     tolerance: float
 
 
-def identify(shown: Shown) -> Identity | None:
-    """Return the operation that gives every head, with the numbers of each, or ``None``."""
+def identify(shown: Sequence[Shown]) -> Identity | None:
+    """Return the operation that gives every head in all that was shown, with the numbers of each, or ``None``."""
     for operation in _candidates():
         names = [name for name, axes in operation.arrays.items() if axes == "head"]
         kinds = {name: one.choices for name, one in operation.parameters.items() if one.choices}
         for values in itertools.product(*kinds.values()):
             chosen = dict(zip(kinds, values, strict=True))
-            heads = _heads(_Head(operation, chosen, shown, head, len(names)) for head in range(len(shown.values)))
+            heads = _heads(_Head(operation, chosen, shown, head, len(names)) for head in range(len(shown[0].values)))
             if heads:
                 return _told(operation, chosen, dict(zip(names, zip(*heads, strict=True), strict=True)))
     return None
@@ -59,7 +59,7 @@ class _Head:
 
     operation: Operation
     chosen: Mapping[str, Any]
-    shown: Shown
+    shown: Sequence[Shown]
     head: int
     count: int
 
@@ -68,11 +68,14 @@ class _Head:
         each = [np.array([number]) for number in numbers]
         try:
             with np.errstate(all="ignore"):
-                right = self.operation.function(self.shown.queries, self.shown.keys, *each, **self.chosen)[0]
+                return np.concatenate([self._off(shown, each) for shown in self.shown])
         except (SpecificationError, ArithmeticError):
             return None
-        hidden, seen = self.shown.hidden[self.head], self.shown.values[self.head]
-        allowed = 4 * self.shown.tolerance * np.abs(seen[~hidden]).max(initial=1e-30)
+
+    def _off(self, shown: Shown, numbers: Sequence[np.ndarray]) -> np.ndarray:
+        right = self.operation.function(shown.queries, shown.keys, *numbers, **self.chosen)[0]
+        hidden, seen = shown.hidden[self.head], shown.values[self.head]
+        allowed = 4 * shown.tolerance * np.abs(seen[~hidden]).max(initial=1e-30)
         return np.asarray(np.where(hidden, 0.0, right - np.where(hidden, 0.0, seen)) / allowed).ravel()
 
     def fits(self, *numbers: float) -> bool:
