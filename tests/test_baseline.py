@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_report import a_report, result, right, wrong
 
-from conformance.calls.outcomes import Crashed, Failed, Reason, Report, Waived
+from conformance.calls.outcomes import NOT_RUN, Crashed, Failed, NotJudged, Reason, Report, Waived
 from conformance.cli import main
 from conformance.show import baseline, report
 from conformance.show.baseline import Baseline, BaselineError, Deviation, identity
@@ -179,6 +179,9 @@ def test_an_update_keeps_what_the_run_says_nothing_of() -> None:
 
     assert baseline.updated([told], [elsewhere, left_out], whole=False).count("match:") == 2
     assert baseline.updated([told], [elsewhere, left_out]).count("match:") == 1
+
+    not_reached = a_report(result(NotJudged(NOT_RUN), "rope.rotate/near"))
+    assert baseline.updated([not_reached], [Deviation("mine:rope.rotate/near:float32", "failed", "there")]).count("match:") == 1
 
 
 def test_a_file_may_be_a_pipe() -> None:

@@ -15,7 +15,7 @@ from jsonschema.exceptions import best_match
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from conformance.calls.outcomes import CONVICTIONS, Failed, Outcome, Reason, Report, Result, Waived
+from conformance.calls.outcomes import CONVICTIONS, Failed, NotJudged, Outcome, Reason, Report, Result, Waived
 from conformance.show.record import outcome
 from conformance.show.report import message
 from conformance.show.summary import named_twice
@@ -167,7 +167,8 @@ def _why_stale(entry: Deviation, covered: Sequence[Result], today: dt.date) -> s
 def updated(reports: Sequence[Report], known: Sequence[Deviation], *, whole: bool = True) -> str:
     """Return the file that expects exactly what failed: entries that still excuse something are kept, failures without one are added.
 
-    Entries for other circumstances are kept, and, unless nothing of the targets was left out, those of checks that weren't run.
+    Entries for other circumstances are kept, those of checks that weren't judged, and, unless nothing of the targets was left out, those
+    of checks that weren't run.
     """
     every = [result for report in reports for result in report.results if result.kind != "baseline"]
     failures = [result for result in every if isinstance(result.outcome, (*CONVICTIONS, Waived))]
@@ -181,7 +182,8 @@ def updated(reports: Sequence[Report], known: Sequence[Deviation], *, whole: boo
 def _unasked(entry: Deviation, reports: Sequence[Report], *, whole: bool) -> bool:
     """Whether a run says nothing of what an entry speaks of."""
     spoken = [report for report in reports if entry.holds(report.header)]
-    return not spoken or not (whole or any(entry.covers(result) for report in spoken for result in report.results))
+    covered = [result for report in spoken for result in report.results if entry.covers(result)]
+    return not spoken or any(isinstance(result.outcome, NotJudged) for result in covered) or not (whole or covered)
 
 
 def _expected(entry: Deviation, result: Result) -> bool:
