@@ -145,6 +145,123 @@ def test_an_indexer_is_told_with_its_own_layout_and_how_many_keys_it_picks(
     assert "index_topk: attention sees no more keys than that" in told
 
 
+def explained(tmp_path: Path, capsys: pytest.CaptureFixture[str], model_type: str, **keys: Any) -> str:
+    cli.main(["explain", written(tmp_path, {"model_type": model_type, "num_hidden_layers": 6, "qk_rope_head_dim": 64, **keys})])
+    return " ".join(capsys.readouterr().out.split())
+
+
+KINDS_OF_V4 = ["sliding_attention", "sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention"]
+KINDS_OF_V4 += ["compressed_sparse_attention", "sliding_attention"]
+
+
+@pytest.mark.parametrize("keys", [{"compress_ratios": [0, 0, 4, 128, 4, 0]}, {"layer_types": KINDS_OF_V4}])
+def test_only_layers_of_compressed_sparse_attention_have_an_indexer(
+    keys: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main, compress = explained(tmp_path, capsys, "deepseek_v4", index_topk=512, **keys).split(" compress (layers 2 to 4) ")
+
+    assert "index" not in main
+    assert "in 2 of these 3 layers: those of ratio 4" in compress
+
+
+@pytest.mark.parametrize(
+    ("model_type", "keys"),
+    [("deepseek_v4", {"compress_ratios": [0, 128] * 3}), ("dots3_note", {"layer_types": ["sliding_attention"] * 6})],
+)
+def test_layers_without_an_indexer_are_told_of_none(
+    model_type: str, keys: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "index" not in explained(tmp_path, capsys, model_type, index_topk=512, **keys)
+
+
+def test_where_no_key_says_the_ratio_of_a_layer_the_indexer_is_told_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "in layers of compressed sparse attention (ratio 4) alone" in explained(tmp_path, capsys, "deepseek_v4")
+
+
+@pytest.mark.parametrize("model_type", ["mistral_large4", "glm5_next"])
+def test_an_indexer_does_not_turn_where_its_layer_does_not(
+    model_type: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = explained(tmp_path, capsys, model_type, rope_theta=1e4, indexer_rope_interleave=True, qk_nope_head_dim=64)
+    resting = told.partition("every layer without rotation")[2]
+
+    assert "picks keys by scores of its own, and doesn't turn, as the attention beside it doesn't" in resting
+    assert "layout=" not in resting
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"indexer_types": ["full", *["shared"] * 5]}, "in 1 of these 6 layers: the others take the keys that another picked"),
+        ({"index_topk_pattern": "FSSFSS"}, "in 2 of these 6 layers"),
+        ({"index_topk_freq": 4}, "in 3 of these 6 layers"),
+        ({"index_topk_freq": 4, "index_skip_topk_offset": 4}, "in 4 of these 6 layers"),
+        ({"indexer_types": ["full"] * 6}, "because indexer_types: 6 of 6 layers have an indexer of their own"),
+        ({"indexer_types": ["full"] * 5}, "indexer_types must have an entry for each of the 6 layers, got 5 entries"),
+    ],
+)
+def test_layers_that_share_an_indexer_are_not_told_as_having_one(
+    keys: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in explained(tmp_path, capsys, "glm_moe_dsa", **keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"indexer_rope_interleave": 1}, "bad-value: indexer_rope_interleave must be true or false, got 1"),
+        ({"indexer_rope_interleave": "true"}, "bad-value: indexer_rope_interleave must be true or false, got 'true'"),
+        ({"index_head_dim": 32}, "bad-width: index_head_dim must be a number of channels, at least those that turn (64), got 32"),
+        ({"index_head_dim": "128"}, "bad-width: index_head_dim must be a number of channels, at least those that turn (64), got '128'"),
+    ],
+)
+def test_a_wrong_value_of_an_indexer_is_one_error(
+    keys: dict[str, Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = explained(tmp_path, capsys, "glm_moe_dsa", **keys)
+
+    assert told.count("error ") == 1
+    assert said in told
+    assert "layout=half" not in told
+
+
+@pytest.mark.parametrize(
+    ("model_type", "value", "differs"), [("glm_moe_dsa", "false", 1), ("glm_moe_dsa", "true", 0), ("deepseek_v32", "true", 1)]
+)
+def test_a_layout_that_transformers_does_not_read_is_a_difference(
+    model_type: str, value: str, differs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = explained(tmp_path, capsys, model_type, indexer_rope_interleave=value == "true")
+
+    assert told.count("differs indexer_rope_interleave: vLLM reads it; transformers 5.23 doesn't") == differs
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("index_nheads", "index_n_heads"),
+        ("index_n_head", "index_n_heads"),
+        ("index_top_k", "index_topk"),
+        ("index_head_dims", "index_head_dim"),
+        ("indexers_types", "indexer_types"),
+        ("indexer_rope_interleaved", "indexer_rope_interleave"),
+        ("index_ropes_interleave", "indexer_rope_interleave"),
+    ],
+)
+def test_a_misspelt_key_of_an_indexer_is_warned_of(key: str, meant: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = explained(tmp_path, capsys, "glm_moe_dsa", **{key: 1})
+
+    assert f"misspelt-key: {key} must be a key that is read (did you mean {meant}?)" in told
+
+
+def test_keys_of_published_indexers_are_no_misspellings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    of_glm = {"index_topk_freq": 4, "index_topk_pattern": None, "index_skip_topk_offset": 2, "index_kpool": 16}
+    of_others = {"index_kpool_always_select_tail": True, "index_block_size": 128, "index_topk_blocks": 16, "index_local_blocks": 1}
+    of_qwen4 = {"indexer_n_heads": 4, "indexer_kv_heads": 1, "indexer_head_dim": 128, "indexer_budget": 64, "indexer_compress_ratio": 4}
+
+    assert "warning" not in explained(tmp_path, capsys, "glm_moe_dsa", **of_glm, **of_others, **of_qwen4)
+
+
 def test_a_model_without_an_indexer_is_told_of_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["explain", model(tmp_path, "deepseek-ai/DeepSeek-V3")])
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from refimpl.configuration.findings import Kind, Reading
+from refimpl.configuration.indexers import UNREAD as IGNORED
 from refimpl.configuration.widths import UNREAD
 
 
@@ -51,6 +52,10 @@ DOUBLED = (
     "transformers 5.23 lets the two members of a pair follow two axes, which is no rotation",
     "https://github.com/huggingface/transformers/pull/46417",
 )
+FIXED = (
+    "vLLM reads it; transformers 5.23 doesn't, and has one layout for each model type",
+    "https://github.com/huggingface/transformers/pull/46842",
+)
 DIFFERENCES = (
     Difference("type", *STATIC, is_dynamic),
     Difference("rope_type", *STATIC, is_dynamic),
@@ -73,6 +78,7 @@ DIFFERENCES = (
     Difference("low_freq_factor", "mlx-vlm ignored the scaling in ten models", "https://github.com/Blaizzy/mlx-vlm/pull/1710"),
     Difference("attn_temperature_tuning", "TensorRT-LLM left it out", "https://github.com/NVIDIA/TensorRT-LLM/pull/3491", bool),
     Difference("dual_chunk_attention_config", "vLLM reads it, transformers doesn't", "https://github.com/vllm-project/vllm/pull/11844"),
+    Difference("indexer_rope_interleave", *FIXED, told=IGNORED),
     Difference("xdrope_section", *DOUBLED),
     Difference("mrope_section", *DOUBLED, is_four),
     Difference("mrope_section", "MaxText turned the whole head by it", "https://github.com/AI-Hypercomputer/maxtext/pull/4615"),

@@ -22,6 +22,21 @@ class Grid:
 
 
 @dataclass(frozen=True)
+class Indexer:
+    """How an indexer turns its queries and keys, and which layers have one."""
+
+    layout: str
+    placement: str = "first"
+    """Which end of its heads turns."""
+    without: tuple[str, ...] = ()
+    """The kinds that have none."""
+    sparse: bool = False
+    """Whether, of the layers that compress, only those of compressed sparse attention have one."""
+    shared: bool = False
+    """Whether keys may say that layers take what another layer's indexer picked."""
+
+
+@dataclass(frozen=True)
 class Family:
     """The defaults of a model type; ``None`` is what most types do."""
 
@@ -69,8 +84,8 @@ class Family:
     """What the code that counts positions of images and videos reads besides the size of a merged patch, with its defaults."""
     dense_turn: bool = False
     """Whether layers of full attention turn where their feed-forward part is dense, though others don't."""
-    indexer: tuple[str, str] | None = None
-    """The layout of the indexer that picks keys, and which end of its heads turns, where there is one."""
+    indexer: Indexer | None = None
+    """The indexer that picks keys, where there is one."""
     variant: str = ""
     """The name of what the type's code does in the place of a rotation by formulas that posenc has."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -177,11 +192,11 @@ FAMILIES = {
     "cwm": Family(base=1e6),
     "deepseek_v2": INTERLEAVED,
     "deepseek_v3": LATENT,
-    "deepseek_v32": Family("interleaved_to_half", indexer=("half", "first")),
-    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=("interleaved", "first")),
+    "deepseek_v32": Family("interleaved_to_half", indexer=Indexer("half")),
+    "dots3_note": Family("interleaved_to_half", trailing=True, indexer=Indexer("interleaved", without=SLIDING)),
     "deepseek_v4": Family(
         "interleaved", base=1e4, plain=("main",), trailing=True, values_turn=True, attention_factor=1.0, labels=DEEPSEEK_V4,
-        indexer=("interleaved", "last"),
+        indexer=Indexer("interleaved", "last", without=("main",), sparse=True),
     ),
     "dia_decoder": WIDE,
     "dia_encoder": WIDE,
@@ -208,8 +223,8 @@ FAMILIES = {
     "glm4_moe_lite": LATENT,
     "glm4v": GLM4V,
     "glm4v_moe": Family(fraction=0.5, axes_order="contiguous"),
-    "glm5_next": WITHOUT,
-    "glm_moe_dsa": Family("interleaved_to_half", indexer=("interleaved", "first")),
+    "glm5_next": Family(turns=False, indexer=Indexer("", shared=True)),
+    "glm_moe_dsa": Family("interleaved_to_half", indexer=Indexer("interleaved", shared=True)),
     "glm_ocr": GLM4V,
     "gpt_neox": Family(fraction=0.25),
     "gpt_oss": Family(base=150_000.0),
@@ -239,7 +254,9 @@ FAMILIES = {
     "minimax_m3_vl": Family(base=5e6),
     "minimax_m3_vl_vision": Family(grid=Grid("joined", first="time", axes=3)),
     "mistral4": LATENT,
-    "mistral_large4": Family("interleaved_to_half", without_every=4, variant="lerope", indexer=("interleaved", "first")),
+    "mistral_large4": Family(
+        "interleaved_to_half", without_every=4, variant="lerope", indexer=Indexer("interleaved", shared=True),
+    ),
     "mixtral": Family(base=1e6),
     "mllama": Family(base=5e5),
     "modernbert": MODERNBERT,

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from refimpl.configuration import images, scalings, spellings, temperatures
+from refimpl.configuration import images, indexers, scalings, spellings, temperatures
 from refimpl.configuration.bases import base
 from refimpl.configuration.families import Family, Grid, family, is_known, turns_whole
 from refimpl.configuration.findings import GRIDS, ORDERS, Kind, Notes, Reading, Rotation, shared
@@ -18,13 +18,6 @@ BOTH = "https://github.com/sgl-project/sglang/pull/26187"
 #: Keys of what posenc doesn't judge, and what they say.
 UNJUDGED = {
     "qk_scale_factor": "queries of every layer are multiplied by it before they turn; posenc doesn't judge it",
-}
-#: What says how pairs of an indexer lie, and what its other keys say.
-INTERLEAVES = "indexer_rope_interleave"
-INDEXER = {
-    "index_n_heads": "so many heads of an indexer share one key of each token",
-    "index_head_dim": "each head of an indexer has so many channels, of which as many turn as of the attention beside it",
-    "index_topk": "attention sees no more keys than that, those that score highest: no shorter sequence shows a mistake of the indexer",
 }
 ONE_BASE = "https://github.com/lablup/mlxcel/issues/1340"
 TEXT_ALONE = "read as rope, which it is on text alone"
@@ -58,7 +51,9 @@ def read(configuration: Mapping[str, Any]) -> Reading:
     found = listed(section, count(section, notes), own, notes)
     if rope is not None and entries(rope.values):
         verify_nested(section, rope, found, notes)
-    kinds = tuple(kind(layer, indices, section, rope, own, tuple(notes.decisions)) for layer, indices in found.items())
+    owning = indexers.owners(section, sum(len(indices or ()) for indices in found.values()) or None, own, notes)
+    before = tuple(notes.decisions)
+    kinds = tuple(kind(layer, indices, section, rope, own, owning, before) for layer, indices in found.items())
     if not any(each.level == "error" for kind_of in kinds for each in kind_of.findings):
         verify_read(section, rope, kinds, notes)
     longest = longest_of(section, notes)
@@ -74,22 +69,8 @@ def tell_unjudged(section: Section, own: Family, notes: Notes) -> None:
         notes.decide(section.name("rotary_value"), values, says)
     if own.values_turn:
         notes.assume("values", "turned", "values turn as keys do, and outputs back by the query's position (partial_rope.attend_turned)")
-    tell_indexer(section, own, notes)
     for key, value in section.given(UNJUDGED):
         notes.decide(key, value, UNJUDGED[key.rpartition(".")[2]])
-
-
-def tell_indexer(section: Section, own: Family, notes: Notes) -> None:
-    """Tell how an indexer turns queries and keys of its own, and how many keys it picks."""
-    layout, placement = own.indexer or ("", "")
-    for key, value in section.given((INTERLEAVES,)):
-        layout = "interleaved" if value is True else "half"
-        notes.decide(key, value, f"an indexer has layout={layout}")
-    if own.indexer is not None:
-        of = f"partial_rope.index_scores, layout={layout}, placement={placement}"
-        notes.assume("indexer", layout, f"an indexer picks keys by scores of its own ({of}), at the frequencies of the attention beside it")
-    for key, value in section.given(INDEXER):
-        notes.decide(key, value, INDEXER[key.rpartition(".")[2]])
 
 
 #: Numbers of axes in words.
@@ -250,7 +231,8 @@ def verify_nested(section: Section, rope: Section, found: Mapping[Layer, object]
 
 
 def kind(
-    layer: Layer, indices: tuple[int, ...] | None, section: Section, rope: Section | None, own: Family, before: tuple[Any, ...]
+    layer: Layer, indices: tuple[int, ...] | None, section: Section, rope: Section | None, own: Family,
+    owning: frozenset[int] | None, before: tuple[Any, ...],
 ) -> Kind:
     """Return what layers of a kind do."""
     notes = Notes(list(before))
@@ -265,6 +247,7 @@ def kind(
         turns = False
     if turns:
         rotation = _rotation(layer, section, rope, own, notes)
+        indexers.tell(layer, indices, owning, section, own, notes, rotation=rotation, turns=True)
         if rotation is not None and own.direction == "negative":
             notes.assume("direction", own.direction, "pairs turn against the usual direction, as in this model type")
             rotation = replace(rotation, direction=own.direction)
@@ -281,6 +264,7 @@ def kind(
         notes.decide(*layer.base, "these layers don't turn")
     if not attending:
         return Kind(layer.kind, indices, None, notes.decided, tuple(notes.findings))
+    indexers.tell(layer, indices, owning, section, own, notes, rotation=None, turns=False)
     own_width, temperature = heads(section, layer, own, Notes()), temperatures.of_layer(section, rope, own, notes, rests=True)
     name, found = f"{layer.kind} without rotation", tuple(notes.findings)
     return Kind(name, indices, None, notes.decided, found, rests=True, head_dim=own_width, temperature=temperature)

@@ -72,11 +72,15 @@ READ = frozenset(
         *("hybrid_layer_pattern", "compress_ratios", "partial_rotary_factors", "position_embedding_type", "alibi", *LAYOUT),
         *("attn_temperature_tuning", "attn_scale", "floor_scale", "sliding_window", "mrope_section", "use_dynamic_ntk"),
         *("use_logn_attn", "yarn_only_types", "training_seqlen", "base_seqlen", DUAL_CHUNKS),
+        *("indexer_rope_interleave", "index_head_dim", "index_n_heads", "index_topk", "indexer_types", "index_topk_freq"),
+        *("index_topk_pattern", "index_skip_topk_offset", "index_kpool", "index_kpool_always_select_tail", "index_block_size"),
+        *("index_topk_blocks", "index_local_blocks", "indexer_n_heads", "indexer_kv_heads", "indexer_head_dim", "indexer_budget"),
+        "indexer_compress_ratio",
     }
 )
 BESIDE = frozenset(
     {
-        *("rotary_value", "original_rope", "indexer_rope_interleave", "index_head_dim", "index_n_heads", "index_topk"),
+        *("rotary_value", "original_rope"),
         *("qk_head_dim", "v_head_dim", "max_window_layers", "use_sliding_window", "num_key_value_heads", "position_id_per_seconds"),
         *("num_position_embeddings", "use_pos_enc", "rotary_emb_scale_base"),
     }
