@@ -22,6 +22,10 @@ class MisfitError(MalformedError):
     """The adapter is at fault: its function can't be called as the operation is, or returns what is no array."""
 
 
+class UnfilledError(MisfitError):
+    """The function returned a tensor of the meta device: what a module lost that was built there."""
+
+
 class NumPy:
     """NumPy arrays; bfloat16 where ml_dtypes is installed."""
 

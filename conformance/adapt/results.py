@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
+from conformance.adapt.arrays import MalformedError, MisfitError, NumPy, UnfilledError
 from conformance.adapt.frameworks import FRAMEWORKS
 from conformance.adapt.wording import told
 from conformance.calls.limits import LARGEST_PAYLOAD
@@ -69,14 +69,12 @@ def _sendable(value: Any) -> None:
 
 
 def _on_host(value: Any, framework: NumPy) -> tuple[np.ndarray, str]:
-    if getattr(value, "is_meta", False):
-        message = "a result must hold numbers, got a tensor on the meta device, which has none"
-        raise MalformedError(message)
     try:
         return framework.host(value)
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         message = f"a result must be readable as an array, got {_kind(value)}: {told(error)}"
-        raise MisfitError(message) from error
+        kind = UnfilledError if getattr(value, "is_meta", False) else MisfitError
+        raise kind(message) from error
 
 
 def _wide(array: np.ndarray) -> np.ndarray:

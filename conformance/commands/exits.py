@@ -19,7 +19,7 @@ EXITS: Mapping[str, Mapping[Status, str]] = {
         Status.NOT_JUDGED: "not enough evidence for a verdict",
     },
     "identify": {
-        Status.CONFORMS: "every function is an operation that posenc knows and answers every call the same each time",
+        Status.CONFORMS: "every function is an operation that posenc knows and, as far as was tried, answers every call the same each time",
         Status.DIFFERS: "one is not, an adapter declares it to be something else, or the check of the printed adapter finds it wrong",
         Status.WRONG_USAGE: "wrong usage, or a function that refuses every call",
     },

@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.adapt import embedding, signatures
 from conformance.adapt.adapter import Adapter, AdapterError, Implementation, Unsupported
-from conformance.adapt.arrays import MalformedError, MisfitError, NumPy
+from conformance.adapt.arrays import MalformedError, MisfitError, NumPy, UnfilledError
 from conformance.adapt.calling import Calling
 from conformance.adapt.frameworks import version
 from conformance.adapt.meta import Loader
@@ -268,7 +268,8 @@ class Worker:
             return {"status": "unsupported", "reason": words(refusal), "declared": declared}, []
         except (AdapterError, MisfitError) as error:
             where = f"{signatures.place(runner.implementation.function)}: " if isinstance(error, MisfitError) else ""
-            return {"status": "misfit", "message": f"{where}{error}"}, []
+            lost = runner.under == META and isinstance(error, UnfilledError)
+            return {"status": "malformed" if lost else "misfit", "message": f"{where}{error}"}, []
         except MalformedError as error:
             return {"status": "malformed", "message": str(error)}, []
         except Exception as error:  # noqa: BLE001  whatever an implementation raises is its answer
