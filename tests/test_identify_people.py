@@ -241,7 +241,7 @@ def test_learned_exponents_inside_of_a_function_are_told_as_such_that_any_freque
     told_exponents = [float(number) for number in line.rpartition(": ")[2].split(", ")]
 
     assert identity("exponents_inside").operation is None
-    assert np.allclose(told_exponents, identify_people.LEARNED, atol=1e-5)
+    assert np.allclose(told_exponents, identify_people.LEARNED, atol=1e-5)  # logarithms of what was measured of turns in float32
 
 
 def test_another_rule_of_given_exponents_is_not_taken_for_the_known_one() -> None:

@@ -29,7 +29,7 @@ class Loader:
         for kind in {module, *_below(module)}:
             self._watch(kind)
         module.__init_subclass__ = classmethod(defined)
-        self._make(self.torch.nn.Linear(1, 1), self.torch.nn.Linear.__init__, (1, 1), {})  # what torch imports at first is no call's doing
+        self.torch.nn.Linear(1, 1)  # what torch imports at the first one is no call's doing
 
     def _watch(self, kind: Any) -> None:
         if "__init__" not in vars(kind):

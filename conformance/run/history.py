@@ -237,15 +237,15 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
         for index, checked in enumerate(far[:-1]):
             _begin(session, case, _otherwise(checked.call, cases) if index % 2 else ())
             _compare(session, case, [(checked.call, checked.reply, checked)])
-        part(session, case)
+        keep_apart(session, case)
     for case in reversed(cases):
         vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
-        part(session, case)
+        keep_apart(session, case)
 
 
-def part(session: Session, case: Case) -> None:
+def keep_apart(session: Session, case: Case) -> None:
     """Keep a worker in which an implementation raised what wasn't asked for from others."""
     if case.raised or any(check.failed and isinstance(_came(check), Errored) for check in case.checks):
         session.keep_apart()

@@ -161,7 +161,7 @@ class _Run:
             self._vectors(case)
             if not self._unfit(case):
                 self._golden(case)
-            history.part(self.session, case)
+            history.keep_apart(self.session, case)
         self.session.notice()
         history.ask_again(self.again, self._fit())
         for case in self._fit():
@@ -170,7 +170,7 @@ class _Run:
         for case in self._fit():
             self._laws(case)
             history.ask_at_the_end(self.session, case)
-            history.part(self.session, case)
+            history.keep_apart(self.session, case)
         self.session.notice()
 
     def _explain(self) -> None:

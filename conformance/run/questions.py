@@ -240,7 +240,7 @@ class Judge:
         """Return a failure; one that passes in a fresh worker is told as a run tells it, with what makes it fail."""
         case = history.failing(found)
         history.settle(self.session, [case])
-        history.part(self.session, case)
+        history.keep_apart(self.session, case)
         if case.fickle:
             self.diagnoses.setdefault(_named(found.task), None)
         if not case.affected and not (case.suspicious and self.session.isolated):
