@@ -695,6 +695,7 @@ def test_who_needs_what_a_call_that_raises_has_changed_is_judged_without_that(tm
     report = check(str(tmp_path / "unseen.py"), level="smoke", seed=0)
 
     assert {result.implementation for result in report.results if result.convicts} == {"faulty"}
+    assert [result.outcome for result in report.results if "the worker failed" in str(result.outcome)] == []
     assert not [each for each in report.evidence if each.implementation == "healthy" and each.missing]
 
 
