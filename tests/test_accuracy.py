@@ -299,3 +299,10 @@ def test_a_wrong_request_is_refused_in_a_line(capsys: pytest.CaptureFixture[str]
 
     assert end.value.code == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("trials", "not_named", "short"), [(6, 0, 0), (6, 1, 0), (6, 2, 1), (60, 2, 1), (100, 3, 0), (100, 4, 1)])
+def test_a_rate_falls_short_by_more_than_one_trial(trials: int, not_named: int, short: int) -> None:
+    found = [Answered(TRIAL, "between calls", Answer.NOT_NAMED if i < not_named else Answer.FIRST) for i in range(trials)]
+
+    assert len(list(command.shortcomings([], found, []))) == short

@@ -159,3 +159,8 @@ def share(found: Iterable[Answered], answers: Iterable[Answer], *, without: Iter
     """Return which share got one of the answers, of all but those that got another; 1 where nothing is left."""
     wanted, left = set(answers), [each for each in found if each.answer not in set(without)]
     return sum(each.answer in wanted for each in left) / len(left) if left else 1.0
+
+
+def missed(found: Iterable[Answered]) -> int:
+    """Return how many that are shown by enough weren't named right first."""
+    return sum(each.answer not in (*RIGHT, *UNTOLD) for each in found)
