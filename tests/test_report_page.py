@@ -1,5 +1,7 @@
 """The HTML page: what it says as text, and what it does in a real browser."""
 
+import base64
+import hashlib
 import re
 import shutil
 from collections.abc import Iterator
@@ -52,8 +54,26 @@ def test_the_page_loads_nothing_from_anywhere() -> None:
     tags = parsed(page.text([everything()])).every
 
     assert not [tag for tag, attributes in tags if tag in {"link", "img", "iframe", "object"} or "src" in attributes]
-    assert [a["content"] for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy"] == [page.POLICY]
-    assert page.POLICY.startswith("default-src 'none'")
+    (policy,) = [a["content"] or "" for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_the_page_runs_its_own_script_alone() -> None:
+    text = page.text([everything()])
+    (policy,) = [a["content"] or "" for _, a in parsed(text).every if a.get("http-equiv") == "Content-Security-Policy"]
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert re.findall(r"script-src ([^;]*)", policy) == [f"'sha256-{digest}'"]
+
+
+@pytest.mark.parametrize("words", ["target", "refused"])
+def test_a_refusal_is_text_and_never_markup(words: str) -> None:
+    said = {"target": "mine.py", "refused": "no", words: f"</title>{HOSTILE}"}
+    text = page.text([Report(said["target"], {}, (), refused=said["refused"])])
+
+    assert sum(tag == "script" for tag, _ in parsed(text).every) == 1
+    assert text.count("<script>") == 1
 
 
 def test_words_of_an_implementation_are_text_and_never_markup() -> None:

@@ -235,6 +235,15 @@ def test_hostile_words_stay_words_in_every_format() -> None:
     assert json.loads(lines.text([report]).splitlines()[0])["target"] == HOSTILE
 
 
+def test_the_words_of_a_refusal_stay_words_in_every_format() -> None:
+    report = Report("mine.py", {}, (), refused=f"</title>{HOSTILE}")
+
+    assert not ET.fromstring(junit.text([report]).split("\n", 1)[1]).findall(".//script")  # noqa: S314  our own document
+    assert not re.search(r"(?<!\\)[<#]", markdown.text([report]).removeprefix("## "))
+    assert "<script>" not in badge.text([report])
+    assert json.loads(lines.text([report]).splitlines()[-1])
+
+
 def test_markdown_says_verdict_mistake_fix_and_thread() -> None:
     page = markdown.text([a_report(wrong(), right(), diagnoses={"mine:rope.rotate:float32": DIAGNOSIS})])
 

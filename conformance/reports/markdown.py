@@ -22,7 +22,7 @@ def text(reports: Sequence[Report]) -> str:
 
 def _document(report: Report) -> Iterator[str]:
     mark = {Status.CONFORMS: "✅", Status.DIFFERS: "❌"}.get(report.status, "⚠️")
-    yield f"## {mark} {plain(report.target)} {verdict(report)}"
+    yield f"## {mark} {plain(report.target)} {plain(verdict(report))}"
     yield ""
     yield from _evidence(report)
     found = convictions(report)

@@ -1,5 +1,7 @@
 """A report as one HTML page: offline, for a keyboard too, light and dark, with filters, curves and a reproduction of every failure."""
 
+import base64
+import hashlib
 import html
 import math
 from collections.abc import Iterator, Sequence
@@ -15,15 +17,18 @@ from conformance.show.terminal import clean
 MARKS = {"passed": "✓", "failed": "✗", "unsupported": "-", "not judged": "?", "waived": "~", "note": "i", "harness": "!"}
 PRECISION = ("implementation", "operation", "dtype", "profile met", "error / allowed", "by position")
 CHECKS = ("outcome", "implementation", "check", "dtype", "error / allowed", "what came out")
-#: What a page may load and run: nothing from anywhere, but its own style and script.
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+#: What a page may load and run: nothing from anywhere, but its own style, and the script of this digest.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; img-src data:"
 
 
 def text(reports: Sequence[Report]) -> str:
     """Return the page."""
-    title = ", ".join(f"{_plain(report.target)} {verdict(report)}" for report in reports) or "nothing was judged"
+    title = ", ".join(f"{report.target} {verdict(report)}" for report in reports) or "nothing was judged"
     body = "\n".join(line for index, report in enumerate(reports) for line in _report(report, index))
-    return _asset("page.html").format(title=title, policy=POLICY, style=_asset("page.css"), script=_asset("page.js"), body=body)
+    script = _asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = POLICY.format(digest=digest)
+    return _asset("page.html").format(title=_plain(title), policy=policy, style=_asset("page.css"), script=script, body=body)
 
 
 def _asset(name: str) -> str:
