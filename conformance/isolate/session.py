@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import FUTILE, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
+from conformance.calls.outcomes import FUTILE, NO_WORKER, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
 from conformance.calls.subject import CallFailedError, CallNotMadeError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
 from conformance.isolate import conversation, environment, replies
@@ -437,7 +437,7 @@ class Session:
         except OSError as error:
             if not kin.about:
                 raise
-            raise CallFailedError(HarnessError(f"the system starts no worker again: {error}")) from error
+            raise CallFailedError(HarnessError(f"{NO_WORKER}: {error}")) from error
         except TargetError as error:
             if not kin.about:
                 raise

@@ -50,7 +50,7 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {
                 "nothing_lost": (
                     "a_target_of_which_one_worker_can_run_is_served_by_one",
-                    "parts_of_a_target_of_which_one_worker_can_run_are_judged_one_after_the_other",
+                    "parts_of_a_target_that_starts_no_further_worker_come_to_the_verdict_of_the_whole",
                 ),
                 "leaving": ("a_target_that_locks_others_out_by_a_file_is_judged_and_leaves_none",),
             },
