@@ -218,7 +218,8 @@ def test_what_becomes_of_a_call_that_no_check_judges_is_told(tmp_path: Path, fau
 
 
 def test_a_predicate_that_ends_its_worker_once_is_told(tmp_path: Path) -> None:
-    target = written(tmp_path, outside=f"def taken(_):\n    if {FIRST}: os._exit(5)\n    return True\n")
+    unlike = "parameters['base'] not in (10_000.0, 15_000.0)"
+    target = written(tmp_path, outside=f"def taken(parameters):\n    if {unlike} and {FIRST}: os._exit(5)\n    return True\n")
     source = Path(target).read_text(encoding="utf-8").replace('"rope.frequencies"', '"rope.frequencies", when=taken')
     Path(target).write_text(source, encoding="utf-8")
 
