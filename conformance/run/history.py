@@ -370,6 +370,8 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
     found = (causes.by_itself(session, evidence) if case.suspicious else None) or causes.blame(session, _candidates(journal, case))
     if found is None and case.suspicious:
         found = causes.in_a_row(session, evidence)
+    if found is None and (case.slow or any(isinstance(came, TimedOut) for _, came in case.unanswered)):
+        found = next(filter(None, (causes.after_so_many(session, call) for call in evidence[:1])), None)
     if isinstance(found, Failed):
         return _result(session, case, found, None)
     case.pair = found
