@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from conformance.calls.outcomes import Report
+from conformance.calls.status import Status
 from conformance.cli import main
 from conformance.reports import files as reports
 from conformance.reports import lines
@@ -29,6 +30,22 @@ def test_a_file_is_replaced(tmp_path: Path) -> None:
 
     assert path.read_text(encoding="utf-8") == "new"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+def test_text_that_cannot_be_encoded_is_written_as_it_is_escaped(tmp_path: Path) -> None:
+    files.write(tmp_path / "file", "a \ud800 b")
+
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "a \\ud800 b"
+
+
+def test_every_report_of_a_target_that_is_refused_in_words_of_no_encoding_is_written(tmp_path: Path) -> None:
+    target, folder = tmp_path / "target.py", tmp_path / "report"
+    target.write_text('raise OSError("\\ud800 no")\n', encoding="utf-8")
+
+    assert main(["check", str(target), "--report", str(folder)]) == Status.WRONG_USAGE
+
+    assert sorted(path.name for path in folder.iterdir()) == sorted(name for name, _ in reports.FORMATS.values())
+    assert "\\ud800 no" in (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])

@@ -19,6 +19,7 @@ from conformance.run.questions import Judge
 
 LIMITS = Limits(call_seconds=1.5)
 FIRST, SECOND = "rope.rotate/first-positions", "rope.rotate/small-base"
+FIVE = [f"rope.rotate/{name}" for name in ("byte-boundary", "page-boundary", "shifted", "negative-positions", "batched-positions")]
 ADAPTER = """
 import os, time
 from pathlib import Path
@@ -108,6 +109,16 @@ def test_code_that_hangs_at_its_second_call_hangs_at_no_call_of_its_own(tmp_path
     blamed = of(told, HISTORY).outcome
     assert isinstance(blamed, Failed)
     assert blamed.reason is Reason.HISTORY
+
+
+def test_code_that_hangs_at_its_fifth_call_whatever_it_is_depends_on_what_was_called_before(tmp_path: Path) -> None:
+    told = report(tmp_path, "if len(calls) > 4:\n        time.sleep(60)", *FIVE)
+
+    blamed = of(told, HISTORY).outcome
+    assert isinstance(blamed, Failed)
+    assert blamed.reason is Reason.HISTORY
+    assert "is answered 4 times in a row and not once more, in each of 3 fresh workers" in blamed.message
+    assert told.status == 1
 
 
 def test_a_call_that_is_answered_at_first_and_not_once_when_asked_again_convicts_nobody(tmp_path: Path) -> None:

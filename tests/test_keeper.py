@@ -202,3 +202,25 @@ def test_a_killed_harness_leaves_nothing_that_a_worker_has_started(tmp_path: Pat
 
     psutil.wait_procs(below, timeout=30)
     assert left() == []
+
+
+def test_a_worker_that_stops_after_its_answer_is_told_at_once(tmp_path: Path) -> None:
+    source = "if os.fork() == 0:\n    time.sleep(0.5)\n    os.kill(os.getppid(), signal.SIGSTOP)\n    os._exit(0)"
+    with Session(adapter(tmp_path, source), Limits(call_seconds=60.0)) as session:
+        faulty, right = session.implementations
+        session.request(faulty, "float32", ARRAYS, PARAMETERS)
+        process = session._process  # noqa: SLF001  which worker it is
+        assert process is not None
+        process.popen.wait(timeout=20)
+        session.request(right, "float32", (), {"num_heads": 8, "max_bias": 8.0, "slopes": "code"})
+        ended = session.afterwards(faulty.index, "float32")
+
+    assert isinstance(ended, Crashed)
+    assert "which says that SIGSTOP stopped it; after rope.rotate(" in ended.message
+    assert session.afterwards(right.index, "float32") is None
+
+
+def test_a_worker_that_stops_within_a_call_is_no_time_out(tmp_path: Path) -> None:
+    came = ending(adapter(tmp_path, "os.kill(os.getpid(), signal.SIGSTOP)"), Limits(call_seconds=60.0))
+
+    assert came == Crashed("the process ended with exit status 147, which says that SIGSTOP stopped it")

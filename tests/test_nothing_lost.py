@@ -16,7 +16,20 @@ import psutil
 import pytest
 
 from conformance.calls.limits import Limits
-from conformance.calls.outcomes import INTERRUPTED, Crashed, HarnessError, Passed, Report
+from conformance.calls.outcomes import (
+    INTERRUPTED,
+    NO_WORKER,
+    UNSTARTED,
+    Crashed,
+    Failed,
+    HarnessError,
+    NotJudged,
+    Outcome,
+    Passed,
+    Report,
+    Result,
+    TimedOut,
+)
 from conformance.calls.status import Status
 from conformance.calls.subject import CallFailedError
 from conformance.cli import main
@@ -26,6 +39,7 @@ from conformance.isolate.targets import TargetError
 from conformance.isolate.tree import runs
 from conformance.reports import lines
 from conformance.run import check, sharding
+from conformance.show.report import message
 
 ROOT = Path(__file__).parents[1]
 SOURCE = """\
@@ -68,6 +82,40 @@ if (HERE / "begun").exists():
 (HERE / "begun").touch()
 """
 
+#: No second worker is imported, however many are started at once.
+FIRST_ONLY = """
+(HERE / "device").open("x")
+"""
+#: Every second worker ends while it is imported.
+EVERY_SECOND = """
+number = 1
+while (HERE / f"start{number}").exists():
+    number += 1
+(HERE / f"start{number}").open("x")
+if number % 2 == 0:
+    os._exit(3)
+"""
+#: None is imported while another is.
+IN_TURN = """
+import time
+lock = open(HERE / "lock", "w")
+fcntl.flock(lock, fcntl.LOCK_SH)
+time.sleep(1)
+fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+"""
+#: Two workers run at once, and no third.
+TWO = """
+places = [open(HERE / name, "w") for name in ("one", "other")]
+def taken(place):
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+if not any(map(taken, places)):
+    raise OSError("the device is busy")
+"""
+
 DELETED = "Path(__file__).unlink()"
 
 
@@ -76,6 +124,9 @@ def written(folder: Path, *, outside: str = "", inside: str = "pass", source: st
     path = folder / "kept.py"
     path.write_text(source.format(outside=outside, inside=inside), encoding="utf-8")
     return str(path)
+
+
+OPERATIONS = ("alibi.slopes", "rope.frequencies")
 
 
 def passed(report: Report, operation: str) -> int:
@@ -142,6 +193,43 @@ def test_a_system_that_starts_no_further_worker_loses_no_result_and_blames_nobod
     assert all(message.startswith(f"the system starts no worker again: [Errno {errno.EMFILE}]") for message in messages)
 
 
+#: The call with another base than any that is judged, made for what a cache may confuse with it.
+SIBLING = "parameters['base'] == 15_000.0"
+FIRST = "not (HERE / 'done').exists() and ((HERE / 'done').touch() or True)"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "words"),
+    [
+        (f"if {SIBLING} and {FIRST}: os._exit(5)", Crashed, "exit status 5; asked for rope.frequencies(head_dim="),
+        (f"if {SIBLING}: os._exit(5)", Crashed, "exit status 5; asked for rope.frequencies(head_dim="),
+        (f"if {SIBLING} and {FIRST}: raise ValueError('once')", Failed, "at first: ValueError: once"),
+        (f"if {SIBLING} and {FIRST}: signal.pause()", NotJudged, "no answer within 3 s; to rope.frequencies(head_dim="),
+        (f"if {SIBLING}: signal.pause()", TimedOut, "no answer within 3 s; to rope.frequencies(head_dim="),
+    ],
+    ids=["ends once", "ends", "raises once", "hangs once", "hangs"],
+)
+def test_what_becomes_of_a_call_that_no_check_judges_is_told(tmp_path: Path, fault: str, kind: type[Outcome], words: str) -> None:
+    report = check(written(tmp_path, inside=fault), operations=["rope.frequencies"], level="smoke", limits=Limits(call_seconds=3))
+
+    told = [result.outcome for result in report.results if isinstance(result.outcome, kind)]
+    assert any(words in message(outcome) for outcome in told)
+    assert report.status is (Status.CONFORMS if kind is NotJudged else Status.DIFFERS)
+
+
+def test_a_predicate_that_ends_its_worker_once_is_told(tmp_path: Path) -> None:
+    unlike = "parameters['base'] not in (10_000.0, 15_000.0)"
+    target = written(tmp_path, outside=f"def taken(parameters):\n    if {unlike} and {FIRST}: os._exit(5)\n    return True\n")
+    source = Path(target).read_text(encoding="utf-8").replace('"rope.frequencies"', '"rope.frequencies", when=taken')
+    Path(target).write_text(source, encoding="utf-8")
+
+    report = check(target, operations=["rope.frequencies"], level="smoke")
+
+    told = [result.outcome.message for result in report.results if isinstance(result.outcome, Crashed)]
+    assert report.status is Status.DIFFERS
+    assert told == ["the process ended with exit status 5; asked for a predicate of its declaration, which no check judges"]
+
+
 def test_why_a_worker_starts_no_more_is_told_to_the_end(tmp_path: Path) -> None:
     with Session(written(tmp_path, outside=ONCE, inside="os._exit(3)")) as session:
         (frequencies,) = (each for each in session.implementations if each.operation == "rope.frequencies")
@@ -162,12 +250,59 @@ def test_a_target_of_which_one_worker_can_run_is_served_by_one(tmp_path: Path, o
     assert passed(report, "rope.frequencies")
 
 
-def test_parts_of_a_target_of_which_one_worker_can_run_are_judged_one_after_the_other(tmp_path: Path) -> None:
-    report = check(written(tmp_path, outside=LOCKED), level="smoke", jobs=2)
+@pytest.mark.parametrize(
+    "outside",
+    [LOCKED, BOUND, FIRST_ONLY, IN_TURN, TWO],
+    ids=["a file lock", "a port bound", "only the first", "none while another starts", "two at once"],
+)
+def test_parts_of_a_target_that_starts_no_further_worker_come_to_the_verdict_of_the_whole(tmp_path: Path, outside: str) -> None:
+    folders = [tmp_path / "whole", tmp_path / "parts"]
+    for folder in folders:
+        folder.mkdir()
+
+    whole, parts = (check(written(folder, outside=outside), level="smoke", jobs=jobs) for jobs, folder in enumerate(folders, start=1))
+
+    assert parts.status is whole.status
+    assert convicted(parts) == convicted(whole)
+    assert [passed(parts, each) for each in OPERATIONS] == [passed(whole, each) for each in OPERATIONS]
+
+
+def test_parts_of_which_every_second_start_fails_are_all_judged(tmp_path: Path) -> None:
+    report = check(written(tmp_path, outside=EVERY_SECOND), level="smoke", jobs=2)
+
+    assert report.status in (Status.CONFORMS, Status.DIFFERS)
+    assert [passed(report, each) > 0 for each in OPERATIONS] == [True, True]
+
+
+def test_a_part_that_lacked_a_worker_is_judged_once_more_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[int] = []
+
+    def starved(report: Report) -> bool:
+        judged.append(len(report.results))
+        return True
+
+    monkeypatch.setattr(sharding, "_starved", starved)
+
+    report = check(written(tmp_path), level="smoke", jobs=2)
 
     assert report.status is Status.CONFORMS
-    assert passed(report, "alibi.slopes")
-    assert passed(report, "rope.frequencies")
+    assert len(report.results) == sum(judged)
+    assert [passed(report, each) > 0 for each in OPERATIONS] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "lacked"),
+    [
+        (Crashed(f"{UNSTARTED} again: busy"), True),
+        (HarnessError(f"{NO_WORKER}: busy"), True),
+        (Crashed("ended"), False),
+        (HarnessError("ended"), False),
+    ],
+)
+def test_what_says_that_a_part_lacked_a_worker(outcome: Outcome, *, lacked: bool) -> None:
+    report = Report("x", {}, (Result("x", "alibi.slopes", "shape", "law", "float32", "float32", outcome),))
+
+    assert sharding._starved(report) is lacked  # noqa: SLF001  what decides whether it is judged once more
 
 
 def test_a_worker_that_describes_itself_otherwise_when_it_starts_again_is_told(tmp_path: Path) -> None:
@@ -209,7 +344,7 @@ def test_a_part_that_is_killed_twice_loses_its_own_results_only(tmp_path: Path) 
     assert "was judged twice and gave nothing: PartLostError: its process ended with signal SIGKILL" in lost[0]
 
 
-def test_where_every_part_is_killed_twice_the_report_says_so_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_every_part_is_killed_the_report_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = written(tmp_path, outside=f"import os, signal\nfrom pathlib import Path\n{ENDS_ITS_PART.format(when='True')}")
     folder = tmp_path / "report"
 
@@ -217,7 +352,7 @@ def test_where_every_part_is_killed_twice_the_report_says_so_of_each(tmp_path: P
 
     out = capsys.readouterr().out
     assert status == Status.HARNESS_FAILED
-    assert [f"part {part} of 2 was judged twice and gave nothing" in " ".join(out.split()) for part in (1, 2)] == [True, True]
+    assert "part 1 of 1 was judged twice and gave nothing" in " ".join(out.split())
     assert [report.status for report in lines.read(folder / "record.jsonl")] == [Status.HARNESS_FAILED]
 
 

@@ -65,6 +65,8 @@ FAULTS = {
     "garbage": ('say("loading weights")', "'loading weights'"),
     "later garbage": ('select.select([0], [], []); say("loading weights")', "'loading weights'"),
     "exit": ("os._exit(0)", ENDED),
+    "stop": ("os.kill(os.getpid(), 19)", "the program was stopped by a signal"),
+    "later stop": ("select.select([0], [], []); os.kill(os.getpid(), 19)", "the program was stopped by a signal"),
     "later twice": ("select.select([0], [], []); say(reply)", SENT),
     "later exit": ("select.select([0], [], []); os._exit(0)", ENDED),
 }

@@ -51,6 +51,7 @@ class Errored:
 ALONE = "the same call passes in a fresh worker"
 #: How it is told that a worker could be started once, and no more.
 UNSTARTED = "its worker can't be started"
+NO_WORKER = "the system starts no worker again"
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,11 @@ class HarnessError:
     """Our own fault."""
 
     message: str
+
+    @property
+    def unstarted(self) -> bool:
+        """Whether nothing was called, since the system started no further worker."""
+        return self.message.startswith(NO_WORKER)
 
 
 Outcome = Passed | Failed | Errored | Crashed | TimedOut | Exhausted | Unsupported | NotJudged | Advisory | Waived | HarnessError

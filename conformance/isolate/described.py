@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from conformance.calls.outcomes import FATAL, Crashed, Exhausted, Outcome, TimedOut
 from conformance.calls.takes import WHEN, Takes
 from conformance.isolate import environment
 from conformance.isolate.piling import Pile
@@ -46,7 +47,8 @@ class Kin:
     ``failed`` says why each of the last starts in a row under a hash seed gave no worker; ``reached`` who imported or opened what holds
     right answers; ``missed`` which variables code asked for that are withheld from it; ``early`` what a program did once before it was
     asked anything, ``patient`` that one waited then until it was asked; ``leaves`` whether all workers that were to end by themselves did
-    so in time; ``piles`` what of memory piled up over unlike calls, by implementation and dtype.
+    so in time; ``piles`` what of memory piled up over unlike calls, by implementation and dtype; ``lost`` which calls ended a worker, or
+    came too late, and how, whoever asked and whatever became of it.
     """
 
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +61,12 @@ class Kin:
     patient: bool = False
     leaves: bool = True
     piles: dict[tuple[int, str], Pile] = field(default_factory=dict)
+    lost: defaultdict[tuple[int, str], dict[str, Crashed | TimedOut | Exhausted]] = field(default_factory=lambda: defaultdict(dict))
+
+    def lose(self, index: int, dtype: str, call: str, came: Outcome) -> None:
+        """Keep what a call came to where that ended its worker."""
+        if isinstance(came, FATAL) and not (isinstance(came, Crashed) and came.unstarted):
+            self.lost[index, dtype].setdefault(call, came)
 
     def reach(self, who: str, words: Sequence[str]) -> None:
         """Keep what a worker says that somebody reached."""

@@ -1,8 +1,8 @@
 """The process between the harness and a worker, where the system is Linux: what the worker starts comes to it, and ends with the worker.
 
 A process whose parent ends becomes a child of the keeper, however it was started: in a session of its own, without an environment, twice
-forked. It imports next to nothing and answers nobody. When the worker ends, when the harness asks (SIGTERM), or when the harness itself
-ends, it kills its children until there are none, and then ends as the worker did.
+forked. It imports next to nothing and answers nobody. When the worker ends or is stopped, when the harness asks (SIGTERM), or when the
+harness itself ends, it kills its children until there are none, and then ends as the worker did.
 """
 
 import os
@@ -16,6 +16,8 @@ from conformance.isolate import kernel
 
 ASKED = signal.SIGTERM
 HEARD = {ASKED, signal.SIGCHLD}
+#: The exit status of one whose worker was stopped is that many more than the signal's number, as in shells.
+STOPPED = 128
 KEEPS = sys.platform == "linux"
 
 
@@ -64,9 +66,9 @@ def _kept(worker: int) -> int:
 
 
 def _ended() -> Iterator[tuple[int, int]]:
-    """Yield the children that have ended, and how."""
+    """Yield the children that have ended, or were stopped, and how."""
     with suppress(ChildProcessError):
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+        while (ended := os.waitpid(-1, os.WNOHANG | os.WUNTRACED))[0]:
             yield ended
 
 
@@ -88,4 +90,5 @@ def _end_as(status: int) -> None:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
         os.kill(os.getpid(), number)
-    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    stopped = os.WIFSTOPPED(status)
+    os._exit(STOPPED + os.WSTOPSIG(status) if stopped else os.waitstatus_to_exitcode(status) & 0xFF)

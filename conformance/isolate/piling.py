@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from conformance.calls.limits import MIB
+from conformance.calls.outcomes import Outcome
 from conformance.calls.subject import CallFailedError
 
 
@@ -37,7 +38,10 @@ class Pile:
 
 @dataclass
 class Ledger:
-    """What one worker was asked by one implementation since it held so many bytes: how often, what last, and what added most."""
+    """What one worker was asked by one implementation since it held so many bytes: how often, what last, and what added most.
+
+    ``unanswered`` says what came where one of these, made again, had no answer.
+    """
 
     held: float
     first: float = field(init=False)
@@ -47,6 +51,7 @@ class Ledger:
     last: Again | None = None
     most: Again | None = None
     leaks: bool = False
+    unanswered: Outcome | None = None
 
     def __post_init__(self) -> None:
         """Begin with what is held."""
@@ -77,7 +82,8 @@ class Ledger:
             for again in every:
                 again(holder)
             return not any(_adds(again, holder, least) for again in every)
-        except CallFailedError:
+        except CallFailedError as failure:
+            self.unanswered = failure.outcome
             return False
 
 

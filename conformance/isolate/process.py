@@ -3,6 +3,7 @@
 import collections
 import errno
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from conformance.adapt.wording import ended_with
 from conformance.calls.limits import Limits
 from conformance.isolate import memory
 from conformance.isolate.channel import Channel, ChannelClosedError
-from conformance.isolate.keeper import KEEPS
+from conformance.isolate.keeper import KEEPS, STOPPED
 from conformance.isolate.tree import Tree
 from conformance.isolate.watch import PATIENCE, Watch
 
@@ -35,6 +36,8 @@ HERE = Path(__file__).resolve().parents[2]
 LOG_LINES = 200
 #: Seconds for a worker to end by itself, with its exit handlers.
 LEAVING = 1.0
+#: The signals that stop a process, by the exit status that says so.
+STOPS = {STOPPED + number: number.name for number in (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)}
 
 
 class Process:
@@ -150,4 +153,7 @@ def _drain(stream: IO[bytes], log: collections.deque[bytes]) -> None:
 
 def status(ended: int | None) -> str:
     """Return in words how a process ended: by its exit status, or not at all."""
-    return "its channel closed" if ended is None else ended_with(ended)
+    if ended is None:
+        return "its channel closed"
+    stop = STOPS.get(ended)
+    return ended_with(ended) + (f", which says that {stop} stopped it" if stop and KEEPS else "")

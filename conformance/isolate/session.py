@@ -13,7 +13,7 @@ import numpy as np
 
 from conformance.calls.limits import MIB, Limits
 from conformance.calls.manner import PLAIN, Manner
-from conformance.calls.outcomes import FUTILE, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome
+from conformance.calls.outcomes import FUTILE, NO_WORKER, UNSTARTED, Crashed, Exhausted, HarnessError, Outcome, TimedOut
 from conformance.calls.subject import CallFailedError, CallNotMadeError, Reply, Subject, asked, words
 from conformance.calls.takes import Takes
 from conformance.isolate import conversation, environment, replies
@@ -31,6 +31,7 @@ from conformance.spec.profiles import CAST
 STARTS = 3
 #: Where a dtype is kept: what was asked whatever the dtype.
 ANY = ""
+PREDICATE = "a predicate of its declaration"
 
 
 class Session:
@@ -101,8 +102,9 @@ class Session:
         """Return what a worker says of a declaration, nothing where it has no answer."""
         asked = {"parameters": dict(parameters), "admits": True}
         try:
-            return self._answered(index, ANY, asked, [], replies.ADMITTED, by="a predicate of its declaration ")[0]
-        except CallFailedError:
+            return self._answered(index, ANY, asked, [], replies.ADMITTED, by=f"{PREDICATE} ")[0]
+        except CallFailedError as failure:
+            self._kin.lose(index, ANY, PREDICATE, failure.outcome)
             return {}
 
     def fresh(self, *, hash_seed: int = 0) -> Self:
@@ -175,7 +177,11 @@ class Session:
         said = {"dtype": dtype, "parameters": dict(parameters), **manner.as_header()}
         names = list(operations()[descriptor.operation].results)[: 1 if manner.cotangents else None]
         call, given = words(descriptor.operation, arrays, parameters), [*arrays, *manner.beside]
-        return conversation.received(*self._answered(descriptor.index, dtype, said, given, replies.CALLED, names, call=call))
+        try:
+            return conversation.received(*self._answered(descriptor.index, dtype, said, given, replies.CALLED, names, call=call))
+        except CallFailedError as failure:
+            self._kin.lose(descriptor.index, dtype, call, failure.outcome)
+            raise
 
     def _answered(
         self,
@@ -243,6 +249,8 @@ class Session:
             return False
         with self.fresh(hash_seed=self.hash_seed) as fresh:
             ledger.leaks = not ledger.piled(fresh, self.limits.memory * MIB)
+        if ledger.unanswered is not None:
+            self._kin.lose(*last, self._words, ledger.unanswered)
         if not ledger.leaks:
             self._kin.piles[last] = replace(ledger.pile, size=size)
         return not ledger.leaks
@@ -327,6 +335,10 @@ class Session:
     def afterwards(self, index: int, dtype: str) -> Crashed | Exhausted | None:
         """Return what became of a worker after an implementation had answered at a dtype, or whatever the dtype."""
         return self.late.get((index, dtype), self.late.get((index, ANY)))
+
+    def lost(self, index: int, dtype: str) -> Mapping[str, Crashed | TimedOut | Exhausted]:
+        """Return which calls of an implementation ended a worker, or came too late, at a dtype, or whatever the dtype, and how."""
+        return {**self._kin.lost[index, ANY], **self._kin.lost[index, dtype]}
 
     def piled(self, index: int, dtype: str) -> str:
         """Return in words what an implementation keeps of unlike calls at a dtype, if a worker was ended for that."""
@@ -437,7 +449,7 @@ class Session:
         except OSError as error:
             if not kin.about:
                 raise
-            raise CallFailedError(HarnessError(f"the system starts no worker again: {error}")) from error
+            raise CallFailedError(HarnessError(f"{NO_WORKER}: {error}")) from error
         except TargetError as error:
             if not kin.about:
                 raise

@@ -70,7 +70,7 @@ class Program:
         held = self._held()
         if held:
             self._lost(f"it {lines.unasked(held)}", UnaskedError)
-        if readable or self.popen.poll() is not None:  # one that is ending lives on for a while without its output
+        if readable or self._gone():  # one that is ending lives on for a while without its output
             raise UnaskedError(self._end())
         self.unread = UnaskedError
 
@@ -138,10 +138,22 @@ class Program:
     def _speaks(self) -> bool:
         """Wait until something can be read, and return whether it can: a program that ended may leave a child that holds its output."""
         while not self._held():
-            ended = self.popen.poll() is not None
+            ended = self._gone()
             if select.select([self.output], [], [], 0 if ended else PATIENCE)[0] or ended:
                 return bool(self._held())
         return True
+
+    def _gone(self) -> bool:
+        """Whether it has ended, or was stopped: it answers no more."""
+        return self.popen.poll() is not None or self._stopped()
+
+    def _stopped(self) -> bool:
+        """Whether a signal has stopped it, where the system tells."""
+        if not hasattr(os, "waitid"):
+            return False
+        with contextlib.suppress(ChildProcessError):
+            return os.waitid(os.P_PID, self.popen.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+        return False
 
     def _held(self) -> bytes:
         """Return what can be read at once."""
@@ -158,6 +170,9 @@ class Program:
         raise kind(message)
 
     def _end(self, closed: str = "output") -> str:
+        if self._stopped():
+            self.popen.kill()
+            return "the program was stopped by a signal"
         try:
             status = self.popen.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:

@@ -35,7 +35,7 @@ def check(
     profile: str | None = None,
     level: str = "core",
     seed: int = 0,
-    shard: "Shard | None" = None,
+    shard: "Shard | Callable[[], Shard] | None" = None,
     jobs: int = 1,
     progress: Progress | None = None,
     limits: Limits | None = None,
@@ -44,8 +44,8 @@ def check(
     """Judge every implementation that the target offers; an interruption returns what there is, marked incomplete.
 
     ``under`` names a circumstance of the target's framework in which every call is made (``autocast``, ``cast``).
-    Raises ``SelectionError`` where the framework doesn't have it, and ``TargetError`` where the adapter is at fault in all that is
-    asked: nothing else is lost by that.
+    A ``shard`` that can be called is asked for once there is a worker. Raises ``SelectionError`` where the framework doesn't have
+    the circumstance, and ``TargetError`` where the adapter is at fault in all that is asked: nothing else is lost by that.
     """
     if level not in LEVELS:
         message = f"level must be one of {', '.join(LEVELS)}, got {level!r}{near_miss(level, LEVELS)}"
@@ -73,6 +73,9 @@ def check(
             with _without_plugins():
                 from conformance.run import orchestrator
 
+            if callable(shard):
+                session.about  # noqa: B018  only one that has a worker takes a share
+                shard = shard()
             by_configuration = configured(target)[0] is not None
             selection = orchestrator.Selection(schemes, operations, cases, profile, level, seed, shard, under, by_configuration)
             report = orchestrator.judge(session, selection, progress or _silent)

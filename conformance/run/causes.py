@@ -65,6 +65,29 @@ def in_a_row(session: Session, evidence: Sequence[Call]) -> Failed | None:
     return None
 
 
+def after_so_many(session: Session, call: Call) -> Failed | None:
+    """Return that a call is not answered in time after so many alike, where that comes at the same one in each of several workers."""
+    answered = _answered(session, call)
+    if not answered or any(_answered(session, call) != answered for _ in range(TIMES - 1)):
+        return None
+    times = f"{answered} time{'s' * (answered > 1)}"
+    message = f"{reproduction.words(call)} is answered {times} in a row and not once more, in each of {TIMES} fresh workers"
+    return Failed(Reason.HISTORY, message)
+
+
+def _answered(session: Session, call: Call) -> int:
+    """Return how often a call is answered in a row before it comes too late; 0 where that doesn't come, or something else does."""
+    until = time.monotonic() + ROW_SECONDS
+    with session.fresh() as fresh:
+        for count in range(ROW):
+            came = call.outcome(fresh)
+            if isinstance(came, TimedOut):
+                return count
+            if not isinstance(came, Reply) or time.monotonic() > until:
+                return 0
+    return 0
+
+
 def blame(session: Session, candidates: Iterable[tuple[Call, Sequence[Call]]]) -> Pair | Failed | None:
     """Return an earlier call and a call whose answer it changes, found by trying in fresh workers, or that answers change at random."""
     for call, suspects in candidates:
@@ -134,7 +157,13 @@ def told(pair: Pair | None) -> str:
     """Return in words which call changes the answer to which."""
     if pair is None:
         return "the answer to the same call changes with what was called before; which earlier call does it was not found"
-    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_differing(pair)}"
+    return f"the answer to {reproduction.words(pair.call)} changes after {reproduction.words(pair.earlier)}{_of(pair)}{_differing(pair)}"
+
+
+def _of(pair: Pair) -> str:
+    """Return in words whose the earlier call is, where it is that of another implementation."""
+    whose = pair.earlier.task.descriptor
+    return "" if whose.index == pair.call.task.descriptor.index else f" of {whose.label}"
 
 
 def _differing(pair: Pair) -> str:

@@ -1,6 +1,5 @@
 """Tell a wrong answer from an answer that depends on what was called before."""
 
-import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -24,7 +23,9 @@ from conformance.calls.outcomes import (
     Unsupported,
     is_fault,
 )
-from conformance.calls.subject import CallFailedError, CallRefusedError, Reply, Subject
+from conformance.calls.subject import Reply, Subject
+from conformance.checks import vector_checks
+from conformance.checks.evidence import known
 from conformance.checks.law_checks import DETERMINISM, HISTORY, Found
 from conformance.checks.vector_checks import Checked
 from conformance.isolate.session import Session
@@ -60,6 +61,9 @@ FICKLE = Failed(
 )
 RANDOM = NotJudged(f"the same call gives different answers in a row: see {DETERMINISM}")
 
+#: What is said of a call that is made for the sake of others.
+UNJUDGED = "no check judges"
+
 Failure = Checked | Found
 
 
@@ -72,6 +76,7 @@ class Case:
     found: list[Found] = field(default_factory=list)
     siblings: list[tuple[Call, Reply]] = field(default_factory=list)
     first: list[Call] = field(default_factory=list)
+    beside: list[tuple[Call, Outcome]] = field(default_factory=list)
     changed: list[Call] = field(default_factory=list)
     otherwise: Outcome | None = None
     raised: bool = False
@@ -141,6 +146,13 @@ class Case:
         return bool(self.affected or self.slow or self.ended)
 
     @property
+    def tells_of_an_end(self) -> bool:
+        """Whether a check says that a call ended its worker, or came too late, or what is found of the history does."""
+        outcome = self.blamed.outcome if self.blamed else None
+        blamed = self.pair is not None or isinstance(outcome, (*FATAL, NotJudged))
+        return blamed or any(isinstance(_came(check), FATAL) for check in self.checks)
+
+    @property
     def fullest(self) -> Checked | None:
         """The answered vector whose axes are the most unlike, then with the most numbers; none of a real size."""
         return max(self.answered, key=lambda checked: _fullness(checked.call), default=None)
@@ -183,6 +195,14 @@ def failing(failure: Failure) -> Case:
     return Case(failure.task, found=[failure])
 
 
+def beside(call: str, came: Crashed | TimedOut | Exhausted) -> Outcome:
+    """Return what is told of a call that ended its worker, or came too late once, where no check says so."""
+    which = f"{call}, which {UNJUDGED}"
+    if isinstance(came, TimedOut):
+        return NotJudged(f"{came.words()} to {which}")
+    return replace(came, message="; ".join(filter(None, (came.message, f"asked for {which}"))))
+
+
 def _fullness(call: Call) -> tuple[int, int]:
     return len({length for array in call.arrays for length in array.shape}), sum(array.size for array in call.arrays)
 
@@ -214,8 +234,25 @@ def _speaks(check: Failure) -> bool:
 def ask_siblings(case: Case, subject: Subject) -> None:
     """Ask for one answered vector once more with each parameter changed in turn: what a cache with an incomplete key confuses."""
     for call in _siblings(case.fullest.call) if case.fullest else ():
-        with contextlib.suppress(CallRefusedError, CallFailedError):
-            case.siblings.append((call, subject.call(call.arrays, call.parameters)))
+        came, _ = vector_checks.asked(subject, call.arrays, call.parameters)
+        if isinstance(came, Reply):
+            case.siblings.append((call, came))
+        else:
+            _note(case, call, came)
+
+
+def _note(case: Case, call: Call, came: Reply | Outcome) -> None:
+    """Note that a call which no check judges gave no result, where the reference gives one: an end is one of a call that is repeated."""
+    if isinstance(came, (*FATAL, HarnessError, Errored)) and _in_domain(call):
+        case.beside.append((call, came))
+        if not isinstance(came, Errored):
+            case.unanswered.append((call, came))
+
+
+def _in_domain(call: Call) -> bool:
+    """Whether the reference gives a result: parameters that are changed one by one may not go together."""
+    arrays = dict(zip(operations()[call.task.operation].arrays, call.arrays, strict=True))
+    return known.answer(call.task.operation, known.unaltered(call.task), arrays, call.parameters) is not None
 
 
 def ask_again(session: Session, cases: Sequence[Case]) -> None:
@@ -241,6 +278,10 @@ def ask_again(session: Session, cases: Sequence[Case]) -> None:
     for case in reversed(cases):
         vectors = dict.fromkeys((*growing(case.answered)[-1:], *reversed(_different(case.checked))))
         siblings = [(call, reply, None) for call, reply in reversed(case.siblings)]
+        for call, came in case.beside:
+            if isinstance(came, Errored) and isinstance(call.outcome(session), Reply):
+                case.changed.append(call)
+                case.otherwise = case.otherwise or came
         _compare(session, case, [*siblings, *((checked.call, checked.reply, checked) for checked in vectors)])
         keep_apart(session, case)
 
@@ -252,10 +293,12 @@ def keep_apart(session: Session, case: Case) -> None:
 
 
 def _begin(session: Session, case: Case, calls: Iterable[Call]) -> None:
-    """Ask what may stick, whatever comes of it, before the calls that are compared."""
+    """Ask what may stick, whatever answer comes of it, before the calls that are compared."""
     for call in calls:
         case.first.append(call)
-        case.raised = isinstance(call.outcome(session), Errored) or case.raised
+        came = call.outcome(session)
+        case.raised = isinstance(came, Errored) or case.raised
+        _note(case, call, came)
 
 
 def ask_at_the_end(session: Session, case: Case) -> None:
@@ -327,6 +370,8 @@ def verdict(session: Session, journal: Journal, case: Case) -> Result | None:
     found = (causes.by_itself(session, evidence) if case.suspicious else None) or causes.blame(session, _candidates(journal, case))
     if found is None and case.suspicious:
         found = causes.in_a_row(session, evidence)
+    if found is None and (case.slow or any(isinstance(came, TimedOut) for _, came in case.unanswered)):
+        found = next(filter(None, (causes.after_so_many(session, call) for call in evidence[:1])), None)
     if isinstance(found, Failed):
         return _result(session, case, found, None)
     case.pair = found
@@ -346,11 +391,14 @@ def _unanswered(session: Session, case: Case) -> Result | None:
     call, came = case.unanswered[0]
     seed = next((seed for seed in (0, 1) if type(causes.in_fresh_worker(session, call, hash_seed=seed)) is type(came)), None)
     once_only = "is answered under PYTHONHASHSEED=0, not under PYTHONHASHSEED=1: sort what a set gives"
-    which = f"{reproduction.words(call)}, which {once_only if seed == 1 else 'was answered when it was first asked'}"
+    beside = any(call is each for each, _ in case.beside)
+    first = UNJUDGED if beside else "was answered when it was first asked"
+    which = f"{reproduction.words(call)}, which {once_only if seed == 1 else first}"
     if not isinstance(came, TimedOut):
-        return _result(session, case, replace(came, message="; ".join(filter(None, (came.message, f"asked again for {which}")))), None)
+        asked = f"asked {'' if beside else 'again '}for {which}"
+        return _result(session, case, replace(came, message="; ".join(filter(None, (came.message, asked)))), None)
     late = TimedOut(session.limits.call_seconds, f"to {which}")
-    third = NotJudged(f"{late.words()}, and when it was asked a third time")
+    third = NotJudged(f"{late.words()}, {'and was answered when it was asked again' if beside else 'and when it was asked a third time'}")
     return _result(session, case, third if seed is None else late, None)
 
 

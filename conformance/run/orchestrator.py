@@ -35,6 +35,8 @@ VECTORS = {"smoke": 3, "core": math.inf, "full": math.inf}
 FEW = 4
 #: The check that convicts what ends its worker between two calls.
 AFTERWARDS = "nothing afterwards"
+#: The check that says how a call ended that no other judges.
+BESIDE = "calls between checks"
 #: How many of the operations that a target offers are named where it is asked for another.
 NAMED = 12
 
@@ -262,6 +264,7 @@ class _Run:
             yield from vector_checks.memory(case.task, self.session.piled(case.task.descriptor.index, case.task.dtype))
             yield from manner_checks.aliases(case.task, case.checked)
             yield from self._afterwards(case)
+            yield from self._beside(case)
             yield from self._not_run(case)
             if case.broken is not None:
                 yield law_checks.broken(case.task, case.broken)
@@ -290,6 +293,14 @@ class _Run:
             if ending is not None:
                 yield Result(task.descriptor.label, task.operation, AFTERWARDS, "law", task.dtype, task.profile, ending)
                 return
+
+    def _beside(self, case: Case) -> Iterator[Result]:
+        """Yield how a call ended that no check judges, where nothing else says that one did."""
+        task = case.task
+        lost = self.session.lost(task.descriptor.index, task.dtype)
+        told = case.tells_of_an_end or any(self._afterwards(case))
+        for call, came in [] if told else list(lost.items())[:1]:
+            yield Result(task.descriptor.label, task.operation, BESIDE, "law", task.dtype, task.profile, history.beside(call, came))
 
     def _not_run(self, case: Case) -> Iterator[Result]:
         """Yield the drawn cases and laws that a case wasn't asked any more, after it had ended its worker too often."""

@@ -1,6 +1,7 @@
 """Split a run into parts that are judged apart: on several machines (``--shard 2/5``), or side by side on one (``--jobs``)."""
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import re
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from conformance.adapt.selection import SelectionError
 from conformance.adapt.wording import told
-from conformance.calls.outcomes import Evidence, HarnessError, Report, Result
+from conformance.calls.outcomes import Crashed, Evidence, HarnessError, Report, Result
 from conformance.isolate import allocation, interrupts, kernel, memory
 from conformance.isolate.interrupts import uninterrupted
 from conformance.isolate.process import status
@@ -67,23 +68,30 @@ class PartLostError(Exception):
 
 
 class _Part:
-    """One part in a process of its own, which sends the report of it, or what kept it from that."""
+    """One part in a process of its own, which is told its share once its worker runs, and sends the report, or what kept it from that."""
 
-    def __init__(self, check: Callable[..., Report], shard: Shard) -> None:
-        self.check, self.shard = check, shard
-        self.found: Report | BaseException = PartLostError("it never began")
+    def __init__(self, check: Callable[..., Report], jobs: int) -> None:
+        self.check, self.jobs = check, jobs
+        self.shard = Shard(1, 1)
         self.begin()
 
     def begin(self) -> None:
-        """Start to judge it."""
-        self.connection, theirs = multiprocessing.Pipe(duplex=False)
+        """Start its process, which starts a worker."""
+        self.found: Report | BaseException | None = PartLostError("it never began")
+        self.connection, theirs = multiprocessing.Pipe()
         with theirs, uninterrupted(), _unheard():
             spawning = multiprocessing.get_context("spawn")
-            self.process = spawning.Process(target=_judge, args=(theirs, self.check, self.shard), daemon=True)
+            self.process = spawning.Process(target=_judge, args=(theirs, self.check, self.jobs), daemon=True)
             self.process.start()
 
-    def end(self, seconds: float | None = None) -> None:
-        """Take what it sends, and wait for its process; one that says nothing for so many seconds is killed."""
+    def judge(self, shard: Shard) -> None:
+        """Have it judge a share; where it has ended meanwhile, that is found when it is heard."""
+        self.shard = shard
+        with contextlib.suppress(OSError):
+            self.connection.send(shard)
+
+    def hear(self, seconds: float | None = None) -> None:
+        """Take what it sends, nothing where it has a worker and is to be told its share; one that says nothing for so long is killed."""
         try:
             if not self.connection.poll(seconds):
                 self.process.kill()
@@ -91,8 +99,24 @@ class _Part:
         except (EOFError, OSError):
             self.process.join()
             self.found = PartLostError(f"its process ended with {status(self.process.exitcode)}")
-        self.connection.close()
-        self.process.join()
+        if not self.waits:
+            self.connection.close()
+            self.process.join()
+
+    def end(self) -> None:
+        """Interrupt it, and take what it has."""
+        while not self.connection.closed:
+            self.hear(GRACE)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has a worker, and waits to be told its share."""
+        return self.found is None
+
+    @property
+    def report(self) -> Report | None:
+        """What it found, if it came to a report."""
+        return self.found if isinstance(self.found, Report) else None
 
     @property
     def trouble(self) -> BaseException:
@@ -114,17 +138,17 @@ def _unheard() -> Iterator[None]:
         yield
 
 
-def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -> None:
-    """Send the report of a part, or what kept it from that."""
+def _judge(connection: Connection, check: Callable[..., Report], jobs: int) -> None:
+    """Send that a worker runs, then the report of the share that is told, or what kept it from either."""
     parent = multiprocessing.parent_process()
     if parent is not None and parent.pid is not None:
         kernel.end_with_parent(parent.pid)
-    _prepared(shard.of)
+    _prepared(jobs)
     found: Report | BaseException
     with interrupts.heeded(once=True):
         try:
             interrupts.heard()
-            found = check(shard=shard)
+            found = check(shard=functools.partial(_share, connection))
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it was, the other side tells it
             found = error
         try:
@@ -135,10 +159,20 @@ def _judge(connection: Connection, check: Callable[..., Report], shard: Shard) -
             connection.send(RuntimeError(f"{type(found).__name__}: {found}"))
 
 
+def _share(connection: Connection) -> Shard:
+    """Say that a worker runs, and return what is to be judged."""
+    connection.send(None)
+    while not connection.poll(interrupts.DEAF_SECONDS):
+        pass
+    shard: Shard = connection.recv()
+    return shard
+
+
 def side_by_side(check: Callable[..., Report], target: str, jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
     """Judge as many parts at once as there are jobs, each in a process of its own, and return one report.
 
-    A part that is lost is judged once more, alone: what the others found stays, and a target of which only one may run gets its turn.
+    All is shared among the parts that get a worker: a target of which only one may run is served by one. A part that is lost, or that
+    lacked a worker later, is judged once more, alone: what the others found stays.
     """
     memory.close()
     try:
@@ -148,42 +182,71 @@ def side_by_side(check: Callable[..., Report], target: str, jobs: int, progress:
 
 
 def _side_by_side(check: Callable[..., Report], target: str, jobs: int, progress: Callable[[int, int, str], None] | None) -> Report:
-    parts = [_Part(check, Shard(number, jobs)) for number in range(1, jobs + 1)]
-    interrupted = _ended(parts, progress)
+    parts, interrupted = _with_workers(check, jobs)
+    interrupted = interrupted or _judged(parts, progress)
     unusable = [part.found for part in parts if isinstance(part.found, SelectionError | TargetError)]
     if len(unusable) == len(parts):
         raise unusable[0]
-    for part in parts:
-        if not interrupted and not isinstance(part.found, Report):
+    reports = {part: part.report for part in parts}
+    for part in (each for each in parts if each.report is None or (len(parts) > 1 and _starved(each.report))):
+        if not interrupted:
             part.begin()
-            interrupted = _ended([part], None)
-    reports = [part.found for part in parts if isinstance(part.found, Report)]
-    if interrupted and not reports:
+            interrupted = _heard([part], None) or (part.waits and _judged([part], None))
+            reports[part] = part.report or reports[part]
+    found = [report for report in reports.values() if report is not None]
+    if interrupted and not found:
         raise KeyboardInterrupt
-    for part in parts:
-        if not reports and not isinstance(part.trouble, PartLostError):
+    lost = [part for part, report in reports.items() if report is None]
+    for part in lost:
+        if not found and not isinstance(part.trouble, PartLostError):
             raise part.trouble
-    lost = () if interrupted else tuple(part.lost() for part in parts if not isinstance(part.found, Report))
-    report = merged(reports) if reports else Report(target, {}, ())
-    return replace(report, results=(*report.results, *lost), complete=report.complete and not interrupted)
+    told_lost = () if interrupted else tuple(part.lost() for part in lost)
+    report = merged(found) if found else Report(target, {}, ())
+    return replace(report, results=(*report.results, *told_lost), complete=report.complete and not interrupted)
 
 
-def _ended(parts: Sequence[_Part], progress: Callable[[int, int, str], None] | None) -> bool:
-    """Wait for parts, and return whether that was interrupted: then each returns what it has, and one that had only begun is gone."""
+def _with_workers(check: Callable[..., Report], jobs: int) -> tuple[list[_Part], bool]:
+    """Return the parts that have a worker, else one that was alone with the target, and whether that was interrupted."""
+    parts = [_Part(check, jobs) for _ in range(jobs)]
+    interrupted = _heard(parts, None)
+    able = [part for part in parts if part.waits]
+    if able or interrupted:
+        return able or parts, interrupted
+    alone = [_Part(check, 1)]
+    return alone, _heard(alone, None)
+
+
+def _judged(parts: Sequence[_Part], progress: Callable[[int, int, str], None] | None) -> bool:
+    """Share all among parts that wait for it and wait for them; return whether that was interrupted. One that was judged has its share."""
+    able = [part for part in parts if part.waits]
+    with uninterrupted():
+        for number, part in enumerate(able, start=1):
+            part.judge(Shard(number, len(able)) if len(able) > 1 else part.shard)
+    return _heard(able, progress)
+
+
+def _starved(report: Report) -> bool:
+    """Whether a worker couldn't be started again, perhaps since those of other parts ran."""
+    return any(isinstance(each.outcome, Crashed | HarnessError) and each.outcome.unstarted for each in report.results)
+
+
+def _heard(parts: Sequence[_Part], progress: Callable[[int, int, str], None] | None) -> bool:
+    """Hear every part once, and return whether that was interrupted: then each returns what it has, and one that had only begun is gone."""
     waiting = {part.connection: part for part in parts}
     try:
         while waiting:
             for connection in wait(list(waiting), interrupts.DEAF_SECONDS):
                 with uninterrupted():
-                    waiting.pop(connection).end()  # type: ignore[call-overload]  # it is one of them
+                    waiting.pop(connection).hear()  # type: ignore[call-overload]  # it is one of them
                 if progress is not None:
                     done = len(parts) - len(waiting)
                     progress(done, len(parts), f"{done} of {len(parts)} parts")
     except KeyboardInterrupt:
-        for part in waiting.values():
+        lasting = [part for part in parts if not part.connection.closed]
+        for part in lasting:
             part.process.terminate()
-        for part in waiting.values():
-            part.end(GRACE)
+        for part in lasting:
+            part.end()
         return True
     return False
 

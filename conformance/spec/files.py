@@ -22,7 +22,7 @@ def write(path: Path, content: str | bytes) -> None:
     An ``OSError`` names the file.
     """
     verify(path)
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
         if _special(path):
             with os.fdopen(_opened(path), "wb") as stream:

@@ -35,7 +35,14 @@ ENDING = (
             file.write(b"1")
         """,
     ),
-    Fault("stops itself", "timed_out", "no answer", "os.kill(os.getpid(), signal.SIGSTOP)"),
+    Fault("stops itself", "crashed", "which says that SIGSTOP stopped it", "os.kill(os.getpid(), signal.SIGSTOP)"),
+    Fault(
+        "ends at a call that is made for what a cache may confuse",
+        "crashed",
+        "which no check judges",
+        "if parameters['base'] == 15_000.0:\n    os._exit(9)",
+        laws=True,
+    ),
     Fault(
         "memory exhausted",
         "exhausted",

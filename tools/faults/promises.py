@@ -50,7 +50,9 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
             {
                 "nothing_lost": (
                     "a_target_of_which_one_worker_can_run_is_served_by_one",
-                    "parts_of_a_target_of_which_one_worker_can_run_are_judged_one_after_the_other",
+                    "parts_of_a_target_that_starts_no_further_worker_come_to_the_verdict_of_the_whole",
+                    "parts_of_which_every_second_start_fails_are_all_judged",
+                    "a_part_that_lacked_a_worker_is_judged_once_more_alone",
                 ),
                 "leaving": ("a_target_that_locks_others_out_by_a_file_is_judged_and_leaves_none",),
             },
@@ -284,6 +286,23 @@ PROMISES: Mapping[str, Sequence[Promise]] = {
                     "a_second_reply_is_never_taken_for_that_of_the_next_call",
                     "garbage_after_an_answer_is_told_as_garbage",
                 ),
+            },
+        ),
+        (
+            "A crash, an exception or a time-out of a call that no check judges is told.",
+            {
+                "nothing_lost": (
+                    "what_becomes_of_a_call_that_no_check_judges_is_told",
+                    "a_predicate_that_ends_its_worker_once_is_told",
+                )
+            },
+        ),
+        (
+            "A worker or a program that is stopped is ended at once and told of who answered last.",
+            {
+                **ZOO,
+                "protocol_unasked": ("the_next_call_is_answered_and_the_one_before_is_told",),
+                "keeper": ("a_worker_that_stops_after_its_answer_is_told_at_once",),
             },
         ),
         (
