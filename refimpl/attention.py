@@ -66,8 +66,7 @@ def selected(scores: Array, seen: Array, top_k: int) -> Array:
     """
     xp = array_namespace(scores)
     hidden = xp.where(seen, scores[:, None, :, :], constant(-math.inf, like=scores))
-    ranked = xp.sort(hidden, axis=-1)
-    last = scores.shape[-1] - min(top_k, scores.shape[-1])
+    ranked, last = xp.sort(hidden), max(scores.shape[-1] - top_k, 0)
     return seen & (hidden >= ranked[..., last : last + 1])
 
 
