@@ -10,7 +10,6 @@ from conformance.mutants.rounding import rounded
 from conformance.spec.mutant import Mutant
 from refimpl import attention
 from refimpl.arrays import Array
-from refimpl.errors import SpecificationError
 
 OPERATION = "none.attend_selected"
 HIGHEST = "select the top_k keys that score highest of those that the query sees"
@@ -31,14 +30,6 @@ def of_each_head(logits: Array, _: Array, seen: Array, top_k: int) -> Array:
 def of_the_chunk(_: Array, scores: Array, seen: Array, top_k: int) -> Array:
     """Select among as many keys as there are queries."""
     return among(seen & (np.arange(scores.shape[-1]) < scores.shape[-2]), scores, seen, top_k)
-
-
-def refusing(_: Array, scores: Array, seen: Array, top_k: int) -> Array:
-    """Refuse to select more keys than there are."""
-    if top_k > scores.shape[-1]:
-        message = f"top_k must be at most the number of keys ({scores.shape[-1]}), got {top_k}"
-        raise SpecificationError(message)
-    return attention.selected(scores, seen, top_k)
 
 
 def padded(
@@ -172,13 +163,6 @@ SELECTIONS: tuple[tuple[Mistake, Choose], ...] = (
         fix="score the keys of the cache too, not those of a chunk's length",
         threads=("https://github.com/hw-native-sys/pypto-lib/issues/592",),
     ).made_by(of_the_chunk),
-    Mistake(
-        "fewer-keys-refused",
-        does="raises where there are fewer keys than top_k",
-        should="attend to all keys there",
-        fix="take the top min(top_k, keys)",
-        threads=("https://github.com/NVIDIA-NeMo/Automodel/pull/3035",),
-    ).made_by(refusing),
 )
 PADDED = Mistake(
     "first-key-for-padding",
