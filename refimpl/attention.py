@@ -59,6 +59,17 @@ def _mask(seen: Array, past: Array) -> Array:
     return seen
 
 
+def selected(scores: Array, seen: Array, top_k: int) -> Array:
+    """Return where a query selects a key: one of the ``top_k`` that score highest of those that it sees, or all of fewer.
+
+    All heads of a query select alike. Where keys score alike at the end of the best, all of these are selected.
+    """
+    xp = array_namespace(scores)
+    hidden = xp.where(seen, scores[:, None, :, :], constant(-math.inf, like=scores))
+    ranked, last = xp.sort(hidden), max(scores.shape[-1] - top_k, 0)
+    return seen & (hidden >= ranked[..., last : last + 1])
+
+
 def packed(query_documents: Array, key_documents: Array) -> Array:
     """Return where a query and a key belong to one document; padding is a document of its own, so real tokens never see it."""
     return query_documents[..., :, None] == key_documents[..., None, :]

@@ -86,6 +86,7 @@ class Law(Enum):
     WEIGHTS_SUM_TO_ONE = "every row of attention weights is non-negative and sums to 1"
     CONSTANT_VALUES = "attention over equal values returns that value"
     CAUSAL = "a hidden key changes nothing"
+    SELECTED = "only the order of the scores counts, and where every key is selected not even that"
     SHIFT_MATRIX = "M(offset) encode(p) = encode(p + offset)"
     CONSTANT_NORM = "the squared norm of an encoding is half its width (times scale)"
     DOT_PRODUCT = "<encode(p), encode(q)> depends on p - q only"

@@ -72,6 +72,13 @@ def test_parameters_are_exact_in_float32() -> None:
     assert all(float(np.float32(value)) == value for value in numbers)
 
 
+def test_no_query_scores_two_keys_alike() -> None:
+    scores = [call.arrays["scores"] for call in drawn(draw.arguments(OPERATIONS["none.attend_selected"]))]
+
+    assert any(array.shape[-1] > 1 for array in scores)
+    assert all(np.diff(np.sort(array, axis=-1)).all() for array in scores)
+
+
 def test_positions_are_unsorted_repeated_batched_and_far() -> None:
     arrays = [positions for call in drawn(draw.arguments(OPERATIONS["rope.rotate"]), 300) for positions in positions_of(call)]
 

@@ -47,6 +47,11 @@ def with_positions(values: np.ndarray, call: Arguments) -> np.ndarray:
     return values + call.arrays["query_positions"][..., None, :, None]
 
 
+def grown_with_scores(values: np.ndarray, call: Arguments) -> np.ndarray:
+    """Return averages that grow with what their queries score highest."""
+    return values + call.arrays["scores"].max(axis=-1)[:, None, :, None]
+
+
 def steeper_with_queries(values: np.ndarray, call: Arguments) -> np.ndarray:
     """Return biases whose steps from key to key grow with the query's own position."""
     return values * (1 + call.arrays["query_positions"][..., None, :, None])
@@ -199,6 +204,7 @@ def one_series(values: np.ndarray, call: Arguments) -> np.ndarray:
         ("none.weights", "permutation", lambda weights, _: np.sort(weights)),
         ("none.attend", "permutation", first_key_leaks),
         ("none.attend", "constant values", one_off),
+        ("none.attend_selected", "selected", grown_with_scores),
         ("sinusoidal.shift_matrix", "identity at origin", lambda m, _: np.swapaxes(m, -1, -2)[..., ::-1]),
         ("alibi.slopes", "slopes in unit interval", one_off),
         ("alibi.bias", "translation", with_positions),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from second_route import V, X, Y, golden, mp, real, rounded, whole
 
-from conformance.oracle import Tensor
+from conformance.oracle import Tensor, answer
 
 exp, fdot, log, mpf, sqrt = mp.exp, mp.fdot, mp.log, mp.mpf, mp.sqrt
 QUERIES, KEYS = (4, 1), (1, 4, 5)
@@ -95,12 +95,12 @@ def pairs(numbers: Sequence[float]) -> list[tuple[float, float]]:
     return list(zip(numbers[0::2], numbers[1::2], strict=True))
 
 
-def shares(way: Met, *, causal: bool) -> Iterator[list[mpf]]:
-    """Yield the weights of every query of every head; a key that isn't seen counts nothing."""
+def shares(way: Met, *, causal: bool, among: Sequence[Sequence[int]] = (KEYS, KEYS)) -> Iterator[list[mpf]]:
+    """Yield the weights of every query of every head; a key that isn't seen, or is none of those of its query, counts nothing."""
     for index, query in enumerate(pairs(Q)):
         head, m = index // 2, QUERIES[index % 2]
         powers = [
-            exp(way.logit(fdot(query, key), head, m, n)) if not causal or n <= m else mpf(0)
+            exp(way.logit(fdot(query, key), head, m, n)) if n in among[index % 2] and (not causal or n <= m) else mpf(0)
             for n, key in zip(KEYS, pairs(K), strict=True)
         ]
         yield [power / sum(powers) for power in powers]
@@ -121,6 +121,31 @@ def test_averages_with_a_bias_are_sums_of_weighed_values(name: str, causal: bool
     result = golden(way.operations[1], inputs(way, "q", "k", way.values), **way.parameters, causal=causal)
     columns = list(zip(*pairs(VALUES), strict=True))
     assert result == rounded([fdot(row, column) for row in shares(way, causal=causal) for column in columns])
+
+
+#: What either query scores the keys at 1, 4 and 5; the second one gives two keys one score.
+SCORES, ALIKE = (0.5, -2.0, 1.0, 1.0, 2.0, -0.5), (0.5, -2.0, 1.0, 1.0, 2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("top_k", "causal", "among"),
+    [
+        (1, False, ((5,), (4,))), (1, True, ((1,), (1,))), (2, False, ((1, 5), (1, 4))), (2, True, ((1, 4), (1,))),
+        (3, False, (KEYS, KEYS)), (9, True, (KEYS, KEYS)),
+    ],
+)  # fmt: skip
+def test_the_values_of_keys_that_score_highest_are_averaged(top_k: int, causal: bool, among: Sequence[Sequence[int]]) -> None:  # noqa: FBT001 - parametrized
+    given = inputs(WAYS["none"], "q", "k", "v") | {"scores": real(*SCORES, shape=(1, 2, 3))}
+    columns = list(zip(*pairs(VALUES), strict=True))
+    assert golden("none.attend_selected", given, top_k=top_k, causal=causal) == rounded(
+        [fdot(row, column) for row in shares(WAYS["none"], causal=causal, among=among) for column in columns]
+    )
+
+
+def test_nothing_is_judged_of_a_query_whose_last_key_could_be_another_that_scores_alike() -> None:
+    given = inputs(WAYS["none"], "q", "k", "v") | {"scores": real(*ALIKE, shape=(1, 2, 3))}
+    allowed = answer("none.attend_selected", given, {"top_k": 2, "causal": False}).allowed["float32"]["result"]
+    assert [each is None for each in allowed] == [False, False, True, True] * 2
 
 
 def test_a_query_before_all_keys_has_no_golden_value() -> None:

@@ -34,3 +34,22 @@ def test_the_layer_does_nothing_and_learns_nothing() -> None:
     layer = none.layer(num_heads=2, head_dim=4, like=np.zeros(1))
 
     assert (layer.embed, layer.turn_query, layer.turn_key, layer.logits, layer.mix, layer.learned) == (None,) * 5 + (0,)
+
+
+def test_as_many_keys_as_there_are_give_plain_attention_whatever_they_score() -> None:
+    scores = RANDOM.standard_normal((1, 5, 5))
+
+    assert np.array_equal(
+        none.attend_selected(Q, K, V, scores, PLACES, PLACES, top_k=5, causal=True), none.attend(Q, K, V, PLACES, PLACES, causal=True)
+    )
+
+
+def test_keys_that_no_query_selects_may_be_left_out() -> None:
+    scores = np.broadcast_to([1.0, -2.0, 3.0, 2.0, -1.0], (1, 5, 5))
+    kept = [0, 2, 3]
+
+    assert np.allclose(
+        none.attend_selected(Q, K, V, scores, PLACES, PLACES, top_k=3),
+        none.attend(Q, K[:, :, kept], V[:, :, kept], PLACES, PLACES[kept]),
+        rtol=0, atol=REORDERED,
+    )  # fmt: skip

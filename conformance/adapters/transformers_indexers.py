@@ -1,4 +1,7 @@
-"""Scores of the indexers of DeepSeek-V3.2 and GLM-5, whose modules return which keys score highest, and of DeepSeek-V4."""
+"""Scores of the indexers of DeepSeek-V3.2 and GLM-5, whose modules return which keys score highest, and of DeepSeek-V4.
+
+The attention of the former two sees those keys.
+"""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -11,9 +14,10 @@ from transformers.models.deepseek_v4 import modeling_deepseek_v4 as deepseek_v4
 from transformers.models.deepseek_v32 import modeling_deepseek_v32 as deepseek_v32
 from transformers.models.glm_moe_dsa import modeling_glm_moe_dsa as glm_moe_dsa
 
+from conformance.adapters.relative_rows import heads
 from conformance.adapters.transformers_adapter import adapter
 from conformance.adapters.transformers_partial import PARTS, settings
-from conformance.adapters.transformers_rotary import MAX_POSITIONS, Model, batched, embedding
+from conformance.adapters.transformers_rotary import MAX_POSITIONS, Model, batched, embedding, mask_of
 
 
 class _Mask(torch.Tensor):  # type: ignore[misc]  # the library has no types
@@ -48,9 +52,9 @@ class _Cache:
         return self.keys
 
 
-def _indexer(module: Callable[..., Any], head_weights: torch.Tensor, head_dim: int, rotary_dim: int) -> Any:
+def _indexer(module: Callable[..., Any], head_weights: torch.Tensor, head_dim: int, rotary_dim: int, top_k: int = 1) -> Any:
     """Return an indexer whose projections return what they are given, and the weights of its heads."""
-    sizes = {"hidden_size": 1, "q_lora_rank": 1, "index_topk": 1, "index_n_heads": head_weights.shape[-1]}
+    sizes = {"hidden_size": 1, "q_lora_rank": 1, "index_topk": top_k, "index_n_heads": head_weights.shape[-1]}
     made = module(SimpleNamespace(**sizes, index_head_dim=head_dim, qk_rope_head_dim=rotary_dim), 0)
     made.wq_b = made.wk = made.k_norm = torch.nn.Identity()
     made.weights_proj = _Weights(head_weights)
@@ -75,6 +79,44 @@ def selecting(
     return scores.as_subclass(torch.Tensor).to(q.dtype)
 
 
+class _Given:
+    """A cache that holds a zero for every key of an indexer."""
+
+    def __init__(self, k: torch.Tensor) -> None:
+        self.k = k
+
+    def update(self, *_: object) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what nobody reads: keys and values are given."""
+        return self.k, self.k
+
+    def update_indexer(self, *_: object) -> torch.Tensor:
+        """Return keys whose products are 0."""
+        return self.k.new_zeros(len(self.k), self.k.shape[2], 1)
+
+
+def attending(
+    attention: Any, module: Callable[..., Any],
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, scores: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor,
+    *, top_k: int, causal: bool,
+) -> torch.Tensor:  # fmt: skip
+    """Return the output of a model's attention where nothing turns; its indexer finds scores of 0, and adds those given with the mask."""
+    batch, count, queries, head_dim = q.shape
+    states, nothing = q.new_zeros(batch, queries, 1), q.new_zeros(batch, queries, 0)
+    indexer, same = _indexer(module, states, 1, 0, top_k), torch.nn.Identity()
+
+    def choosing(hidden: torch.Tensor, _: object, tables: object, mask: torch.Tensor, *rest: object, **given: object) -> Any:
+        return indexer(hidden, hidden, tables, mask.float() + scores.float(), *rest, **given)
+
+    layer = SimpleNamespace(
+        config=SimpleNamespace(_attn_implementation="eager"), layer_idx=0, training=False, attention_dropout=0.0,
+        q_a_proj=lambda _: q.transpose(1, 2).flatten(2), q_a_layernorm=same, q_b_proj=same, kv_a_proj_with_mqa=same, kv_a_layernorm=same,
+        kv_lora_rank=1, qk_nope_head_dim=head_dim, qk_rope_head_dim=0, qk_head_dim=head_dim, scaling=head_dim**-0.5,
+        num_key_value_groups=count // k.shape[1], expand_kv=lambda *_: (k, v), o_proj=same, indexer=choosing,
+    )  # fmt: skip
+    mask = mask_of(q, query_positions, key_positions, causal=causal).expand(batch, 1, -1, -1)
+    return heads(attention.forward(layer, states, (nothing, nothing), mask, past_key_values=_Given(k))[0], q)
+
+
 def _deepseek_v32(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
     return DeepseekV32Config(qk_rope_head_dim=head_dim, max_position_embeddings=length, rope_parameters=rope)
 
@@ -85,15 +127,18 @@ def _glm_5(head_dim: int, length: int, rope: dict[str, Any]) -> Any:
 
 INDEXERS = (
     (
+        deepseek_v32.DeepseekV32Attention,
         deepseek_v32.DeepseekV32Indexer,
         Model("deepseek-v3.2", deepseek_v32.DeepseekV32RotaryEmbedding, _deepseek_v32, deepseek_v32.apply_rotary_pos_emb, "half"),
     ),
     (
+        glm_moe_dsa.GlmMoeDsaAttention,
         glm_moe_dsa.GlmMoeDsaIndexer,
         Model("glm-5", glm_moe_dsa.GlmMoeDsaRotaryEmbedding, _glm_5, glm_moe_dsa.apply_rotary_pos_emb_interleave, "interleaved"),
     ),
 )
-for _module, _model in INDEXERS:
+for _attention, _module, _model in INDEXERS:
+    adapter.implements("none.attend_selected", label=_model.label)(functools.partial(attending, _attention, _module))
     adapter.implements(
         "partial_rope.index_scores", label=_model.label, layout=_model.layout, direction="positive", placement="first", divisor="roots"
     )(functools.partial(selecting, _module, _model))

@@ -185,11 +185,16 @@ def attended(
 ) -> Tables:  # fmt: skip
     """Return output and weights of a model's eager attention; ``given`` is what its layer has besides."""
     layer = SimpleNamespace(num_key_value_groups=q.shape[1] // k.shape[1], training=False, **given)
-    hidden = key_positions[..., None, :] > query_positions[..., :, None] if causal else torch.tensor(False)  # noqa: FBT003  a mask that hides nothing
-    mask = hidden * torch.finfo(q.dtype).min
-    mask = mask.to(q.dtype)[:, None] if mask.ndim == 3 else mask.to(q.dtype)
+    mask = mask_of(q, query_positions, key_positions, causal=causal)
     output, weights = library.eager_attention_forward(layer, q, k, v, mask, scaling=q.shape[-1] ** -0.5)
     return output.transpose(1, 2), weights
+
+
+def mask_of(q: torch.Tensor, query_positions: torch.Tensor, key_positions: torch.Tensor, *, causal: bool) -> torch.Tensor:
+    """Return what models add to logits, in the dtype of queries: 0, or the lowest number where a key is hidden."""
+    later = (key_positions[..., None, :] > query_positions[..., :, None]) & causal
+    mask = (later * torch.finfo(q.dtype).min).to(q.dtype)
+    return mask[:, None] if mask.ndim == 3 else mask
 
 
 def attend(

@@ -37,7 +37,7 @@ def causal(trial: Trial) -> Iterator[Sides]:
     call, name = _causal_call(trial), averaged(trial.arguments)
     query, key = call.arrays["query_positions"], call.arrays["key_positions"]
     last = query.max(axis=-1, keepdims=True) < key
-    changed = call.with_arrays(**{each: _changed(trial, each, last) for each in ("k", name) if each in call.arrays})
+    changed = call.with_arrays(**{each: _changed(trial, each, last) for each in ("k", name, "scores") if each in call.arrays})
     left = trial.answer(call)
     yield same(left, trial.answer(changed))
     if name not in call.arrays:
@@ -58,8 +58,9 @@ def _causal_call(trial: Trial) -> Arguments:
 
 
 def _changed(trial: Trial, name: str, hidden: np.ndarray) -> np.ndarray:
-    """Return keys or values with other contents where no query sees them."""
-    here = hidden[:, None, :, None] if hidden.ndim == 2 else hidden[:, None]
+    """Return keys, values or scores with other contents where no query sees them."""
+    rows = hidden[:, None] if hidden.ndim == 2 else hidden
+    here = rows if name == "scores" else rows[..., None]
     return np.where(here, trial.example.others[name] + trial.example.scalars[0], trial.arguments.arrays[name])
 
 
@@ -68,9 +69,10 @@ def permutation(trial: Trial) -> Iterator[Sides]:
     call = trial.arguments.with_parameters(causal=False)
     arrays = call.arrays
     keys, queries = (_order(trial, arrays[name].shape[2]) for name in ("k", "q"))
-    moved = trial.answer(call.with_arrays(**{name: arrays[name][:, :, keys] for name in ("k", "v") if name in arrays}))
+    moved = trial.answer(call.with_arrays(**{name: arrays[name][:, :, keys] for name in ("k", "v", "scores") if name in arrays}))
     yield same(trial.answer(call), moved if "v" in arrays else moved[..., np.argsort(keys)])
-    yield same(trial.answer(call), trial.answer(call.with_arrays(q=arrays["q"][:, :, queries]))[:, :, np.argsort(queries)])
+    reordered = {"q": arrays["q"][:, :, queries], **({"scores": arrays["scores"][:, queries]} if "scores" in arrays else {})}
+    yield same(trial.answer(call), trial.answer(call.with_arrays(**reordered))[:, :, np.argsort(queries)])
 
 
 def _order(trial: Trial, count: int) -> np.ndarray:
@@ -113,7 +115,17 @@ def weighed(trial: Trial) -> Iterator[Sides]:
     yield same(trial.answer(both), a * trial.answer(one) + b * trial.answer(one.with_arrays(head_weights=weights)))
 
 
+def selected(trial: Trial) -> Iterator[Sides]:
+    """Scores that are raised alike, or multiplied by one positive number, select the same keys; where all are selected so do any."""
+    call, scores = trial.arguments, trial.arguments.arrays["scores"]
+    yield same(trial.answer(call), trial.answer(call.with_arrays(scores=scores + 4.0)))
+    yield same(trial.answer(call), trial.answer(call.with_arrays(scores=scores / 4.0)))
+    if call.parameters["top_k"] >= scores.shape[-1]:
+        yield same(trial.answer(call), trial.answer(call.with_arrays(scores=trial.example.others["scores"])))
+
+
 LAWS: Mapping[Law, Checker] = {
+    Law.SELECTED: selected,
     Law.WEIGHED: weighed,
     Law.WEIGHTS_SUM_TO_ONE: weights_sum_to_one,
     Law.CONSTANT_VALUES: constant_values,

@@ -210,11 +210,12 @@ def _visible(call: Arguments) -> Arguments:
 
 
 def _longer(trial: Trial, name: str, array: np.ndarray) -> np.ndarray:
-    """Return twice the array along the axis of tokens; positions go on where they ended."""
+    """Return twice the array along each axis of tokens; positions go on where they ended."""
     axes = trial.operation.arrays[name]
     names = ("token",) if axes == "..." else axis_names(axes, array.ndim) or ()
-    grows = [axis for axis in names if axis in GROWING]
-    if not grows:
-        return array
-    more = array + (array.max() - array.min() + 1) if name.endswith("positions") and name != "relative_positions" else array
-    return np.concatenate([array, more], axis=names.index(grows[0]))
+    goes_on = name.endswith("positions") and name != "relative_positions"
+    for index, axis in enumerate(names):
+        if axis in GROWING:
+            more = array + (array.max() - array.min() + 1) if goes_on else array
+            array = np.concatenate([array, more], axis=index)
+    return array

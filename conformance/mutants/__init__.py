@@ -34,6 +34,7 @@ from conformance.mutants import (
     rope_kernels,
     rope_lanes,
     rope_permute,
+    selecting,
     shaw,
     sincos_2d,
     sinusoidal,
@@ -86,6 +87,7 @@ FAMILIES = (
     learned,
     additive,
     temperature,
+    selecting,
     none,
 )
 

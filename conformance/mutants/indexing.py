@@ -42,7 +42,7 @@ SCORES: tuple[tuple[Mistake, Callable[[Array, Array], Array]], ...] = (
         does="adds up products below 0 too",
         should="clip the product of every head at 0",
         fix="apply ReLU to q k",
-        origin="in the style of formulas copied without a term",
+        threads=("https://github.com/ml-explore/mlx-lm/pull/531",),
     ).made_by(lambda products, weights: np.sum(weights[..., None] * products, axis=1)),
     Mistake(
         "relu-after-weights",

@@ -13,9 +13,16 @@ from refimpl import attention
 from refimpl.arrays import Array
 from refimpl.schemes import rope, sinusoidal
 
-OPERATIONS = ("none.weights", "none.attend")
+OPERATIONS = ("none.weights", "none.attend", "none.attend_selected")
 Step = Callable[[Array, Array], Array]
 See = Callable[..., Array]
+#: From logits, scores, what is seen and ``top_k`` to what is selected.
+Choose = Callable[[Array, Array, Array, int], Array]
+
+
+def chosen(_: Array, scores: Array, seen: Array, top_k: int) -> Array:
+    """Return the keys that score highest."""
+    return attention.selected(scores, seen, top_k)
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,7 @@ class Plain:
     see: See = attention.visible
     soften: Step = attention.softmax
     mix: Callable[[Array, Array], Array] = attention.average
+    choose: Choose = chosen
 
     def weights(self, q: Array, k: Array, query_positions: Array, key_positions: Array, *, causal: bool) -> Array:
         """Return the weights."""
@@ -34,9 +42,16 @@ class Plain:
         """Return the averages."""
         return self.mix(self.weights(q, k, query_positions, key_positions, causal=causal), v)
 
+    def attend_selected(
+        self, q: Array, k: Array, v: Array, scores: Array, query_positions: Array, key_positions: Array, *, top_k: int, causal: bool
+    ) -> Array:
+        """Return the averages over the keys that are selected."""
+        logits, seen = attention.logits(q, k), self.see(query_positions, key_positions, causal=causal)
+        return self.mix(self.soften(logits, self.choose(logits, scores, seen, top_k)), v)
+
     def of(self, operation: str) -> Function:
         """Return what takes an operation's place."""
-        return self.weights if operation == "none.weights" else self.attend
+        return getattr(self, operation.partition(".")[2])  # type: ignore[no-any-return]  # a method of that name
 
 
 def over_queries(logits: Array, seen: Array) -> Array:
@@ -316,5 +331,6 @@ def mutants() -> Iterator[Mutant]:
             yield mistake.at(operation, altered(operation, arrays=change))
         for mistake, plain in STEP_MISTAKES:
             yield mistake.at(operation, plain.of(operation))
-    yield UNWEIGHTED.at("none.attend", Plain(soften=lambda logits, seen: attention.softmax(0.0 * logits, seen)).attend)
-    yield TILED_VALUES.at("none.attend", Plain(mix=tiled_values).attend)
+    for operation in OPERATIONS[1:]:
+        yield UNWEIGHTED.at(operation, Plain(soften=lambda logits, seen: attention.softmax(0.0 * logits, seen)).of(operation))
+        yield TILED_VALUES.at(operation, Plain(mix=tiled_values).of(operation))

@@ -18,6 +18,8 @@ Live = Sequence[tuple[int, Ball]]
 MANY = 32
 #: A logit by batch, query head, query and key.
 Logit = Callable[[int, int, int, int], Ball]
+#: Which keys a query selects, by batch, query and which keys it sees; ``None`` where that is free.
+Selection = Callable[[int, int, Sequence[bool]], Sequence[bool | None]]
 
 
 class BlindError(ValueError):
@@ -174,7 +176,6 @@ class Softmax:
         mean = within(self.mean(values), span, span) + arb(0, self.a.error("probability", bound, terms=terms))
         return self.a.spread("dot", mean, bound, terms=terms)
 
-
     def mean(self, values: Sequence[Ball]) -> Ball:
         """Return the mean of values by shares without their own roundings."""
         parts = zip(self.ideals, values, strict=True)
@@ -217,8 +218,28 @@ def within(x: Ball, low: Ball, high: Ball) -> Ball:
     return x.intersection(low.union(high)) if x.is_finite() and not x.is_exact() else x
 
 
-def rows(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> Callable[[int, int, int], Softmax]:
-    """Return the softmax of a batch, head and query, hiding keys whose position exceeds the query's where ``causal``."""
+def best(scores: Tensor, top_k: int) -> Selection:
+    """Return what selects the keys that score highest; of several that score alike at the end of these any may be the last."""
+
+    def selected(batch: int, query: int, seen: Sequence[bool]) -> Sequence[bool | None]:
+        row = scores.row(batch, query)
+        ranked = sorted((score for score, here in zip(row, seen, strict=True) if here), reverse=True)
+        if len(ranked) <= top_k:
+            return seen
+        least, next_best = ranked[top_k - 1 : top_k + 1]
+        last = None if next_best == least else True
+        return [here and (score > least or (score == least and last)) for score, here in zip(row, seen, strict=True)]
+
+    return selected
+
+
+def rows(
+    a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool, select: Selection | None = None
+) -> Callable[[int, int, int], Softmax]:
+    """Return the softmax of a batch, head and query, hiding keys whose position exceeds the query's where ``causal``.
+
+    What is not selected is hidden too. Where a selection is free all of its keys are taken, and nothing is judged.
+    """
     queries, keys, count = inputs["query_positions"], inputs["key_positions"], inputs["k"].shape[2]
     if causal:
         check_sight(queries, keys)
@@ -227,7 +248,9 @@ def rows(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) -> 
     def row(batch: int, head: int, query: int) -> Softmax:
         place = queries.in_batch(batch, query)
         seen = [key <= place for key in keys.of_batch(batch)] if causal else [True] * count
-        return Softmax(a, [logit(batch, head, query, n) if here else None for n, here in enumerate(seen)])
+        chosen = seen if select is None else select(batch, query, seen)
+        logits = [None if here is False else logit(batch, head, query, n) for n, here in enumerate(chosen)]
+        return Softmax(a, logits if a.certain else [arb.nan() if here is None else z for here, z in zip(chosen, logits, strict=True)])
 
     return row
 
@@ -248,9 +271,11 @@ def weights(a: Exact, inputs: dict[str, Tensor], logit: Logit, *, causal: bool) 
     return over(shape, lambda batch, head, query, key: row(batch, head, query).share(key))
 
 
-def attend(a: Exact, inputs: dict[str, Tensor], logit: Logit, v: Tensor, *, causal: bool) -> tuple[tuple[int, ...], Sequence[Ball]]:
+def attend(
+    a: Exact, inputs: dict[str, Tensor], logit: Logit, v: Tensor, *, causal: bool, select: Selection | None = None
+) -> tuple[tuple[int, ...], Sequence[Ball]]:
     """Return the average of the values; consecutive query heads share a value head."""
-    row, heads = rows(a, inputs, logit, causal=causal), inputs["q"].shape[1]
+    row, heads = rows(a, inputs, logit, causal=causal, select=select), inputs["q"].shape[1]
 
     def averaged(batch: int, head: int, query: int, channel: int) -> Ball:
         return row(batch, head, query).average(v.column(batch, head * v.shape[1] // heads, channel).__getitem__)

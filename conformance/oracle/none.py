@@ -46,3 +46,9 @@ def weights(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
 def attend(a: Exact, inputs: Inputs, *, causal: bool) -> Results:
     """Return the average of the values that a query sees, by those weights."""
     return {"result": attention.attend(a, inputs, logits(a, inputs), inputs["v"], causal=causal)}
+
+
+def attend_selected(a: Exact, inputs: Inputs, *, top_k: int, causal: bool) -> Results:
+    """Return the average of those values that a query sees and whose keys score highest, by their weights alone."""
+    select = attention.best(inputs["scores"], top_k)
+    return {"result": attention.attend(a, inputs, logits(a, inputs), inputs["v"], causal=causal, select=select)}

@@ -53,6 +53,7 @@ TYPICAL: dict[str, tuple[object, ...]] = {
     "text": ((3, 2), (1, 4), (2, 1)),
     "times": ((1, 1), (2, 1), (1, 3), (4, 2)),
     "tokens_per_second": (1, 2, 4),
+    "top_k": (2, 1, 3, 8),
     "turned_pairs": (1, 2, 3, 4, 8),
     "widths": ((3, 2), (2, 5), (4, 1)),
     "window": (4, 512, 1, 16),

@@ -139,6 +139,17 @@ def inside_of_the_image(_: Mapping[str, str], arrays: Arrays, parameters: Parame
     return {**arrays, "positions": np.where(far, np.fmod(positions, sides), positions)}
 
 
+def no_scores_alike(_: Mapping[str, str], arrays: Arrays, parameters: Parameters) -> Arrays:
+    """Replace the scores of a query, where two are alike, by sixteenths in their order: which of the two is selected would be free."""
+    if "top_k" not in parameters:
+        return arrays
+    scores = arrays["scores"]
+    ranked = np.sort(scores, axis=-1)
+    alike = np.any(ranked[..., 1:] == ranked[..., :-1], axis=-1, keepdims=True)
+    order = np.argsort(np.argsort(scores, axis=-1, kind="stable"), axis=-1)
+    return {**arrays, "scores": np.where(alike, (order - scores.shape[-1] // 2) / 16.0, scores)}
+
+
 RULES: tuple[Rule, ...] = (
     one_row_per_offset,
     one_score_per_distance,
@@ -149,6 +160,7 @@ RULES: tuple[Rule, ...] = (
     inside_of_the_kernel,
     inside_of_the_scale,
     inside_of_the_image,
+    no_scores_alike,
 )
 
 

@@ -1,6 +1,8 @@
 """The cases of no encoding: vectors that must stay, and every way to be wrong about a mask, a scale or a group of heads."""
 
-from refimpl.cases.digits import named, narrowed
+from typing import Any
+
+from refimpl.cases.digits import FINER, named, narrowed
 from refimpl.spec import Case
 
 WIDTH = {"head_dim": 4}
@@ -98,10 +100,89 @@ ROTATIONS = (
           error="positions must be integers, got float64"),
 )
 
+def selecting(name: str, exposes: str, **arguments: Any) -> Case:
+    """Return a case of a selection, of one head of four channels unless it is said otherwise."""
+    sizes = {"head_dim": 4, "query_head": 1, **arguments.pop("sizes", {})}
+    return Case(f"attend_selected/{name}", exposes=exposes, sizes=sizes, **arguments)
+
+
+#: Scores by which two of four keys are selected, neither the first nor the last ones, nor those of the largest magnitude.
+SCORES = [[[-2.0, 1.0, 0.5, -0.25]]]
+SELECTIONS = (
+    selecting("two-of-four", "every key attended, or those that score lowest", top_k=2, scores=SCORES, query_positions=[3],
+              key_positions=[0, 1, 2, 3]),
+    selecting("one-of-three", "one key too many, whose value is mixed in", top_k=1, scores=[[[0.25, 1.0, -1.0]]], query_positions=[5],
+              key_positions=[0, 2, 4]),
+    selecting("three-of-four", "the last of the selected keys left out", top_k=3, scores=[[[1.0, 0.25, 2.0, 0.5]]], query_positions=[9],
+              key_positions=[0, 1, 2, 3]),
+    selecting("negative-scores", "scores without their signs", top_k=2, scores=[[[-2.0, -0.25, -0.5, -1.0]]], query_positions=[9],
+              key_positions=[0, 1, 2, 3]),
+    selecting("close-scores", "scores rounded to bfloat16 before they are compared", top_k=1, scores=[[[1.0, 1.001953125, 1.0009765625]]],
+              query_positions=[9], key_positions=[0, 1, 2], tags=FINER),
+    selecting("single-scores", "scores rounded to half precision before they are compared", top_k=1, scores=[[[1.0, 1.0 + 2.0**-23]]],
+              query_positions=[9], key_positions=[0, 1], tags=FINER),
+    selecting("double-scores", "scores rounded to single precision before they are compared", top_k=1, scores=[[[1.0, 1.0 + 2.0**-52]]],
+              query_positions=[9], key_positions=[0, 1], tags=FINER),
+    selecting("large-logits", "powers that overflow: a softmax without its row's greatest logit", top_k=1, sizes={"head_dim": 1},
+              scores=[[[0.5, 1.0], [1.0, 0.5]]], query_positions=[0, 1], key_positions=[0, 1], q=[[[[64.0], [0.25]]]],
+              k=[[[[64.0], [63.0]]]]),
+    selecting("odd-width", "an even width taken for granted", top_k=2, sizes={"head_dim": 5}, scores=SCORES, query_positions=[3],
+              key_positions=[0, 1, 2, 3]),
+    selecting("future-scores", "keys selected before later ones are hidden", top_k=2, causal=True, query_positions=[1, 3],
+              key_positions=[0, 1, 2, 3, 4], scores=[[[0.5, 0.25, 2.0, 1.0, 1.5], [0.25, 1.0, 0.5, -1.0, 2.0]]]),
+    selecting("fewer-seen", "the first key attended again for each that is lacking", top_k=3, causal=True, query_positions=[0, 1, 9],
+              key_positions=[0, 1, 2, 3], scores=[[[0.5, 1.0, 2.0, 1.5], [0.25, 0.5, 1.0, 2.0], [0.25, 0.75, 1.0, 2.0]]]),
+    selecting("fewer-keys", "more keys asked for than there are", top_k=8, query_positions=[2, 9], key_positions=[0, 1, 2],
+              scores=[[[0.5, 1.0, -1.0], [1.5, 0.5, 2.0]]]),
+    selecting("all-selected", "the causal mask lost where nothing is to be selected", top_k=3, causal=True, query_positions=[0, 1],
+              key_positions=[0, 1, 2], scores=[[[0.5, 1.0, 2.0], [1.0, 0.5, 2.0]]]),
+    selecting("query-by-query", "one selection for all queries", top_k=1, query_positions=[3, 3], key_positions=[0, 1, 2],
+              scores=[[[0.5, 2.0, 1.0], [1.0, -1.0, 0.25]]]),
+    selecting("row-by-row", "one selection for all rows of a batch", top_k=2, sizes={"batch": 2}, query_positions=[3],
+              key_positions=[0, 1, 2], scores=[[[0.5, 2.0, 1.0]], [[1.0, -1.0, 0.25]]]),
+    selecting("heads-alike", "a selection of each head's own", top_k=2, sizes={"query_head": 3, "key_head": 1}, query_positions=[9],
+              key_positions=[0, 1, 2, 3], scores=SCORES),
+    selecting("grouped-heads", "key heads tiled instead of repeated", top_k=2, sizes={"query_head": 4, "key_head": 2}, scores=SCORES,
+              query_positions=[3], key_positions=[0, 1, 2, 3]),
+    selecting("first-key-low", "the first key always kept, or the last ones", top_k=2, query_positions=[131_071],
+              key_positions=[0, 65_535, 131_070, 131_071], scores=[[[-1.0, 2.0, 1.0, 0.5]]]),
+    selecting("chunk", "keys before a chunk that nobody scores", top_k=2, causal=True, query_positions=[4, 5],
+              key_positions=[0, 1, 2, 3, 4, 5], scores=[[[0.25, 0.5, 1.0, 2.0, 0.75, 0.0], [-1.0, 0.5, 2.0, 0.25, 1.0, 1.5]]]),
+    selecting("unsorted", "the mask by index instead of position", top_k=2, causal=True, query_positions=[2, 9], key_positions=[9, 0, 2, 1],
+              scores=[[[2.0, 0.25, 0.5, 1.0], [0.25, 0.5, 2.0, 1.0]]]),
+    selecting("batched-positions", "the first row's mask for every row", top_k=2, causal=True, sizes={"batch": 2},
+              query_positions=[[1, 2], [0, 9]], key_positions=[[0, 1, 2], [0, 5, 9]],
+              scores=[[[0.5, 0.25, 2.0], [0.5, 1.0, 2.0]], [[1.0, 0.5, 2.0], [0.25, 1.0, 2.0]]]),
+    selecting("million", "positions compared in single precision or wrapped", top_k=1, causal=True, query_positions=[1_048_575],
+              key_positions=[0, 1_048_575, 1_048_576], scores=[[[0.5, 1.0, 2.0]]]),
+    selecting("one-channel", "a division by head_dim instead of its root, right for width 1 only", top_k=2, sizes={"head_dim": 1},
+              query_positions=[3], key_positions=[0, 1, 2, 3], scores=SCORES),
+    selecting("common-width", "logits that are scaled late or twice", top_k=2, sizes={"head_dim": 64}, query_positions=[3],
+              key_positions=[0, 1, 2, 3], scores=SCORES),
+    selecting("queries-equal-keys", "the axes of queries and keys swapped in the scores", top_k=1, query_positions=[0, 1],
+              key_positions=[0, 1], scores=[[[0.5, 1.0], [2.0, -1.0]]]),
+    *narrowed(lambda name, exposes, **arguments: selecting(name, exposes, sizes={"head_dim": 2}, **arguments),
+              {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "v": (1, 1, 2, 2)}, top_k=2, query_positions=[0, 1], key_positions=[0, 1],
+              scores=[[[0.5, 1.0], [2.0, -1.0]]]),
+    selecting("no-keys-selected", "a selection of nothing", top_k=0, query_positions=[0], key_positions=[0],
+              error="top_k must be at least 1, got 0"),
+    selecting("blind-query", "a query that sees no key", top_k=2, causal=True, query_positions=[0], key_positions=[1],
+              error="every query must see a key, got a query before all keys"),
+    selecting("one-blind-query", "only a mask that hides everything refused", top_k=1, causal=True, query_positions=[0, 2],
+              key_positions=[1], error="every query must see a key, got a query before all keys"),
+    selecting("no-key-heads", "a division by the number of key heads", top_k=1, query_positions=[0], key_positions=[0],
+              sizes={"query_head": 2, "key_head": 0}, error="query_head must be a multiple of key_head (0), got 2"),
+    selecting("uneven-groups", "query heads that don't divide among the key heads", top_k=1, query_positions=[1], key_positions=[0],
+              sizes={"query_head": 3, "key_head": 2}, error="query_head must be a multiple of key_head (2), got 3"),
+    selecting("scores-of-fewer-keys", "scores that don't belong to the keys", top_k=1, query_positions=[0], key_positions=[0, 1],
+              k=[[[[1.0, 0.5, 0.25, 1.0]] * 2]], scores=[[[1.0]]], error="axis 'key' is 1 in scores but 2 in k"),
+)
+
 CASES = (
     *ROTATIONS,
     *attention_cases("weights"),
     *attention_cases("attend"),
+    *SELECTIONS,
     *narrowed(named("weights"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2)}, query_positions=[0, 1], key_positions=[0, 1]),
     *narrowed(named("attend"), {"q": (1, 1, 2, 2), "k": (1, 1, 2, 2), "v": (1, 1, 2, 2)}, query_positions=[0, 1], key_positions=[0, 1]),
     Case("attend/fewer-values", exposes="values that don't belong to the keys", query_positions=[0], key_positions=[0, 1],

@@ -16,7 +16,7 @@ NUMERIC = ("refimpl.attention", *(f"refimpl.forms.{name}" for name in FORMS), *(
 SHARED = ("refimpl.arrays", "refimpl.spec")
 EVERYTHING = "shared"
 #: Operations made of others of their scheme: what another one runs is put to that one, whose result shows it as it is.
-DERIVED = ("add", "weights", "attend")
+DERIVED = ("add", "weights", "attend", "attend_selected")
 
 
 @dataclass(frozen=True, eq=False)

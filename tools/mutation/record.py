@@ -16,8 +16,8 @@ comparison, branch, argument, parameter, slice, axis, order and call, degrees fo
 value rounded to float32, float16 or bfloat16. Nobody picks the changes, and the generator (`tools/mutation/operators.py`, `precision.py`)
 does not know the vectors. Each mutant is put to every operation that runs the function, and must be convicted by that operation's own
 vectors and laws at level core. Functions of `refimpl.arrays` and `refimpl.spec` are shared, so their mutants are put to all operations
-together. `add`, `weights` and `attend` get only mutants of what they add themselves: if another operation of the scheme runs the
-function, such as a bias or a rotation, its mutants are put to that operation alone.
+together. `add`, `weights`, `attend` and `attend_selected` get only mutants of what they add themselves: if another operation of the
+scheme runs the function, such as a bias or a rotation, its mutants are put to that operation alone.
 
 - **no mistake**: it gives no result for any vector (nobody could ship it), or what it rounds is not a number, or a whole number that
   float32 holds.
