@@ -208,3 +208,19 @@ def test_clvp_turns_nothing_where_it_is_switched_off_and_a_projection_that_fits_
 
     assert kind.rotation is None
     assert (finding.name, finding.key) == ("bad-width", "projection_dim")
+
+
+def test_llama3_with_equal_ends_blends_no_pair_as_in_transformers() -> None:
+    pytest.importorskip("transformers", minversion="5.23.0")
+    scaling = {"rope_type": "llama3", "factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 1.0, "rope_theta": 5e5}
+    whole = {
+        "model_type": "llama", "hidden_size": 512, "num_attention_heads": 4, "max_position_embeddings": 131_072,
+        "rope_parameters": {**scaling, "original_max_position_embeddings": 8_192},
+    }  # fmt: skip
+    reading = config.read(whole)
+    (kind,) = reading.kinds
+    found = theirs(rotary(whole), kind)
+    assert kind.rotation is not None
+    assert found is not None
+    np.testing.assert_allclose(of(kind.rotation, None, LIKE), found[0], rtol=FLOAT32)
+    assert [finding.name for finding in reading.every_finding] == ["no-band"]

@@ -121,7 +121,8 @@ def _power_where_all_are_slowed(drawn: Mapping[str, object]) -> bool:
 
 def _in_order(drawn: Mapping[str, object]) -> bool:
     ends = [(_number(drawn, low), _number(drawn, high)) for low, high in ORDERED if low in drawn]
-    return all(low < high or (low == high and drawn.get("truncate") is True) for low, high in ends)
+    touching = drawn.get("truncate") is True or "low_freq_factor" in drawn
+    return all(low < high or (low == high and touching) for low, high in ends)
 
 
 def _number(drawn: Mapping[str, object], name: str) -> float:
